@@ -1,0 +1,159 @@
+"""The shared vocabulary. Imports no sibling at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+DEFAULT_SESSION = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory. `user` is the tenant wall: nothing crosses it, statistics included."""
+
+    user: str
+    session: str | None = None  # narrows to one session; None is all of the user's sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. What is stored has a `seq`, an `id` and a `time`."""
+
+    content: str
+    role: str = "user"
+    name: str | None = None  # who speaks, when the role alone does not say it
+    time: datetime | None = None  # when it happened (aware); None: the moment it is stored
+    session: str = DEFAULT_SESSION
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON, kept as given
+    id: str | None = None  # the caller's own, makes a retried add idempotent; None: one is made
+    seq: int = 0  # rises by one per user from 1; 0: not stored yet
+
+    @property
+    def speaker(self) -> str:
+        """The name, or else the role: what stands before the colon when the message is shown."""
+        return self.name or self.role
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelScore:
+    """What one channel of a view said of one candidate."""
+
+    channel: str  # such as "bm25" or "dense"
+    rank: int  # from 1; 0: the channel did not find it
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One intact unit that a view offers."""
+
+    text: str  # as a reader gets it
+    sources: tuple[int, ...]  # seqs of the messages it was made from
+    time: datetime
+    session: str
+    view: str
+    kind: str  # what the unit is in its view: "message", "passage", later "chunk", "theme" ...
+    score: float  # comparable inside one view only
+    tokens: int
+    channels: tuple[ChannelScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a part of a recalled text comes from."""
+
+    seq: int
+    session: str
+    time: datetime
+    start: int  # text[start:end] of the Recall is what was taken from the message
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What recall did with one candidate, and why."""
+
+    evidence: Evidence
+    rank: int  # from 1, after fusion
+    kept: bool
+    reason: str
+
+
+class Explains(Protocol):
+    """What a view can say afterwards about any message of the user, candidate or not."""
+
+    def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
+        """The channels' ranks and scores for the message, or None when the view has not got it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTrace:
+    """What one view did for one recall."""
+
+    view: str
+    candidates: int  # units offered
+    considered: int  # units scored
+    ms: float
+    model_calls: int = 0
+    note: str = ""  # in words, when something was degraded or cut
+    explain: Explains | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a recall came about."""
+
+    views: tuple[ViewTrace, ...]
+    decisions: tuple[Decision, ...]  # every candidate, best first
+    relevance: float  # how much of the query memory knows of, 0 to 1
+    floor: float  # below this relevance nothing is recalled
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The evidence chosen for one query."""
+
+    query: str
+    text: str  # ready for a prompt: chronological, under session and date headers
+    tokens: int  # of `text`, by the memory's tokenizer
+    evidence: tuple[Evidence, ...]  # in the order of `text`
+    citations: tuple[Citation, ...]
+    trace: Trace
+
+    def __bool__(self) -> bool:
+        """False when nothing was recalled."""
+        return bool(self.evidence)
+
+    def why(self, seq: int) -> str:
+        """In a sentence, why the message is in this recall (or that it is not)."""
+        for decision in self.trace.decisions:
+            if decision.kept and seq in decision.evidence.sources:
+                return f"Message {seq} is in: {decision.reason}; {_ranks(decision.evidence.channels)}."
+        return f"Message {seq} is not in this recall; why_not({seq}) says why."
+
+    def why_not(self, seq: int) -> str:
+        """In a sentence, why the message is not in this recall (or that it is)."""
+        dropped = None
+        for decision in self.trace.decisions:
+            if seq in decision.evidence.sources:
+                if decision.kept:
+                    return f"Message {seq} is in this recall; why({seq}) says why."
+                dropped = dropped or decision
+        if dropped:
+            return f"Message {seq} was dropped: {dropped.reason}; {_ranks(dropped.evidence.channels)}."
+        for view in self.trace.views:
+            if view.explain and (channels := view.explain(seq)) is not None:
+                return (
+                    f"Message {seq} is not among the {view.candidates} candidates"
+                    f" that the {view.view} view chose from {view.considered} units; {_ranks(channels)}."
+                )
+        return f"There was no message {seq} for this user when this was recalled."
+
+
+def _ranks(channels: tuple[ChannelScore, ...]) -> str:
+    found = [f"{c.channel} ranked it {c.rank} ({c.score:.3g})" for c in channels if c.rank]
+    return ", ".join(found) if found else "no channel found it"

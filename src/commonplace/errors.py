@@ -1,0 +1,80 @@
+"""Every error that commonplace raises on purpose.
+
+CommonplaceError
+├── InvalidInput (also a ValueError)   the caller gave something that cannot be used
+│   ├── InvalidMessage                 a message that cannot be stored; says which one and why
+│   ├── IdConflict                     a message id that is taken by another content
+│   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
+│   └── UnknownName                    a view, importer, benchmark or system of a name that does not exist
+├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
+├── ModelFailed                        a model or embedder did not answer, or answered nonsense
+├── ClosedMemory                       the Memory was closed
+└── StorageError                       the folder or its database cannot be used
+    ├── StorageUnusable                not a folder, not writable, not ours
+    ├── StorageBusy                    other processes held the database for too long; try again
+    ├── StorageFull                    no space left; nothing of the call was stored
+    ├── StorageCorrupt                 the database file is damaged, or an integrity check failed
+    └── NewerSchema                    the folder was written by a newer version
+"""
+
+from __future__ import annotations
+
+
+class CommonplaceError(Exception):
+    """The root: catch this to catch everything that commonplace raises on purpose."""
+
+
+class InvalidInput(CommonplaceError, ValueError):
+    """An argument that cannot be used; the message names the fix."""
+
+
+class InvalidMessage(InvalidInput):
+    """A message that cannot be stored. Nothing of the call was stored."""
+
+
+class IdConflict(InvalidInput):
+    """A message id that is already taken by a message with another content."""
+
+
+class InvalidImport(InvalidInput):
+    """A file that cannot be imported. Nothing of it was stored."""
+
+
+class UnknownName(InvalidInput):
+    """No view, importer, benchmark or system has this name."""
+
+
+class MissingExtra(CommonplaceError, ImportError):
+    """An optional dependency is missing; the message says which extra to install."""
+
+
+class ModelFailed(CommonplaceError):
+    """A model or embedder did not answer, or its answer has the wrong shape."""
+
+
+class ClosedMemory(CommonplaceError):
+    """The Memory was closed; open a new one."""
+
+
+class StorageError(CommonplaceError):
+    """The folder or its database cannot be used."""
+
+
+class StorageUnusable(StorageError):
+    """The path is not a folder, is not writable, or does not hold a commonplace database."""
+
+
+class StorageBusy(StorageError):
+    """Other processes held the database for longer than the busy timeout; nothing was stored."""
+
+
+class StorageFull(StorageError):
+    """No space is left on the device; nothing of the call was stored."""
+
+
+class StorageCorrupt(StorageError):
+    """The database file is damaged, or an integrity check found figures that disagree."""
+
+
+class NewerSchema(StorageError):
+    """The folder was written by a newer version of commonplace."""
