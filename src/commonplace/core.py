@@ -50,14 +50,16 @@ class ChannelScore:
 class Evidence:
     """One intact unit that a view offers."""
 
-    text: str  # as a reader gets it
+    text: str  # verbatim, but for what was left out of it
+    speaker: str | None  # who said it; None for what nobody said
     sources: tuple[int, ...]  # seqs of the messages it was made from
     time: datetime
     session: str
     view: str
     kind: str  # what the unit is in its view: "message", "passage", later "chunk", "theme" ...
     score: float  # comparable inside one view only
-    tokens: int
+    tokens: int  # of the rendered line
+    place: int = 0  # where in its source it starts, for units that are parts of one
     channels: tuple[ChannelScore, ...] = ()
 
 

@@ -1,0 +1,155 @@
+"""AsyncMemory: Memory for asyncio and trio, the same names and signatures, each call in a worker thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from anyio import to_thread
+
+from commonplace.core import Message, Recall
+from commonplace.forgetting import Receipt
+from commonplace.incoming import MessageLike, TimeLike
+from commonplace.log import Session
+from commonplace.memory import Integrity, Memory, Stats, now_utc
+from commonplace.models.base import Embedder
+from commonplace.transfer import Imported, Progress
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    # Not abandoned on cancellation: a write that has begun is waited for, so that its fate is known.
+    return await to_thread.run_sync(partial(call, *args, **kwargs))
+
+
+class AsyncMemory:
+    """See Memory; every method is awaited. The constructor, which opens the folder, is not."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        embedder: Embedder | None = None,
+        clock: Callable[[], datetime] = now_utc,
+        busy_timeout_s: float = 30.0,
+    ) -> None:
+        """Open the folder, as Memory does."""
+        self._memory = Memory(path, embedder=embedder, clock=clock, busy_timeout_s=busy_timeout_s)
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._memory.path
+
+    async def close(self) -> None:
+        """Close the files; idempotent."""
+        await _in_thread(self._memory.close)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def add(
+        self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
+    ) -> list[Message]:
+        """See Memory.add."""
+        return await _in_thread(self._memory.add, messages, user=user, session=session)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int = 1000,
+        views: Sequence[str] | None = None,
+        floor: float | None = None,
+        now: TimeLike | None = None,
+    ) -> Recall:
+        """See Memory.recall."""
+        return await _in_thread(
+            self._memory.recall,
+            query,
+            user=user,
+            session=session,
+            budget_tokens=budget_tokens,
+            views=views,
+            floor=floor,
+            now=now,
+        )
+
+    async def messages(
+        self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
+    ) -> list[Message]:
+        """See Memory.messages."""
+        return await _in_thread(self._memory.messages, user=user, session=session, after=after, limit=limit)
+
+    async def sessions(self, *, user: str) -> list[Session]:
+        """See Memory.sessions."""
+        return await _in_thread(self._memory.sessions, user=user)
+
+    async def users(self) -> list[str]:
+        """See Memory.users."""
+        return await _in_thread(self._memory.users)
+
+    async def forget(
+        self,
+        *,
+        user: str,
+        seqs: Iterable[int] | None = None,
+        session: str | None = None,
+        before: TimeLike | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """See Memory.forget."""
+        return await _in_thread(
+            self._memory.forget,
+            user=user,
+            seqs=seqs,
+            session=session,
+            before=before,
+            everything=everything,
+            dry_run=dry_run,
+        )
+
+    async def export(self, *, user: str, path: str | Path) -> int:
+        """See Memory.export."""
+        return await _in_thread(self._memory.export, user=user, path=path)
+
+    async def import_(
+        self,
+        path: str | Path,
+        *,
+        user: str | None = None,
+        format: str | None = None,  # noqa: A002 - the word a caller expects
+        progress: Progress | None = None,
+    ) -> Imported:
+        """See Memory.import_; `progress` is called in the worker thread."""
+        return await _in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
+
+    async def rebuild(self, *, user: str, view: str = "messages") -> None:
+        """See Memory.rebuild."""
+        await _in_thread(self._memory.rebuild, user=user, view=view)
+
+    async def stats(self, *, user: str | None = None) -> Stats:
+        """See Memory.stats."""
+        return await _in_thread(self._memory.stats, user=user)
+
+    async def check_integrity(self) -> Integrity:
+        """See Memory.check_integrity."""
+        return await _in_thread(self._memory.check_integrity)
+
+    async def count_tokens(self, text: str) -> int:
+        """See Memory.count_tokens."""
+        return await _in_thread(self._memory.count_tokens, text)

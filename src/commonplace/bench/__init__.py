@@ -1,0 +1,1 @@
+"""Benchmarks: the engine beside naive baselines, judged alike. One file per benchmark."""

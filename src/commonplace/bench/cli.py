@@ -1,0 +1,179 @@
+"""`commonplace bench`: measure the engine and the baselines on real conversations."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from commonplace.bench import runner
+from commonplace.bench.base import DEFAULT_SYSTEMS, Benchmark, Tools, check_system
+from commonplace.bench.locomo import LoCoMo
+from commonplace.bench.longmemeval import LongMemEval
+from commonplace.bench.report import Provenance, make_report, print_report
+from commonplace.errors import InvalidInput
+from commonplace.models.static import shared_static_embedder
+
+bench_app = typer.Typer(
+    name="bench",
+    help="Measure recall and speed, with naive baselines beside the engine.",
+    no_args_is_help=True,
+)
+
+DataPath = Annotated[Path, typer.Argument(help="The benchmark's data file.", show_default=False)]
+Budget = Annotated[str, typer.Option("--budget", help="Token budgets, with commas.")]
+Systems = Annotated[str, typer.Option("--systems", help="Systems, with commas (also: zsum).")]
+JsonOut = Annotated[
+    Path | None, typer.Option("--json", help="Write figures and a record per question to this file.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N questions.")]
+Floor = Annotated[
+    float | None,
+    typer.Option("--floor", min=0, max=1, help="The engine's relevance floor; else its own."),
+]
+Errors = Annotated[
+    Path | None,
+    typer.Option("--errors", help="Audit of faulted questions; else locomo-errors.json beside the data."),
+]
+
+_DEFAULT_SYSTEMS = ",".join(DEFAULT_SYSTEMS)
+
+_console = Console()
+if not _console.is_terminal:
+    _console = Console(width=120)  # a file or a pipe has no border to fit in
+
+
+@bench_app.command()
+def locomo(
+    path: DataPath,
+    budget: Budget = "500,1000,2000",
+    systems: Systems = _DEFAULT_SYSTEMS,
+    json_out: JsonOut = None,
+    limit: Limit = None,
+    floor: Floor = None,
+    errors: Errors = None,
+) -> None:
+    """Evidence recall on LoCoMo (a file in the format of data/locomo10.json)."""
+    _run(LoCoMo(path, errors), path, budget, systems, json_out, limit, floor)
+
+
+@bench_app.command()
+def longmemeval(
+    path: DataPath,
+    budget: Budget = "500,1000,2000",
+    systems: Systems = _DEFAULT_SYSTEMS,
+    json_out: JsonOut = None,
+    limit: Limit = None,
+    floor: Floor = None,
+) -> None:
+    """Evidence recall on LongMemEval (a file in the format of longmemeval_s.json)."""
+    _run(LongMemEval(path), path, budget, systems, json_out, limit, floor)
+
+
+@bench_app.command("floor")
+def relevance_floor(path: DataPath, json_out: JsonOut = None, limit: Limit = None) -> None:
+    """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
+    from commonplace.bench import floor as bench
+
+    with _tools(None) as tools, _progress() as progress:
+        asked, default = bench.evaluate(LoCoMo(path), tools, limit=limit, progress=progress)
+    floors = sorted({*bench.FLOORS, default})
+    points = bench.curve(asked, floors)
+    report = bench.FloorReport(Provenance.of(_command()), path.name, default, points, tuple(asked))
+    _console.print(bench.table(report))
+    if json_out:
+        _write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
+
+
+@bench_app.command()
+def speed(
+    path: Annotated[
+        Path | None, typer.Argument(help="A LoCoMo file; else made-up turns.", show_default=False)
+    ] = None,
+    sizes: Annotated[
+        str, typer.Option("--sizes", help="Numbers of messages, with commas.")
+    ] = "1000,10000,100000",
+    json_out: JsonOut = None,
+) -> None:
+    """Writing, recalling, memory and disk, each beside its physical yardstick."""
+    from commonplace.bench import speed as bench
+
+    counts = _numbers(sizes, "--sizes")
+    with _tools(None) as tools, _progress() as progress:
+        results = [bench.evaluate(size, path, tools, progress=progress) for size in counts]
+    report = bench.make_report(results, Provenance.of(_command()), path.name if path else "made-up turns")
+    for table in bench.tables(report):
+        _console.print(table)
+    if json_out:
+        _write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
+
+
+def _run(
+    benchmark: Benchmark,
+    path: Path,
+    budget: str,
+    systems: str,
+    json_out: Path | None,
+    limit: int | None,
+    floor: float | None,
+) -> None:
+    budgets = _numbers(budget, "--budget")
+    names = [check_system(name.strip()) for name in systems.split(",")]
+    with _tools(floor) as tools, _progress() as progress:
+        records = runner.run(benchmark, names, budgets, tools, limit=limit, progress=progress)
+    if not records:
+        raise InvalidInput(f"{str(path)!r} has no question that can be answered: nothing to measure")
+    report = make_report(benchmark, records, _command(), path.name)
+    print_report(report, _console)
+    if json_out:
+        _write(json_out, report.to_json())
+
+
+@contextmanager
+def _tools(floor: float | None) -> Iterator[Tools]:
+    embedder = shared_static_embedder()
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
+        yield Tools(embedder, embedder, Path(folder), floor)
+
+
+@contextmanager
+def _progress() -> Iterator[runner.Progress]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of or None)
+
+
+def _numbers(given: str, option: str) -> list[int]:
+    try:
+        numbers = [int(part.strip().replace("_", "")) for part in given.split(",")]
+    except ValueError as error:
+        raise InvalidInput(
+            f"{option} {given!r} must be whole numbers with commas, such as 500,1000"
+        ) from error
+    if min(numbers) < 1:
+        raise InvalidInput(f"{option} {given!r} must be numbers above 0")
+    return numbers
+
+
+def _command() -> str:
+    """As it was typed, with file names in place of paths."""
+    words = (Path(word).name if "/" in word else word for word in sys.argv[1:])
+    return " ".join(["commonplace", *words])
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"--json {str(path)!r} cannot be written: {error.strerror}") from error
+    _console.print(f"written: {path}")

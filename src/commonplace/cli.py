@@ -1,0 +1,436 @@
+"""The command line.
+
+Everything heavy is imported by the command that needs it, so that `commonplace --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from commonplace import cli_output as out
+from commonplace.errors import CommonplaceError, InvalidInput, MissingExtra, ModelFailed, StorageError
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4
+_EPILOG = (
+    "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
+    " 3 the memory's folder cannot be used; 4 a model failed or an extra is not installed."
+)
+
+
+class _Commands(TyperGroup):
+    """The process border: errors that are raised on purpose become a line and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        try:
+            return super().invoke(ctx)
+        except CommonplaceError as error:
+            out.note(f"error: {' '.join(str(error).split())}", "red")
+            raise typer.Exit(_exit_code(error)) from error
+
+
+def _exit_code(error: CommonplaceError) -> int:
+    if isinstance(error, ModelFailed | MissingExtra):
+        return MODEL_FAILED
+    return STORAGE_FAILED if isinstance(error, StorageError) else BAD_INPUT
+
+
+app = typer.Typer(
+    name="commonplace",
+    help="Memory for LLM agents: every message kept once, word for word, and recalled with its source.",
+    epilog=_EPILOG,
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+
+
+def _default_folder() -> Path:
+    from platformdirs import user_data_dir
+
+    return Path(user_data_dir("commonplace")) / "memory"
+
+
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "--memory",
+        envvar="COMMONPLACE_MEMORY",
+        default_factory=_default_folder,
+        show_default="a folder among the user's data",
+        help="The memory's folder.",
+    ),
+]
+User = Annotated[str, typer.Option("--user", "-u", envvar="COMMONPLACE_USER", help="Whose memory.")]
+OptionalUser = Annotated[
+    str | None,
+    typer.Option("--user", "-u", envvar="COMMONPLACE_USER", help="Whose memory.", show_default=False),
+]
+InSession = Annotated[
+    str | None, typer.Option("--session", "-s", help="Only this session.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+
+
+def _open(folder: Path, *, create: bool = False) -> Memory:
+    """The memory; only what writes may make a new one, lest a misspelt path looks like an empty memory."""
+    from commonplace.memory import Memory
+
+    if not create and not folder.exists():
+        raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
+    return Memory(folder)
+
+
+@app.command()
+def add(
+    *,
+    text: Annotated[
+        str, typer.Argument(help="The message; '-' or nothing reads it from standard input.")
+    ] = "-",
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Standard input has a message a line, as JSON objects.")
+    ] = False,
+    role: Annotated[str, typer.Option("--role", help="Who speaks: user, assistant, ...")] = "user",
+    name: Annotated[
+        str | None, typer.Option("--name", help="The speaker's name.", show_default=False)
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", help="When: ISO 8601, else UTC now.", show_default=False)
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="The session; else 'default'.", show_default=False)
+    ] = None,
+    user: User = "me",
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Store a message, or a message for each line of standard input."""
+    if jsonl and text != "-":
+        raise InvalidInput("--jsonl reads standard input: give no text beside it")
+    given: list[dict[str, Any]] = []
+    if jsonl:
+        given = _json_lines(_standard_input())
+    else:
+        content = _standard_input() if text == "-" else text
+        if not content.strip():
+            raise InvalidInput("nothing to add: the text is empty")
+        given = [{"content": content, "role": role, "name": name, "time": time}]
+    with _open(memory, create=True) as opened:
+        stored = opened.add(given, user=user, session=session)
+    if as_json:
+        out.write_json({"user": user, "messages": [out.message_object(message) for message in stored]})
+        return
+    for message in stored:
+        out.write(out.message_line(message))
+
+
+@app.command("import")
+def import_(
+    *,
+    path: Annotated[Path, typer.Argument(help="A file of conversations.", show_default=False)],
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="chatgpt, claude, jsonl, locomo or longmemeval; else told by the content.",
+            show_default=False,
+        ),
+    ] = None,
+    user: OptionalUser = None,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval.
+
+    Importing a file again adds only what is new in it. Without --user, a file that names its users keeps
+    them, and any other goes to 'me'.
+    """
+    from commonplace.importers.importing import NoUser
+
+    with _open(memory, create=True) as opened, out.progress("importing", shown=not as_json) as progress:
+        try:
+            done = opened.import_(path, user=user, format=file_format, progress=progress)
+        except NoUser:
+            done = opened.import_(path, user="me", format=file_format, progress=progress)
+    if as_json:
+        out.write_json(done)
+        return
+    out.write(out.import_summary(done))
+    if done.users:
+        whose = "" if done.users[0] == "me" else f" --user {done.users[0]!r}"
+        out.note(f'next: commonplace recall "your question"{whose}')
+
+
+@app.command()
+def recall(
+    *,
+    question: Annotated[str, typer.Argument(help="What to remember.", show_default=False)],
+    budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
+    session: InSession = None,
+    floor: Annotated[
+        float | None, typer.Option("--floor", help="Recall nothing below this relevance.", show_default=False)
+    ] = None,
+    view: Annotated[
+        list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)
+    ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show every candidate and its fate.")] = False,
+    user: User = "me",
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Recall what memory knows about a question: a context ready for a prompt."""
+    chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
+    with _open(memory) as opened:
+        found = opened.recall(
+            question, user=user, session=session, budget_tokens=budget, views=view or None, **chosen
+        )
+        if as_json:
+            out.write_json(out.recall_object(found, why=why))
+        elif found:
+            out.write(found.text)
+        if why and not as_json:
+            out.write("")
+            out.decisions(found)
+    if not found:
+        out.note(f"nothing found for user {user!r}")
+        raise typer.Exit(NOTHING_FOUND)
+    if not as_json:
+        out.note(out.recall_summary(found))
+
+
+@app.command()
+def messages(
+    *,
+    session: InSession = None,
+    after: Annotated[int, typer.Option("--after", help="Only those above this seq.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="At most so many.", show_default=False)
+    ] = None,
+    user: User = "me",
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """List messages in the order in which they were stored."""
+    with _open(memory) as opened:
+        found = opened.messages(user=user, session=session, after=after, limit=limit)
+    if as_json:
+        out.write_json([out.message_object(message) for message in found])
+        return
+    for message in found:
+        out.write(out.message_line(message))
+
+
+@app.command()
+def sessions(*, user: User = "me", memory: Folder, as_json: AsJson = False) -> None:
+    """List a user's sessions."""
+    with _open(memory) as opened:
+        found = opened.sessions(user=user)
+    if as_json:
+        out.write_json(found)
+    elif found:
+        out.session_table(found)
+
+
+@app.command()
+def users(*, memory: Folder, as_json: AsJson = False) -> None:
+    """List whose memories the folder holds."""
+    with _open(memory) as opened:
+        found = opened.users()
+    if as_json:
+        out.write_json(found)
+        return
+    for name in found:
+        out.write(name)
+
+
+@app.command()
+def forget(
+    *,
+    seq: Annotated[
+        list[int] | None,
+        typer.Option("--seq", help="The message of this seq (repeatable).", show_default=False),
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="A whole session.", show_default=False)
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", help="What happened before: ISO 8601.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    user: User = "me",
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Remove messages and all that was made from them, for good."""
+    if not (seq or session or before or everything):
+        raise InvalidInput("say what to forget: --seq, --session, --before or --all")
+    what: dict[str, Any] = {
+        "seqs": seq or None,
+        "session": session,
+        "before": before,
+        "everything": everything,
+    }
+    with _open(memory) as opened:
+        receipt = opened.forget(user=user, **what, dry_run=True)
+        if not dry_run and receipt.messages:
+            if not yes:
+                _confirm(out.receipt_summary(receipt))
+            receipt = opened.forget(user=user, **what)
+    if as_json:
+        out.write_json(out.receipt_object(receipt))
+    elif receipt.messages:
+        out.write(out.receipt_summary(receipt))
+    if not receipt.messages:
+        out.note(f"nothing found to forget for user {user!r}")
+        raise typer.Exit(NOTHING_FOUND)
+
+
+@app.command()
+def export(
+    *,
+    path: Annotated[
+        Path, typer.Argument(help="The file to write; '-' is standard output.", show_default=False)
+    ],
+    user: User = "me",
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Write a user's messages as JSON Lines, which import reads back exactly."""
+    from tempfile import TemporaryDirectory
+
+    with _open(memory) as opened, TemporaryDirectory() as temporary:
+        if str(path) != "-":
+            count = opened.export(user=user, path=path)
+        else:
+            opened.export(user=user, path=(written := Path(temporary) / "export.jsonl"))
+            typer.echo(written.read_text(encoding="utf-8"), nl=False)
+            return
+    if as_json:
+        out.write_json({"user": user, "path": path, "messages": count})
+    else:
+        out.write(f"{out.count(count, 'message')} written to {path}")
+
+
+@app.command()
+def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
+    """Show how much is stored: for one user, or without --user for the whole folder."""
+    with _open(memory) as opened:
+        found = opened.stats(user=user)
+    if as_json:
+        out.write_json(found)
+        return
+    for line in out.stats_lines(found):
+        out.write(line)
+
+
+@app.command()
+def check(*, memory: Folder, as_json: AsJson = False) -> None:
+    """Compare the log with everything that was made from it."""
+    with _open(memory) as opened:
+        found = opened.check_integrity()
+    if as_json:
+        out.write_json(
+            {"ok": found.ok, "users": found.users, "messages": found.messages, "faults": found.faults}
+        )
+    else:
+        checked = f"{out.count(found.messages, 'message')} of {out.count(found.users, 'user')}"
+        out.write(f"{checked}: {out.count(len(found.faults), 'fault') if found.faults else 'all agrees'}")
+        for fault in found.faults:
+            out.write(f"- {fault}")
+    if not found.ok:
+        raise typer.Exit(NOTHING_FOUND)
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+    },
+)
+def bench(context: typer.Context) -> None:
+    """Measure recall and speed, with naive baselines beside the engine; 'bench --help' says more."""
+    from typer.main import get_command
+
+    from commonplace.bench.cli import bench_app
+
+    code = get_command(bench_app).main(context.args, prog_name="commonplace bench", standalone_mode=False)
+    raise typer.Exit(code if isinstance(code, int) else 0)
+
+
+@app.command()
+def demo(
+    *,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Keep the demo's memory here.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask ten questions to a sample of seven months."""
+    from rich.console import Console
+
+    from commonplace import demo as shown
+
+    shown.run(Console(), folder, as_json=as_json)
+
+
+@app.command()
+def version(*, as_json: AsJson = False) -> None:
+    """Print the version."""
+    from importlib.metadata import version as installed
+
+    number = installed("commonplace")
+    if as_json:
+        out.write_json({"version": number})
+    else:
+        out.write(number)
+
+
+def _standard_input() -> str:
+    if sys.stdin.isatty():
+        out.note("reading standard input, to its end (Ctrl-D)")
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"standard input is not UTF-8 text: {error.reason} at byte {error.start}"
+        ) from error
+
+
+def _json_lines(text: str) -> list[dict[str, Any]]:
+    import json
+
+    given = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            one = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"line {number} of standard input is not JSON: {error}") from error
+        if not isinstance(one, dict):
+            raise InvalidInput(f"line {number} of standard input is not a JSON object: {line[:60]!r}")
+        given.append(one)
+    return given
+
+
+def _confirm(what: str) -> None:
+    out.note(what, "bold")
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "standard input is no terminal to ask on: give --yes to forget, or --dry-run to look"
+        )
+    if not typer.confirm("Forget this for good?", err=True):
+        out.note("nothing was forgotten")
+        raise typer.Exit(NOTHING_FOUND)

@@ -1,0 +1,89 @@
+"""Ten questions to seven months of one person's conversations, with nothing but what was installed.
+
+`conversation.jsonl` is the sample, written for this purpose, in the format that `export` writes.
+`questions.jsonl` has the questions; each names the messages that hold its answer and the phrase in each.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import asdict
+from importlib.resources import as_file
+from pathlib import Path
+from statistics import mean, median
+
+from rich.console import Console
+
+from commonplace.core import Message
+from commonplace.demo import show
+from commonplace.demo.sample import CONVERSATION, USER, Asked, ask, questions
+from commonplace.memory import Memory
+
+BUDGET_TOKENS = 300
+WHY_NOT = ("Where do I live?", "02-04")  # a question, and the id of a message that it leaves out
+FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
+
+
+def run(console: Console, folder: Path | None = None, *, as_json: bool = False) -> show.Figures:
+    """Import the sample, ask, show. Without a folder, in a temporary one that is gone afterwards."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as temporary:
+            return run(console, Path(temporary), as_json=as_json)
+    with Memory(folder) as memory:
+        memory.count_tokens("")  # loads the tokenizer, so that what is timed below is the work alone
+        started = time.perf_counter()
+        with as_file(CONVERSATION) as sample:
+            memory.import_(sample, user=USER)
+        import_ms = (time.perf_counter() - started) * 1000
+        messages = memory.messages(user=USER)
+        seqs = {str(message.id): message.seq for message in messages}
+        full_tokens = memory.count_tokens(show.full_context(messages))
+        if not as_json:
+            show.opening(console, messages, full_tokens, import_ms)
+        asked = []
+        for number, question in enumerate(questions(), 1):
+            asked.append(ask(memory, question, seqs, BUDGET_TOKENS))
+            if not as_json:
+                show.asked(console, number, asked[-1], full_tokens)
+        figures = _figures(messages, asked, full_tokens, import_ms, folder)
+        if as_json:
+            answers = [_plain(one) for one in asked]
+            console.print_json(data={**asdict(figures), "budget_tokens": BUDGET_TOKENS, "asked": answers})
+            return figures
+        query, left_out = WHY_NOT
+        why_not = memory.recall(query, user=USER, budget_tokens=BUDGET_TOKENS).why_not(seqs[left_out])
+        receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
+        show.closing(console, query, why_not, receipt, FORGET_SESSION, figures)
+    return figures
+
+
+def _figures(
+    messages: list[Message], asked: list[Asked], full_tokens: int, import_ms: float, folder: Path
+) -> show.Figures:
+    mean_tokens = mean(one.recall.tokens for one in asked if one.question.evidence)
+    return show.Figures(
+        messages=len(messages),
+        sessions=len({message.session for message in messages}),
+        import_ms=import_ms,
+        questions=len(asked),
+        right=sum(one.right for one in asked),
+        mean_tokens=mean_tokens,
+        full_tokens=full_tokens,
+        ratio=full_tokens / max(mean_tokens, 1),
+        p50_ms=median(one.ms for one in asked),
+        folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+    )
+
+
+def _plain(one: Asked) -> dict[str, object]:
+    recalled = [{"seqs": e.sources, "session": e.session, "text": e.text} for e in one.recall.evidence]
+    return {
+        "question": one.question.question,
+        "kind": one.question.kind,
+        "answer": one.question.answer,
+        "right": one.right,
+        "tokens": one.recall.tokens,
+        "ms": one.ms,
+        "recalled": recalled,
+    }

@@ -1,0 +1,147 @@
+"""The demo on a terminal of 100 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from textwrap import shorten
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commonplace.core import Evidence, Message
+from commonplace.demo.sample import Asked
+from commonplace.forgetting import Receipt
+from commonplace.rendering import header, line
+
+_CHARS = 66  # of a passage that holds no part of the answer: one line
+_AROUND = 90  # characters shown on either side of a part of the answer
+NEXT = """\
+commonplace import ~/Downloads/conversations.json --user me
+commonplace recall "When is my appointment at the dentist?" --user me"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The demo in numbers."""
+
+    messages: int
+    sessions: int
+    import_ms: float  # until all of it was on disk
+    questions: int
+    right: int
+    mean_tokens: float  # over the questions that have an answer
+    full_tokens: int  # the whole conversation, rendered the same way
+    ratio: float
+    p50_ms: float
+    folder_bytes: int
+
+
+def full_context(messages: Sequence[Message]) -> str:
+    """The whole conversation as recall would render it: a header per day, a line per message."""
+    rendered = []
+    before = None
+    for day, said in groupby(messages, lambda message: _time(message).date()):
+        rendered.append(header(day, before))
+        rendered.extend(line(message.speaker, message.content) for message in said)
+        before = day
+    return "\n".join(rendered)
+
+
+def opening(console: Console, messages: Sequence[Message], full_tokens: int, import_ms: float) -> None:
+    """What was imported."""
+    sessions = len({message.session for message in messages})
+    console.print()
+    console.print(
+        f"[bold]commonplace[/] remembers {messages[0].speaker}'s conversations with an assistant,"
+        f" {_day(_time(messages[0]))} to {_day(_time(messages[-1]))}."
+    )
+    console.print(
+        f"Imported {len(messages)} messages of {sessions} sessions ({full_tokens:,} tokens)"
+        f" in {import_ms:.0f} ms: on disk, searchable. No key, no model, no network."
+    )
+
+
+def asked(console: Console, number: int, one: Asked, full_tokens: int) -> None:
+    """One question: every recalled passage with its date and citation, the parts of the answer marked."""
+    console.print()
+    console.rule(f"[bold]{number}. {one.question.question}[/]  [dim]{one.question.kind}[/]", align="left")
+    table = Table.grid(padding=(0, 1))
+    for width in (1, 11, 5, 4):
+        table.add_column(width=width, justify="right" if width == 5 else "left", no_wrap=True)
+    table.add_column(overflow="fold")
+    for i, evidence in enumerate(one.recall.evidence):
+        phrase = one.holds.get(i)
+        cited = f"#{evidence.sources[0]}", f"s{evidence.session}"
+        mark = "[green]✓[/]" if phrase else ""
+        table.add_row(
+            mark, _day(evidence.time), *cited, _passage(evidence, phrase), style="" if phrase else "dim"
+        )
+    if one.recall:
+        console.print(table)
+    cost = f"{one.recall.tokens} tokens instead of {full_tokens:,}, {one.ms:.1f} ms"
+    colour = "green" if one.right else "red"
+    if parts := len(one.question.evidence):
+        console.print(f"[bold]Answer:[/] {one.question.answer}", highlight=False)
+        verdict = f"[{colour}]{one.found} of {parts} parts of it recalled[/]"
+    else:
+        verdict = f"[{colour}]{'nothing recalled' if one.right else 'something recalled'}[/]"
+        trace = one.recall.trace
+        verdict += f" (memory was never told: relevance {trace.relevance:.2f}, floor {trace.floor:.2f})"
+    console.print(f"{verdict}[dim], {cost}[/]", highlight=False)
+
+
+def closing(
+    console: Console, query: str, why_not: str, receipt: Receipt, session: str, figures: Figures
+) -> None:
+    """What else is special, the figures, and what to do next."""
+    console.print()
+    console.rule("[bold]And you can ask why, and delete[/]", align="left")
+    console.print(f"[bold]why_not[/] [dim]({query})[/] {why_not}")
+    console.print(f"[bold]forget, dry run[/] [dim](session {session})[/] {_receipt(receipt)}")
+    table = Table(title="The demo in numbers", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("questions answered rightly", f"{figures.right} of {figures.questions}")
+    table.add_row("tokens per recall, mean", f"{figures.mean_tokens:,.0f}")
+    table.add_row("tokens of the full context", f"{figures.full_tokens:,}, {figures.ratio:.0f} times as many")
+    table.add_row("time per recall, median", f"{figures.p50_ms:.1f} ms")
+    table.add_row("folder on disk", f"{figures.folder_bytes / 1e6:.1f} MB")
+    console.print()
+    console.print(table)
+    console.print("\nNow your own: export your data from ChatGPT or Claude, unpack it, and")
+    console.print(Text(NEXT, style="bold"), soft_wrap=True)
+
+
+def _passage(evidence: Evidence, phrase: str | None) -> Text:
+    words = " ".join(evidence.text.split())
+    if phrase is None:
+        return Text(shorten(line(evidence.speaker, words), _CHARS, placeholder=" …"))
+    at = words.index(phrase)
+    start, end = max(at - _AROUND, 0), min(at + len(phrase) + _AROUND, len(words))
+    if start:
+        start = words.index(" ", start) + 1
+    if end < len(words):
+        end = words.rindex(" ", 0, end)
+    part = f"{'… ' if start else ''}{words[start:end]}{' …' if end < len(words) else ''}"
+    text = Text(line(evidence.speaker, part))
+    text.highlight_words([phrase], style="bold green")
+    return text
+
+
+def _receipt(receipt: Receipt) -> str:
+    counts = [f"{counted.rows} {counted.kind}" for view in receipt.views for counted in view.counts]
+    first, last = receipt.seqs[0], receipt.seqs[-1]
+    return f"would remove {receipt.messages} messages (#{first} to #{last}) and what was made of them: {', '.join(counts)}"
+
+
+def _day(time: datetime) -> str:
+    return f"{time.day} {time:%b %Y}"
+
+
+def _time(message: Message) -> datetime:
+    assert message.time is not None
+    return message.time

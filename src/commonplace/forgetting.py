@@ -1,0 +1,97 @@
+"""Forgetting: what goes with a message, everywhere, and a receipt for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from commonplace import log
+from commonplace.errors import InvalidInput
+from commonplace.incoming import TimeLike, count, key, to_time
+from commonplace.storage.database import Database
+from commonplace.views.base import Counted, View
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What one view lost."""
+
+    view: str
+    counts: tuple[Counted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What forgetting removed, or in a dry run would remove."""
+
+    user: str
+    dry_run: bool
+    seqs: tuple[int, ...]  # of the messages, which existed
+    views: tuple[Removed, ...]
+    purged: bool  # no file of the folder has the text any more; False in a dry run, and while another
+    # process reads an older snapshot: then the next forget, or closing the memory, purges it
+
+    @property
+    def messages(self) -> int:
+        """How many messages."""
+        return len(self.seqs)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which messages of a user; exactly one of the four is set."""
+
+    seqs: tuple[int, ...] | None = None
+    session: str | None = None
+    before: datetime | None = None
+    everything: bool = False
+
+
+def selector(
+    seqs: Iterable[int] | None, session: str | None, before: TimeLike | None, everything: object
+) -> Selector:
+    """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
+    if not isinstance(everything, bool):
+        raise InvalidInput(f"everything must be True or False, not {everything!r}")
+    given = sum((seqs is not None, session is not None, before is not None, everything))
+    if given != 1:
+        raise InvalidInput(
+            f"forget needs exactly one of seqs=, session=, before= and everything=True; {given} were given"
+        )
+    if seqs is not None:
+        if isinstance(seqs, str | bytes) or not isinstance(seqs, Iterable):
+            raise InvalidInput(f"seqs must be whole numbers, not {seqs!r}")
+        return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in seqs})))
+    if session is not None:
+        return Selector(session=key("session", session))
+    if before is not None:
+        return Selector(before=to_time(before, "before"))
+    return Selector(everything=True)
+
+
+def forget(
+    database: Database, views: Sequence[View], user: str, selected: Selector, *, dry_run: bool
+) -> Receipt:
+    """Remove messages and all that was made from them, in one transaction, then purge the files.
+
+    A dry run reads the same counts in a read transaction and changes nothing.
+    """
+    if dry_run:
+        with database.read() as connection:
+            seqs = _select(connection, user, selected)
+            affected = tuple(Removed(view.name, view.affected(connection, user, seqs)) for view in views)
+        return Receipt(user, True, tuple(seqs), affected, purged=False)
+    with database.write() as connection:
+        seqs = _select(connection, user, selected)
+        removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
+        log.remove(connection, user, seqs)
+    return Receipt(user, False, tuple(seqs), removed, purged=database.purge())
+
+
+def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
+    if selected.seqs is not None:
+        return sorted(log.fetch(connection, user, selected.seqs))
+    return log.seqs_where(connection, user, session=selected.session, before=selected.before)

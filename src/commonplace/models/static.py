@@ -1,0 +1,89 @@
+"""The embedded default: WordLlama's static token vectors, read from its wheel. No key, network or download.
+
+A text's vector is the mean of its tokens' vectors (the 256-dimensional "l2_supercat" table, distilled from
+the token embeddings of Llama 2 70B and Phi 3). The same tokenizer counts tokens.
+
+The two files are read directly: importing `wordllama` configures the root logger and imports an HTTP
+client, and its loader looks for the tokenizer in a folder that the wheel does not have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from commonplace.errors import ModelFailed
+from commonplace.models.base import Vectors
+
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+
+
+class StaticEmbedder:
+    """Mean of static token vectors; tens of thousands of short texts a second on one core."""
+
+    def __init__(self) -> None:
+        spec = find_spec("wordllama")
+        if spec is None or spec.origin is None:
+            raise ModelFailed("the package 'wordllama' is not installed: pip install commonplace again")
+        folder = Path(spec.origin).parent
+        try:
+            (table,) = load_file(folder / _WEIGHTS).values()
+            self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
+        except Exception as error:  # the two libraries raise bare Exceptions
+            raise ModelFailed(
+                f"cannot read the embedder's files in {str(folder)!r} ({error}):"
+                " pip install --force-reinstall wordllama"
+            ) from error
+        self._table: Vectors = np.ascontiguousarray(table, dtype=np.float32)
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    @property
+    def name(self) -> str:
+        """Package, version and table."""
+        return f"wordllama-{version('wordllama')}-l2_supercat_256"
+
+    @property
+    def dimension(self) -> int:
+        """256."""
+        return int(self._table.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, 256) float32, rows of unit length; a zero row for an empty text."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, ids in enumerate(self._ids(texts)):
+            if ids:
+                vectors[row] = self._table[ids].mean(axis=0)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, norms, out=vectors, where=norms > 0)
+        return vectors
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        return [len(ids) for ids in self._ids(texts)]
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        # One text at a time takes the tokenizer's serial path, which leaves no threads behind for a fork.
+        encode = self._tokenizer.encode_batch_fast if len(texts) > 1 else self._tokenizer.encode_batch
+        return [encoding.ids for encoding in encode(list(texts), add_special_tokens=False)]
+
+
+_lock = threading.Lock()
+_shared: StaticEmbedder | None = None
+
+
+def shared_static_embedder() -> StaticEmbedder:
+    """The one instance of this process: the table takes 32 MB."""
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = StaticEmbedder()
+        return _shared

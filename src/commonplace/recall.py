@@ -1,0 +1,149 @@
+"""From the views' candidates to one context: fused, de-duplicated, budgeted, in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from commonplace.core import Decision, Evidence, Recall, Trace, ViewTrace
+from commonplace.maintenance import serving
+from commonplace.rendering import header, in_order, line, render
+from commonplace.search.fusion import reciprocal_rank
+from commonplace.text.sentences import sentences
+from commonplace.text.words import terms
+from commonplace.views.base import Offer, Query, View
+
+DEFAULT_FLOOR = 0.40  # docs/log.md has the trade-off curve
+_NEW_LINES = 1  # tokens of the line break after a header
+_YEAR = 5  # tokens that a header may need for its year, above its tokens without
+
+Count = Callable[[str], int]
+
+
+def recall(
+    connection: Connection, views: Sequence[View], query: Query, *, floor: float, count: Count
+) -> Recall:
+    """Ask the views and choose; one read transaction, so that all views see the same log."""
+    began = time.perf_counter()
+    offers: list[Offer] = []
+    traces = []
+    for view in views:
+        start = time.perf_counter()
+        offer = view.offer(connection, serving(connection, query.scope.user, view), query)
+        ms = (time.perf_counter() - start) * 1000
+        offers.append(offer)
+        traces.append(
+            ViewTrace(
+                view=view.name,
+                candidates=len(offer.evidence),
+                considered=offer.considered,
+                ms=ms,
+                model_calls=offer.model_calls,
+                note=offer.note,
+                explain=offer.explain,
+            )
+        )
+    candidates = reciprocal_rank([offer.evidence for offer in offers])
+    relevance = max((offer.relevance for offer in offers), default=0.0)
+    if relevance < floor:
+        reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
+        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)])
+    else:
+        chosen = choose(candidates, query, count)
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=query.text,
+        text=text,
+        tokens=count(text),
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(traces),
+            decisions=tuple(chosen.decisions),
+            relevance=relevance,
+            floor=floor,
+            ms=(time.perf_counter() - began) * 1000,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen, in reading order, and what became of every candidate."""
+
+    evidence: list[Evidence]
+    decisions: list[Decision]
+
+
+def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen:
+    """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
+
+    Greedy by score with skipping: diversity, coverage and score per token were measured and gave nothing
+    (docs/log.md). The text never has more tokens than the budget.
+    """
+    left = query.budget_tokens
+    kept: dict[int, Evidence] = {}  # by rank
+    reasons: list[str] = []
+    headers: dict[tuple[str, int], int] = {}
+    said: set[tuple[str | None, str, int]] = set()
+    for rank, unit in enumerate(candidates, 1):
+        day = unit.time.date()
+        opened = (unit.session, day.toordinal())
+        cost = unit.tokens + 1
+        if opened not in headers:
+            cost += count(header(day, day)) + _NEW_LINES + (0 if headers else _YEAR)
+        words = (unit.speaker, unit.text, day.toordinal())
+        if words in said:
+            reasons.append("the same words of the same day are in already")
+        elif cost <= left:
+            left -= cost
+            kept[rank] = unit
+            headers[opened] = 1
+            said.add(words)
+            reasons.append(
+                f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
+            )
+        else:
+            reasons.append(
+                f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
+            )
+    if not kept and candidates:
+        shorter = _cut_to_fit(candidates[0], query, count)
+        if shorter is not None:
+            kept[1] = shorter
+            reasons[0] = "the best candidate, cut at sentence borders to fit the budget"
+    while kept and count(render(in_order(list(kept.values())))[0]) > query.budget_tokens:
+        rank, _ = kept.popitem()
+        reasons[rank - 1] = f"rank {rank} of {len(candidates)}, and the rendered text was over the budget"
+    decisions = [
+        Decision(kept.get(rank, unit), rank, rank in kept, reasons[rank - 1])
+        for rank, unit in enumerate(candidates, 1)
+    ]
+    return Chosen(in_order(list(kept.values())), decisions)
+
+
+def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
+    """The sentences around what matched, as many as the budget holds; None when not even one fits."""
+    asked = set(terms(query.text))
+    spans = sentences(unit.text)
+    matches = [len(asked.intersection(terms(unit.text[a:b]))) for a, b in spans]
+    if not spans:
+        return None
+    first = last = max(range(len(spans)), key=lambda i: (matches[i], -i))
+    best: Evidence | None = None
+    while True:
+        text = unit.text[spans[first][0] : spans[last][1]]
+        place = unit.place + spans[first][0]
+        shorter = replace(unit, text=text, place=place, tokens=count(line(unit.speaker, text)))
+        if count(render([shorter])[0]) > query.budget_tokens:
+            return best
+        best = shorter
+        if last + 1 < len(spans):
+            last += 1
+        elif first > 0:
+            first -= 1
+        else:
+            return best

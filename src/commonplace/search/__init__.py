@@ -1,0 +1,1 @@
+"""Search over one user's units, held in memory: exact and small."""

@@ -1,0 +1,22 @@
+"""One ranking from several."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+K = 60  # the constant of Cormack, Clarke and Buettcher 2009, eq. 1
+
+
+def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
+    """Items by the sum over rankings of 1 / (K + rank); ties in the order of first appearance.
+
+    A single ranking comes back as it is.
+    """
+    scores: dict[T, float] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0.0) + 1 / (K + rank)
+    return sorted(scores, key=lambda item: -scores[item])

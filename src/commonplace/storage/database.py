@@ -1,0 +1,205 @@
+"""The embedded database: one SQLite file in WAL mode that several processes may open.
+
+Durability: `synchronous=FULL`, so a commit that returned survives a crash and a power cut.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+
+from commonplace.errors import (
+    ClosedMemory,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnusable,
+)
+from commonplace.storage.migrations import migrate
+
+FILE = "commonplace.sqlite3"
+_ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
+
+
+class Database:
+    """Read and write transactions on the database of one folder. Safe to share among threads."""
+
+    def __init__(self, folder: Path, *, busy_timeout_s: float) -> None:
+        self.folder = _usable(folder)
+        self.path = self.folder / FILE
+        self._busy_timeout_s = busy_timeout_s
+        self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
+        self._closed = False
+        self._engine = create_engine(
+            f"sqlite:///{self.path}",
+            connect_args={"timeout": min(_ATTEMPT_S, busy_timeout_s), "check_same_thread": False},
+            pool_size=8,
+            max_overflow=24,
+            pool_timeout=busy_timeout_s,
+        )
+        event.listen(self._engine, "connect", _configure)
+        this = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _start_anew(this()))
+        migrate(self.write)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A read transaction: one unchanging snapshot from its first statement to its end."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A write transaction: commits at the end of the block, rolls back on any exception.
+
+        Raises StorageBusy when other processes held the write lock for the whole busy timeout.
+        """
+        if not self._writing.acquire(timeout=self._busy_timeout_s):
+            raise self._busy()
+        try:
+            with self._transaction("BEGIN IMMEDIATE") as connection:
+                yield connection
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        if self._closed:
+            raise ClosedMemory("this memory was closed: open it again with Memory(path)")
+        try:
+            with self._engine.connect() as connection:
+                self._begin(connection, begin)
+                try:
+                    yield connection
+                    connection.exec_driver_sql("COMMIT")
+                except BaseException:
+                    if _driver(connection).in_transaction:  # SQLite itself rolls back when the disk is full
+                        connection.exec_driver_sql("ROLLBACK")
+                    raise
+        except DBAPIError as error:
+            raise self._typed(error) from error
+
+    def _begin(self, connection: Connection, begin: str) -> None:
+        give_up = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                connection.exec_driver_sql(begin)
+            except DBAPIError as error:
+                if not _is_busy(error):
+                    raise
+                if time.monotonic() >= give_up:
+                    raise self._busy() from error
+                time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
+            else:
+                return
+
+    def purge(self) -> bool:
+        """Remove deleted text from the files: empties the write-ahead log into the database file.
+
+        False when another process still reads an older snapshot, which keeps the log alive.
+        """
+        give_up = time.monotonic() + self._busy_timeout_s
+        with self._writing, self._engine.connect() as connection:
+            while True:
+                try:
+                    blocked = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
+                except DBAPIError as error:
+                    if not _is_busy(error):
+                        raise self._typed(error) from error
+                    blocked = 1
+                if not blocked or time.monotonic() >= give_up:
+                    return not blocked
+                time.sleep(0.01)
+
+    def faults(self) -> list[str]:
+        """What SQLite's own integrity check finds; empty when the file is sound."""
+        with self.read() as connection:
+            rows = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        return [row for row in rows if row != "ok"]
+
+    def bytes_on_disk(self) -> int:
+        """Size of all files of the folder, in bytes."""
+        return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
+
+    def close(self) -> None:
+        """Close all connections; idempotent."""
+        self._closed = True
+        self._engine.dispose()
+
+    def _busy(self) -> StorageBusy:
+        return StorageBusy(
+            f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
+            " try again, or raise busy_timeout_s"
+        )
+
+    def _typed(self, error: DBAPIError) -> StorageError:
+        name = getattr(error.orig, "sqlite_errorname", "") or ""
+        what, where = str(error.orig), repr(str(self.path))
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return self._busy()
+        if name.startswith("SQLITE_FULL"):
+            return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+            return StorageUnusable(
+                f"cannot write {where} ({what}): memory needs a folder that this process may write"
+            )
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
+            return StorageCorrupt(
+                f"{where} is damaged ({what}): restore a copy, or salvage it with"
+                f" sqlite3 {FILE} .recover into a new folder"
+            )
+        if name.startswith("SQLITE_IOERR"):
+            return StorageFull(f"the disk refused {where} ({what}, {name}): check its space and its health")
+        return StorageError(f"{where}: {what}")
+
+
+def _usable(folder: Path) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnusable(f"cannot make the folder {str(folder)!r} ({error.strerror})") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageUnusable(f"cannot write in {str(folder)!r}: memory needs a folder that it may write")
+    return folder
+
+
+def _configure(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions on its own
+    cursor = connection.cursor()
+    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
+    cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
+    cursor.close()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def _is_busy(error: DBAPIError) -> bool:
+    return (getattr(error.orig, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+def _start_anew(database: Database | None) -> None:
+    """In a forked child: neither a connection nor a held lock may be carried across a fork."""
+    if database is not None:
+        database._engine.dispose(close=False)  # noqa: SLF001 - a method of Database in all but form
+        database._writing = threading.Lock()  # noqa: SLF001

@@ -1,0 +1,88 @@
+"""Numbered migrations: plain functions, one transaction each, each with its own record.
+
+To change the schema, append a function here and change schema.py; never edit an old one. The SQL is the
+part that SQLite and PostgreSQL share; a byte string's type name is the one difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, inspect, select, text
+
+from commonplace.errors import NewerSchema, StorageUnusable
+from commonplace.storage.schema import migrations as record
+
+Migration = Callable[[Connection], None]
+
+
+def log_and_messages_view(connection: Connection) -> None:
+    """The log, the views' cursors and the units of the messages view."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE users (
+            "user" TEXT PRIMARY KEY, next_seq BIGINT NOT NULL, version BIGINT NOT NULL,
+            deletions BIGINT NOT NULL)""",
+        """CREATE TABLE messages (
+            "user" TEXT NOT NULL, seq BIGINT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL,
+            role TEXT NOT NULL, name TEXT, content TEXT NOT NULL, time_us BIGINT NOT NULL,
+            utc_offset_s INTEGER NOT NULL, metadata TEXT, PRIMARY KEY ("user", seq))""",
+        'CREATE UNIQUE INDEX messages_by_id ON messages ("user", id)',
+        'CREATE INDEX messages_by_session ON messages ("user", session, seq)',
+        'CREATE INDEX messages_by_time ON messages ("user", time_us)',
+        """CREATE TABLE view_states (
+            "user" TEXT NOT NULL, view TEXT NOT NULL, generation BIGINT NOT NULL, fingerprint TEXT NOT NULL,
+            cursor BIGINT NOT NULL, serving INTEGER NOT NULL, PRIMARY KEY ("user", view, generation))""",
+        f"""CREATE TABLE message_units (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part INTEGER NOT NULL,
+            start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL, days TEXT NOT NULL, vector {byte_string} NOT NULL,
+            PRIMARY KEY ("user", generation, seq, part))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view,)
+
+
+def migrate(
+    write: Callable[[], AbstractContextManager[Connection]], migrations: Sequence[Migration] = MIGRATIONS
+) -> None:
+    """Bring the database to the newest schema; several processes may try at once.
+
+    Raises NewerSchema when the database knows more migrations than this version does, and
+    StorageUnusable when it holds tables that are not ours.
+    """
+    while True:
+        with write() as connection:
+            number = _applied(connection)
+            if number > len(migrations):
+                raise NewerSchema(
+                    f"this folder has schema {number}, this version of commonplace knows up to"
+                    f" {len(migrations)}: upgrade with pip install -U commonplace"
+                )
+            if number == len(migrations):
+                return
+            migration = migrations[number]
+            migration(connection)
+            connection.execute(
+                record.insert().values(
+                    number=number + 1, name=migration.__name__, applied_us=time.time_ns() // 1000
+                )
+            )
+
+
+def _applied(connection: Connection) -> int:
+    """How many migrations the database has; makes the record in an empty database."""
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        record.create(connection)
+        return 0
+    if record.name not in tables:
+        raise StorageUnusable(
+            f"the database holds tables that are not commonplace's ({', '.join(sorted(tables)[:3])}):"
+            " choose another folder"
+        )
+    numbers = connection.execute(select(record.c.number).order_by(record.c.number)).scalars().all()
+    return max(numbers, default=0)

@@ -1,0 +1,1 @@
+"""Plain-language tools without a model: words, sentences, dates. The offline answers stand on these."""

@@ -1,0 +1,85 @@
+"""Sentences and passages: where a text may be cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import regex
+
+Span = tuple[int, int]  # text[start:end]
+
+# A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
+# line break.
+_BORDER = regex.compile(r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})\s*|\s*\n\s*""")
+_SPACE = regex.compile(r"\s+")
+
+
+def sentences(text: str) -> list[Span]:
+    """Spans of the sentences of `text`, in order, without the white space between them."""
+    spans = []
+    start = 0
+    for border in _BORDER.finditer(text):
+        if border.end() > start:
+            spans.append(_strip(text, start, border.start()))
+            start = border.end()
+    spans.append(_strip(text, start, len(text)))
+    return [span for span in spans if span[0] < span[1]]
+
+
+def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
+    """Cut `text` at sentence borders into spans of at most `limit` tokens each.
+
+    `count` gives the tokens of each of several texts. A sentence longer than the limit is cut between
+    words, and a word longer than the limit between characters. A text of no visible character has no span.
+    """
+    whole = _strip(text, 0, len(text))
+    if whole[0] == whole[1]:
+        return []
+    if count([text])[0] <= limit:
+        return [whole]
+    found: list[Span] = []
+    filled = 0  # tokens in the last span
+    for (start, end), tokens in _cut(text, sentences(text), limit, count):
+        if found and filled + tokens <= limit:
+            found[-1] = (found[-1][0], end)
+            filled += tokens
+        else:
+            found.append((start, end))
+            filled = tokens
+    return found
+
+
+def _cut(
+    text: str, spans: list[Span], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
+) -> list[tuple[Span, int]]:
+    """The spans with their tokens; spans above the limit are halved, between words where there are any."""
+    found = []
+    waiting = spans[::-1]
+    while waiting:
+        # Count many at a time: one call of the tokenizer per round, not per span.
+        batch = waiting[::-1]
+        counts = count([text[start:end] for start, end in batch])
+        waiting = []
+        for (start, end), tokens in zip(batch, counts, strict=True):
+            if tokens <= limit or end - start < 2:
+                found.append(((start, end), tokens))
+            else:
+                waiting.extend(_halves(text, start, end))
+        waiting.reverse()
+    return sorted(found)
+
+
+def _halves(text: str, start: int, end: int) -> list[Span]:
+    middle = (start + end) // 2
+    near = [m for m in (_SPACE.search(text, middle, end), _SPACE.search(text, start + 1, middle)) if m]
+    space = min(near, key=lambda m: abs(m.start() - middle), default=None)
+    left, right = (space.start(), space.end()) if space else (middle, middle)
+    return [s for s in (_strip(text, start, left), _strip(text, right, end)) if s[0] < s[1]]
+
+
+def _strip(text: str, start: int, end: int) -> Span:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

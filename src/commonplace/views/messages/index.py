@@ -1,0 +1,176 @@
+"""One user's units in memory: what a query is scored against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from commonplace.models.base import Embedder, Vectors
+from commonplace.search.dense import Matrix
+from commonplace.search.lexical import Floats, LexicalIndex
+from commonplace.text.words import STOP_WORDS, term_of, words
+
+Ints = npt.NDArray[np.int64]
+
+# What a turn looks like, whatever it is about; each with its weight in scoring.py.
+_PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
+_TIME_WORD = regex.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekends?|months?|years?|recently|soon|since"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september"
+    r"|october|november|december|mornings?|nights?|summer|winter|spring|fall|autumn|\d{4})\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A message, or a passage of a long one."""
+
+    seq: int
+    part: int  # 0, 1 ... inside the message
+    parts: int  # how many the message has
+    start: int  # where in the message's content `text` starts
+    text: str
+    tokens: int  # of the rendered line
+    session: str
+    role: str
+    name: str | None
+    time: datetime
+    days: tuple[tuple[int, int], ...]  # ordinals of the days that the text names, inclusive
+
+    @property
+    def speaker(self) -> str:
+        """What stands before the colon."""
+        return self.name or self.role
+
+
+class Thesaurus:
+    """Vectors of the user's own vocabulary, so that a query's word can reach words that mean the same.
+
+    A term's vector is the mean of its surface forms' vectors, in a static embedder.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._row: dict[str, int] = {}
+        self._terms: list[str] = []
+        self._forms: set[str] = set()
+        self._waiting: list[tuple[str, str]] = []
+        self._sums = Matrix(embedder.dimension)
+        self._unit: Vectors | None = None
+
+    def learn(self, form: str, term: str) -> None:
+        """Note that `form` is a surface form of `term`."""
+        if form not in self._forms:
+            self._forms.add(form)
+            self._waiting.append((form, term))
+
+    def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
+        """Per form, the vocabulary's terms of at least this cosine, with the cosine."""
+        self._settle()
+        if not forms or not self._terms:
+            return [[] for _ in forms]
+        assert self._unit is not None
+        cosines = self._unit @ self._embedder.embed(forms).T
+        return [
+            [(self._terms[row], float(cosines[row, q])) for row in np.flatnonzero(cosines[:, q] >= threshold)]
+            for q in range(len(forms))
+        ]
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        vectors = self._embedder.embed([form for form, _ in self._waiting])
+        fresh = [term for term in dict.fromkeys(term for _, term in self._waiting) if term not in self._row]
+        for term in fresh:
+            self._row[term] = len(self._terms)
+            self._terms.append(term)
+        self._sums.extend(np.zeros((len(fresh), self._embedder.dimension), dtype=np.float32))
+        sums = self._sums.rows
+        np.add.at(sums, [self._row[term] for _, term in self._waiting], vectors)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        self._unit = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+        self._waiting.clear()
+
+
+class UserIndex:
+    """Rows 0 .. n-1 are the user's units in the order of (seq, part).
+
+    `order` lists the rows session by session, inside a session by (time, seq, part): the neighbours of a
+    unit are before and behind it there. Only appended to; what is forgotten makes a new index.
+    """
+
+    def __init__(self, dimension: int, word_embedder: Embedder) -> None:
+        self.units: list[Unit] = []
+        self.vectors = Matrix(dimension)
+        self.lexical = LexicalIndex()
+        self.thesaurus = Thesaurus(word_embedder)
+        self.order: Ints = np.zeros(0, dtype=np.int64)
+        self.starts: Ints = np.zeros(0, dtype=np.int64)  # (n,) in `order`: where the unit's session starts
+        self.ends: Ints = np.zeros(0, dtype=np.int64)  # (n,) in `order`: one past where it ends
+        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)
+        self.time_words: Floats = np.zeros(0, dtype=np.float32)
+        self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a question mark
+        self.ends_asking: Floats = np.zeros(0, dtype=np.float32)
+        self.days: Ints = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
+        self.named_days: list[tuple[int, int, int]] = []  # (row, first, last)
+        self.speakers: dict[str, list[int]] = {}  # name -> rows
+        self._sessions: dict[str, int] = {}
+        self._session_of: list[int] = []
+        self._time_of: list[float] = []
+
+    def __len__(self) -> int:
+        """Units in the index."""
+        return len(self.units)
+
+    def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
+        """Append units, which follow those in the index; a zero row is a unit without a vector."""
+        if not units:
+            return
+        first = len(self.units)
+        for row, unit in enumerate(units, first):
+            self.lexical.append(self._terms(unit.text))
+            if unit.name:
+                self.speakers.setdefault(unit.name, []).append(row)
+            self.named_days.extend((row, *days) for days in unit.days)
+            self._session_of.append(self._sessions.setdefault(unit.session, len(self._sessions)))
+            self._time_of.append(unit.time.timestamp())
+        self.units.extend(units)
+        self.vectors.extend(vectors)
+        texts = [unit.text for unit in units]
+        self.proper_nouns = _grown(self.proper_nouns, [min(3, len(_PROPER_NOUN.findall(t))) for t in texts])
+        self.time_words = _grown(self.time_words, [bool(_TIME_WORD.search(t)) for t in texts])
+        self.asks = _grown(self.asks, ["?" in t or "？" in t for t in texts])
+        self.ends_asking = _grown(self.ends_asking, [t.rstrip().endswith(("?", "？")) for t in texts])
+        self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
+        self._arrange()
+
+    def rows_of(self, seq: int) -> list[int]:
+        """The rows of a message's units; empty when it has none."""
+        return [row for row, unit in enumerate(self.units) if unit.seq == seq]
+
+    def _terms(self, text: str) -> Iterator[str]:
+        for word in words(text):
+            if word in STOP_WORDS:
+                continue
+            for form, term in term_of(word):
+                self.thesaurus.learn(form, term)
+                yield term
+
+    def _arrange(self) -> None:
+        sessions = np.array(self._session_of)
+        by_time = np.argsort(np.array(self._time_of), kind="stable")
+        self.order = by_time[np.argsort(sessions[by_time], kind="stable")]
+        lengths = np.bincount(sessions)
+        ends = np.cumsum(lengths)
+        self.starts = np.repeat(ends - lengths, lengths)
+        self.ends = np.repeat(ends, lengths)
+
+
+def _grown(array: Floats, values: Sequence[float]) -> Floats:
+    return np.concatenate([array, np.array(values, dtype=np.float32)])

@@ -1,0 +1,54 @@
+"""What a question says about where its answer is: its words, the people and the days that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+import regex
+
+from commonplace.text.dates import find_days
+from commonplace.text.words import STOP_WORDS, term_of, words
+
+_ASKS_WHEN = regex.compile(
+    r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, taken apart."""
+
+    terms: tuple[tuple[str, str], ...]  # (form, term) of its content words, without the speakers' names
+    speakers: tuple[str, ...]  # names of this user's speakers that it mentions
+    asks_when: bool
+    days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
+
+    @property
+    def subject(self) -> str:
+        """Its content words alone: what is embedded. The other words only blur a mean of word vectors."""
+        return " ".join(form for form, _ in self.terms)
+
+
+def take_apart(text: str, speakers: Iterable[str], today: date) -> Question:
+    """Read a question against the names of those who spoke."""
+    said = words(text)
+    as_written = set(regex.findall(r"[\p{L}\p{M}\p{N}]+", text))
+    named = []
+    of_names: set[str] = set()
+    for speaker in speakers:
+        parts = set(words(speaker))
+        # "will" is Will only when it is written so
+        seen = {p for p in parts.intersection(said) if p not in STOP_WORDS or p.capitalize() in as_written}
+        if seen:
+            named.append(speaker)
+            of_names |= seen
+    content = [word for word in said if word not in STOP_WORDS and word not in of_names]
+    forms = dict(pair for word in content for pair in term_of(word))
+    return Question(
+        terms=tuple(forms.items()),
+        speakers=tuple(named),
+        asks_when=bool(_ASKS_WHEN.search(text)),
+        days=tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, today)),
+    )

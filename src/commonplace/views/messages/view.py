@@ -1,0 +1,240 @@
+"""The messages view: its part of the contract, put together from the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
+
+from commonplace.core import ChannelScore, Evidence, Message
+from commonplace.errors import ModelFailed
+from commonplace.log import in_chunks
+from commonplace.models.base import Embedder, Tokenizer, Vectors
+from commonplace.rendering import line
+from commonplace.search.lexical import Floats
+from commonplace.storage.schema import message_units as table
+from commonplace.storage.schema import messages
+from commonplace.views.base import Counted, Generation, Offer, Query
+from commonplace.views.messages.cache import IndexCache
+from commonplace.views.messages.index import UserIndex
+from commonplace.views.messages.question import Question, take_apart
+from commonplace.views.messages.scoring import Scores, score
+from commonplace.views.messages.trimming import mass_of, trimmed
+from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
+
+_ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
+_BATCH_MESSAGES = 512  # embedded at a time
+_OFFERED = 2.0  # budgets' worth of units: recall may find better use for some of the room
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Units of several messages, ready to be stored."""
+
+    cuts: list[Cut]
+    vectors: list[Vectors]  # (units, d) per message
+
+
+class MessagesView:
+    """Raw turns. A unit is a message, or a passage of a long one."""
+
+    name = "messages"
+
+    def __init__(self, embedder: Embedder, word_embedder: Embedder, tokenizer: Tokenizer) -> None:
+        """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in."""
+        self._embedder = embedder
+        self._tokenizer = tokenizer
+        self._cache = IndexCache(partial(UserIndex, embedder.dimension, word_embedder), tokenizer)
+
+    @property
+    def fingerprint(self) -> str:
+        """The embedder and the version of the analysis."""
+        return f"{_ANALYSIS}/{PASSAGE_TOKENS}/{self._embedder.name}/{self._embedder.dimension}"
+
+    def prepare(self, messages: Sequence[Message], progress: Callable[[int], None] | None = None) -> Prepared:
+        """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
+        prepared = Prepared([], [])
+        for some in in_chunks(messages, _BATCH_MESSAGES):
+            cuts = cut(some, self._tokenizer)
+            texts = [text for message, one in zip(some, cuts, strict=True) for text in one.texts(message)]
+            ends = np.cumsum([len(one.spans) for one in cuts])
+            prepared.vectors.extend(np.split(self._embed(texts), ends[:-1]))
+            prepared.cuts.extend(cuts)
+            if progress:
+                progress(len(prepared.cuts))
+        return prepared
+
+    def commit(
+        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Prepared
+    ) -> None:
+        """One row per unit."""
+        rows = to_rows(generation.user, generation.number, messages, prepared.cuts, prepared.vectors)
+        if rows:
+            connection.execute(table.insert(), rows)
+
+    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+        """The best units, trimmed, as many as fill twice the budget."""
+        user = query.scope.user
+        usable = generation if generation and generation.fingerprint == self.fingerprint else None
+        slot = self._cache.slot(user)
+        with slot.lock:
+            index = self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
+            if not len(index):
+                return Offer((), 0, 0.0, lambda _seq: None)
+            question = take_apart(query.text, index.speakers, query.now.date())
+            vector, note = self._question_vector(question)
+            if generation is not None and usable is None:
+                note = "the vectors are another embedder's: lexical only until the view is rebuilt"
+            scores = score(index, question, vector)
+            rows = _best(index, scores.total, query)
+            ranks = Ranks(scores)
+            evidence = tuple(self._evidence(index, question, row, scores, ranks) for row in rows)
+            relevance = float(scores.matched.max(initial=0.0))
+            return Offer(evidence, len(index), relevance, partial(_explain, index, ranks), note)
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Remove the units of these messages; each has a vector in its row."""
+        removed = 0
+        for some in in_chunks(seqs, 500):
+            removed += connection.execute(delete(table).where(_units(user, some))).rowcount
+        return _counted(removed)
+
+    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What forget would remove."""
+        found = 0
+        for some in in_chunks(seqs, 500):
+            query = select(func.count()).select_from(table).where(_units(user, some))
+            found += connection.execute(query).scalar_one()
+        return _counted(found)
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """Remove one generation."""
+        connection.execute(delete(table).where(_of(generation)))
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Units and vectors, of all generations."""
+        query = select(func.count()).select_from(table).where(table.c.user == user)
+        return _counted(connection.execute(query).scalar_one())
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Units without their message, visible messages without units, vectors of a wrong size."""
+        u, m = table.c, messages.c
+        same = and_(m.user == u.user, m.seq == u.seq)
+        orphans = select(u.seq).outerjoin_from(table, messages, same).where(_of(generation), m.seq.is_(None))
+        has_units = select(u.seq).where(_of(generation))
+        missing = select(m.seq, m.content).where(
+            m.user == generation.user, m.seq <= generation.cursor, m.seq.not_in(has_units)
+        )
+        beyond = select(u.seq).where(_of(generation), u.seq > generation.cursor)
+        dimension = int(generation.fingerprint.rsplit("/", 1)[1])
+        torn = select(u.seq).where(_of(generation), func.length(u.vector) != 2 * dimension)
+        found = [f"a unit of message {seq}, which is not in the log" for seq in _seqs(connection, orphans)]
+        found += [
+            f"no unit of message {row.seq}" for row in connection.execute(missing) if row.content.strip()
+        ]
+        found += [f"a unit of message {seq}, behind the cursor" for seq in _seqs(connection, beyond)]
+        found += [f"a vector of message {seq} of a wrong size" for seq in _seqs(connection, torn)]
+        return found
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        expected = (len(texts), self._embedder.dimension)
+        vectors = self._embedder.embed(texts) if texts else np.zeros(expected, dtype=np.float32)
+        if vectors.shape != expected or not np.isfinite(vectors).all():
+            raise ModelFailed(
+                f"embedder {self._embedder.name!r} gave vectors of shape {vectors.shape}; {expected} finite"
+                " numbers were expected"
+            )
+        return vectors
+
+    def _question_vector(self, question: Question) -> tuple[Vectors, str]:
+        nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
+        if not question.terms:
+            return nothing, ""
+        try:
+            return self._embed([question.subject])[0], ""
+        except ModelFailed as error:
+            return nothing, f"lexical only: {error}"
+
+    def _evidence(
+        self, index: UserIndex, question: Question, row: int, scores: Scores, ranks: Ranks
+    ) -> Evidence:
+        unit = index.units[row]
+        mass = mass_of(index.lexical.df, len(index))
+        text = trimmed(unit.text, {term for _, term in question.terms}, mass)
+        whole = text == unit.text
+        return Evidence(
+            text=text,
+            speaker=unit.speaker,
+            sources=(unit.seq,),
+            time=unit.time,
+            session=unit.session,
+            view=self.name,
+            kind="message" if unit.parts == 1 else "passage",
+            score=float(scores.total[row]),
+            tokens=unit.tokens if whole else self._tokenizer.count([line(unit.speaker, text)])[0],
+            place=unit.start,
+            channels=ranks.of(row),
+        )
+
+
+class Ranks:
+    """Ranks among all units, per channel."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._channels = {
+            "score": scores.total,
+            "lexical": scores.lexical,
+            "dense": scores.dense,
+            "context": scores.context,
+            "clues": scores.clues,
+        }
+        self._sorted = {name: np.sort(values) for name, values in self._channels.items()}
+
+    def of(self, row: int) -> tuple[ChannelScore, ...]:
+        """What every channel gave the row; a lexical or dense score of zero is no find."""
+        found = []
+        for name, values in self._channels.items():
+            value = float(values[row])
+            above = len(values) - int(np.searchsorted(self._sorted[name], values[row], side="right"))
+            silent = value <= 0 and name in ("lexical", "dense")
+            found.append(ChannelScore(name, 0 if silent else above + 1, value))
+        return tuple(found)
+
+
+def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
+    """Rows by falling score, ties in the order of the log, until they fill the offer."""
+    best: list[int] = []
+    room = _OFFERED * query.budget_tokens
+    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
+    for row in np.argsort(-np.round(total, 4), kind="stable").tolist():
+        unit = index.units[row]
+        if query.scope.session is None or unit.session == query.scope.session:
+            best.append(row)
+            room -= unit.tokens
+            if room < 0:
+                break
+    return best
+
+
+def _explain(index: UserIndex, ranks: Ranks, seq: int) -> tuple[ChannelScore, ...] | None:
+    rows = index.rows_of(seq)
+    return ranks.of(min(rows, key=lambda row: ranks.of(row)[0].rank)) if rows else None
+
+
+def _units(user: str, seqs: Sequence[int]) -> ColumnElement[bool]:
+    return and_(table.c.user == user, table.c.seq.in_(seqs))
+
+
+def _of(generation: Generation) -> ColumnElement[bool]:
+    return and_(table.c.user == generation.user, table.c.generation == generation.number)
+
+
+def _counted(units: int) -> tuple[Counted, ...]:
+    return (Counted("units", units), Counted("vectors", units))
+
+
+def _seqs(connection: Connection, query: Select[int]) -> list[int]:
+    return list(connection.execute(query.distinct()).scalars())

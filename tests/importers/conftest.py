@@ -1,0 +1,49 @@
+"""Writing small files and reading them back."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.errors import InvalidImport
+from commonplace.importers.base import Conversation
+from commonplace.importers.importing import read_all
+
+Write = Callable[[object], Path]
+Read = Callable[[object], list[Conversation]]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Turns bytes, text or a JSON value into a file whose name says nothing."""
+
+    def write(content: object) -> Path:
+        path = tmp_path / "file"
+        if not isinstance(content, bytes):
+            content = (content if isinstance(content, str) else json.dumps(content)).encode()
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def read(write):
+    """The conversations of a file of this content, whose format is recognised."""
+    return lambda content: read_all(write(content))[1]
+
+
+@pytest.fixture
+def fault(write):
+    """What is said of a file that cannot be imported, without the path in front."""
+
+    def fault(content: object, format: str | None = None) -> str:  # noqa: A002
+        path = write(content)
+        with pytest.raises(InvalidImport) as caught:
+            read_all(path, format)
+        said = str(caught.value)
+        assert str(path) in said
+        return said.removeprefix(f"{path}: ")
+
+    return fault

@@ -1,0 +1,115 @@
+"""The Claude export."""
+
+import pytest
+
+
+def chat(*messages, **more):
+    """One conversation of the export."""
+    return {
+        "uuid": "conv",
+        "name": "Bread",
+        "created_at": "2024-01-15T10:30:00.000Z",
+        "chat_messages": messages,
+        **more,
+    }
+
+
+def said(uuid, sender="human", **more):
+    """One message of it."""
+    return {"uuid": uuid, "sender": sender, "created_at": "2024-01-15T10:30:05.123456Z", "text": "", **more}
+
+
+def contents(conversations):
+    """The text of every message."""
+    return [message.content for found in conversations for message in found.messages]
+
+
+def test_messages(read):
+    """Sender, id, session, title and time are taken over."""
+    (found,) = read([chat(said("1", text="Hi"), said("2", "assistant", text="Hello"))])
+    first, second = found.messages
+    assert [first.role, second.role] == ["user", "assistant"]
+    assert (first.id, first.session, first.metadata) == ("claude:conv:1", "conv", {"title": "Bread"})
+    assert first.time.isoformat() == "2024-01-15T10:30:05.123456+00:00"
+    assert (found.name, found.user_hint) == ("Bread", None)
+
+
+def test_blocks_win_over_text(read):
+    """The content blocks are the message; reasoning is left out, tools are described."""
+    blocks = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "name": "search", "input": {"q": "rye"}},
+        {"type": "tool_result", "name": "search", "content": [{"type": "text", "text": "long"}]},
+        {"type": "voice_note", "title": "x"},
+        {"type": "text", "text": "Rye it is."},
+    ]
+    (content,) = contents(
+        read([chat(said("1", "assistant", text="Let me look. Rye it is.", content=blocks))])
+    )
+    assert content.split("\n") == [
+        "Let me look.",
+        '[tool call: search({"q": "rye"})]',
+        "[tool result: search]",
+        "[voice note]",
+        "Rye it is.",
+    ]
+
+
+def test_attachments(read):
+    """A pasted text that became an attachment is kept; a file is named."""
+    message = said(
+        "1",
+        text="See",
+        content=[],
+        attachments=[{"file_name": "paste.txt", "extracted_content": "all of it"}, {"file_name": ""}],
+        files=[{"file_name": "a.png"}],
+    )
+    assert contents(read([chat(message)])) == ["See\n[file: paste.txt]\nall of it\n[file]\n[file: a.png]"]
+
+
+def test_empty_messages_and_conversations_are_skipped(read):
+    """What was never said is not remembered."""
+    assert read([chat(said("1"), said("2", content=[{"type": "text", "text": " "}])), chat(uuid="2")]) == []
+
+
+def test_single_conversation(read):
+    """One conversation outside a list is read too."""
+    assert contents(read(chat(said("1", text="Hi")))) == ["Hi"]
+
+
+def test_missing_time_comes_from_before(read):
+    """A message without a time happened when the one before it did, or when the conversation began."""
+    (found,) = read(
+        [
+            chat(
+                said("1", text="a", created_at=None),
+                said("2", text="b"),
+                said("3", text="c", created_at=None),
+            )
+        ]
+    )
+    assert [message.time.second for message in found.messages] == [0, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        (
+            chat(said("1", "robot")),
+            "$[0].chat_messages[0].sender: found 'robot', expected 'human' or 'assistant'",
+        ),
+        (chat(said("1", text="a"), said("1", text="b")), "$[0].chat_messages[1].uuid: found '1', which"),
+        (chat(said("1", text=5)), "$[0].chat_messages[0].text: found 5, expected a string"),
+        (
+            chat(said("1", content=[{"text": "x"}])),
+            "$[0].chat_messages[0].content[0]: found an object with 'text'",
+        ),
+        (chat(said("1", created_at="yesterday")), "$[0].chat_messages[0].created_at: found 'yesterday'"),
+        (chat(uuid=None), "$[0].uuid: found null"),
+        (chat(chat_messages={}), "$[0].chat_messages: found an empty object, expected a list"),
+    ],
+)
+def test_faults_name_the_path(fault, broken, expected):
+    """A bad export is refused with the JSON path of the fault."""
+    assert expected in fault([broken])

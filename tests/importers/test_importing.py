@@ -1,0 +1,191 @@
+"""Recognising, reading whole files, and who gets the messages."""
+
+import json
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commonplace.core import Message
+from commonplace.errors import InvalidImport, UnknownName
+from commonplace.importers import get, names, recognise
+from commonplace.importers.base import Conversation
+from commonplace.importers.importing import NoUser, assign_users, read_all
+
+HEADS = {
+    "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
+    "claude": [{"uuid": "x", "chat_messages": [{"content": []}]}],
+    "locomo": [{"qa": [{"content": 1}], "conversation": {}}],
+    "longmemeval": [{"question_id": 1, "haystack_dates": []}],
+    "jsonl": {"role": "user", "content": 'with "mapping": and { inside'},
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_recognised_by_content(write, name):
+    """The keys of the first object decide, whatever the file is called and however it goes on."""
+    whole = json.dumps(HEADS[name])
+    assert recognise(write(whole)).name == name
+    assert recognise(write(whole[:-1] + ", broken")).name == name
+
+
+def test_every_format_can_be_named():
+    """The registry is complete."""
+    assert {get(name).name for name in names()} == set(HEADS)
+
+
+def test_unknown_format_name():
+    """A misspelt format is answered with the right one."""
+    with pytest.raises(UnknownName, match="did you mean 'chatgpt'"):
+        get("chatgtp")
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}', "[]", "[[1]]", "{}", '[{"a": {"content": 1}}]'])
+def test_unknown_content(fault, content):
+    """What is of no known format is answered with the formats and what was looked for."""
+    said = fault(content)
+    assert all(name in said for name in names())
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is empty"),
+        (b" \n\t", "is empty"),
+        (b"PK\x03\x04rest", "is a ZIP archive"),
+        (b"\x1f\x8brest", "is compressed with gzip"),
+        (b"\x89PNG\r\n\x00\x00", "has NUL bytes"),
+        ("[{}]".encode("utf-16"), "is UTF-16 text"),
+        (b'[\n{"caf\xe9": 1}]', "line 2: byte 0xe9 is not UTF-8"),
+        (b"Dear diary", "neither JSON nor JSON Lines: it begins with 'Dear diary'"),
+    ],
+)
+@pytest.mark.parametrize("named", [None, "chatgpt"])
+def test_files_that_are_no_json(fault, content, expected, named):
+    """Each kind of wrong file is called by its name."""
+    if content == b"Dear diary" and named:
+        expected = "line 1, column 1: not valid JSON"
+    assert expected in fault(content, named)
+
+
+def test_truncated_json(fault):
+    """A cut-off download is told by the line and column where it ends."""
+    assert "line 3, column 1: not valid JSON" in fault('[{"mapping": {}, "id": "a"},\n{"mapping": {}}\n')
+
+
+def test_path_without_a_file(tmp_path):
+    """A missing file, a directory, a pipe and an impossible path are typed errors."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, said in (
+        (tmp_path / "none", "no such file"),
+        (tmp_path, "is a directory"),
+        (tmp_path / "pipe", "not a regular file"),
+        ("a\0b", "cannot be read"),
+    ):
+        with pytest.raises(InvalidImport, match=said):
+            read_all(path)
+
+
+def test_unreadable_file(write, monkeypatch):
+    """A file that the system refuses to open is a typed error."""
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    path = write("[]")
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(InvalidImport, match="Permission denied"):
+        read_all(path)
+
+
+def test_named_format_wins(write):
+    """A format that is named is not second-guessed: an empty export is an empty export."""
+    assert read_all(write("[]"), "chatgpt") == ("chatgpt", [])
+
+
+_KEYS = sorted(
+    {
+        "mapping",
+        "current_node",
+        "id",
+        "message",
+        "author",
+        "role",
+        "content",
+        "parts",
+        "parent",
+        "create_time",
+    }
+    | {"uuid", "chat_messages", "sender", "text", "type", "attachments", "created_at", "metadata", "title"}
+    | {"sample_id", "conversation", "session_1", "session_1_date_time", "speaker", "dia_id", "blip_caption"}
+    | {
+        "question_id",
+        "haystack_sessions",
+        "haystack_dates",
+        "haystack_session_ids",
+        "messages",
+        "user",
+        "time",
+    }
+)
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["user", "human", "1:56 pm on 8 May, 2023", "2023/07/12 (Wed) 10:14", "a", *_KEYS]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*_KEYS, "a"]), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+
+
+@pytest.mark.parametrize("name", names())
+@given(value=_VALUES)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_json_is_read_or_refused(write, name, value):
+    """Whatever JSON a file holds, it gives conversations or an InvalidImport."""
+    path = write([value] if name != "jsonl" else value)
+    for named in (name, None):
+        try:
+            _, found = read_all(path, named)
+        except InvalidImport:
+            continue
+        assert all(message.id and message.content is not None for one in found for message in one.messages)
+
+
+@given(data=st.binary(max_size=200))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_read_or_refused(write, data):
+    """Whatever bytes a file holds, it gives conversations or an InvalidImport."""
+    with pytest.raises(InvalidImport):
+        read_all(write(b"[{" + data))
+
+
+def conversation(hint, session="1"):
+    """One message of somebody."""
+    return Conversation("c", (Message("x", session=session),), hint)
+
+
+def test_users_from_the_file():
+    """Without user=, each conversation goes to the user it names."""
+    assert [
+        part.user for part in assign_users([conversation("a"), conversation("b"), conversation("a")], None)
+    ] == ["a", "b"]
+
+
+def test_one_user_for_all():
+    """With user=, all go to that user, and conversations of different users stay apart by their sessions."""
+    (part,) = assign_users([conversation("a"), conversation("b")], "me")
+    assert [message.session for message in part.messages] == ["a/1", "b/1"]
+    (part,) = assign_users([conversation("a")], "me")
+    assert [message.session for message in part.messages] == ["1"]
+
+
+def test_no_user():
+    """A file that names no user needs one from the caller."""
+    with pytest.raises(NoUser, match="give user="):
+        assign_users([conversation("a"), conversation(None)], None)
