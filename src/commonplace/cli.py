@@ -5,7 +5,6 @@ Everything heavy is imported by the command that needs it, so that `commonplace 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,16 @@ import typer
 from typer.core import TyperGroup
 
 from commonplace import cli_output as out
+from commonplace.cli_input import (
+    AsJson,
+    Folder,
+    InSession,
+    OptionalUser,
+    User,
+    confirmed,
+    json_lines,
+    standard_input,
+)
 from commonplace.errors import CommonplaceError, InvalidInput, MissingExtra, ModelFailed, StorageError
 
 if TYPE_CHECKING:
@@ -28,7 +37,7 @@ _EPILOG = (
 class _Commands(TyperGroup):
     """The process border: errors that are raised on purpose become a line and an exit code."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except CommonplaceError as error:
@@ -51,33 +60,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,
 )
-
-
-def _default_folder() -> Path:
-    from platformdirs import user_data_dir
-
-    return Path(user_data_dir("commonplace")) / "memory"
-
-
-Folder = Annotated[
-    Path,
-    typer.Option(
-        "--memory",
-        envvar="COMMONPLACE_MEMORY",
-        default_factory=_default_folder,
-        show_default="a folder among the user's data",
-        help="The memory's folder.",
-    ),
-]
-User = Annotated[str, typer.Option("--user", "-u", envvar="COMMONPLACE_USER", help="Whose memory.")]
-OptionalUser = Annotated[
-    str | None,
-    typer.Option("--user", "-u", envvar="COMMONPLACE_USER", help="Whose memory.", show_default=False),
-]
-InSession = Annotated[
-    str | None, typer.Option("--session", "-s", help="Only this session.", show_default=False)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
 def _open(folder: Path, *, create: bool = False) -> Memory:
@@ -117,9 +99,9 @@ def add(
         raise InvalidInput("--jsonl reads standard input: give no text beside it")
     given: list[dict[str, Any]] = []
     if jsonl:
-        given = _json_lines(_standard_input())
+        given = json_lines(standard_input())
     else:
-        content = _standard_input() if text == "-" else text
+        content = standard_input().rstrip("\r\n") if text == "-" else text
         if not content.strip():
             raise InvalidInput("nothing to add: the text is empty")
         given = [{"content": content, "role": role, "name": name, "time": time}]
@@ -283,8 +265,8 @@ def forget(
     with _open(memory) as opened:
         receipt = opened.forget(user=user, **what, dry_run=True)
         if not dry_run and receipt.messages:
-            if not yes:
-                _confirm(out.receipt_summary(receipt))
+            if not (yes or confirmed(out.receipt_summary(receipt))):
+                raise typer.Exit(NOTHING_FOUND)
             receipt = opened.forget(user=user, **what)
     if as_json:
         out.write_json(out.receipt_object(receipt))
@@ -365,7 +347,10 @@ def bench(context: typer.Context) -> None:
 
     from commonplace.bench.cli import bench_app
 
-    code = get_command(bench_app).main(context.args, prog_name="commonplace bench", standalone_mode=False)
+    mounted = typer.Typer(add_completion=False)
+    mounted.add_typer(bench_app, name="bench")
+    arguments = ["bench", *context.args]
+    code = get_command(mounted).main(arguments, prog_name="commonplace", standalone_mode=False)
     raise typer.Exit(code if isinstance(code, int) else 0)
 
 
@@ -395,42 +380,3 @@ def version(*, as_json: AsJson = False) -> None:
         out.write_json({"version": number})
     else:
         out.write(number)
-
-
-def _standard_input() -> str:
-    if sys.stdin.isatty():
-        out.note("reading standard input, to its end (Ctrl-D)")
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"standard input is not UTF-8 text: {error.reason} at byte {error.start}"
-        ) from error
-
-
-def _json_lines(text: str) -> list[dict[str, Any]]:
-    import json
-
-    given = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            one = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"line {number} of standard input is not JSON: {error}") from error
-        if not isinstance(one, dict):
-            raise InvalidInput(f"line {number} of standard input is not a JSON object: {line[:60]!r}")
-        given.append(one)
-    return given
-
-
-def _confirm(what: str) -> None:
-    out.note(what, "bold")
-    if not sys.stdin.isatty():
-        raise InvalidInput(
-            "standard input is no terminal to ask on: give --yes to forget, or --dry-run to look"
-        )
-    if not typer.confirm("Forget this for good?", err=True):
-        out.note("nothing was forgotten")
-        raise typer.Exit(NOTHING_FOUND)

@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 
     from commonplace.core import Message, Recall
     from commonplace.forgetting import Receipt
-    from commonplace.importers.transfer import Imported
     from commonplace.log import Session
     from commonplace.memory import Stats
+    from commonplace.transfer import Imported
+    from commonplace.views.base import Counted
 
+_PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def fields_of(value: object) -> dict[str, object]:
+    """A dataclass as a JSON object."""
+    shown = plain(value)
+    assert isinstance(shown, dict)
+    return shown
 
 
 def plain(value: object) -> object:
@@ -70,7 +79,10 @@ def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
         made.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(visible(str(value))) for value in row))
-    Console(highlight=False).print(made)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _PIPED_COLUMNS
+    console.print(made)
 
 
 def message_line(message: Message) -> str:
@@ -136,33 +148,26 @@ def import_summary(done: Imported) -> str:
 
 def receipt_object(receipt: Receipt) -> dict[str, object]:
     """A receipt as JSON, with the number of messages."""
-    shown = plain(receipt)
-    assert isinstance(shown, dict)
-    return {"messages": receipt.messages, **shown}
+    return {"messages": receipt.messages, **fields_of(receipt)}
 
 
 def receipt_summary(receipt: Receipt) -> str:
     """What went, or would go."""
-    derived = ", ".join(
-        f"{view.view}: {', '.join(f'{one.rows} {one.kind}' for one in view.counts) or 'nothing'}"
-        for view in receipt.views
-    )
     verb = "would forget" if receipt.dry_run else "forgot"
-    later = (
-        ""
-        if receipt.dry_run or receipt.purged
-        else "; the files are cleaned when no other process reads them"
-    )
     numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
-    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}; in views: {derived}{later}"
+    derived = "; ".join(f"view {view.view}: {_counts(view.counts)}" for view in receipt.views)
+    late = not (receipt.dry_run or receipt.purged)
+    later = "; another process still reads the files: closing it cleans them" if late else ""
+    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}; {derived}{later}"
 
 
 def stats_lines(stats: Stats) -> Iterator[str]:
     """What a memory holds, a line for each figure."""
     yield from (f"users: {stats.users}", f"sessions: {stats.sessions}", f"messages: {stats.messages}")
     for view in stats.views:
-        counts = ", ".join(f"{one.rows} {one.kind}" for one in view.counts) or "empty"
-        yield f"view {view.view}: {counts}" + (f"; {view.lag} messages behind" if view.lag else "")
+        yield f"view {view.view}: {_counts(view.counts)}" + (
+            f"; {view.lag} messages behind" if view.lag else ""
+        )
     yield f"on disk: {stats.bytes_on_disk / 1e6:.1f} MB"
 
 
@@ -183,6 +188,10 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
 def _short(text: str, most: int = 60) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _counts(counts: Sequence[Counted]) -> str:
+    return ", ".join(f"{one.rows} {one.kind}" for one in counts) or "empty"
 
 
 def _some(values: Sequence[object], most: int = 10) -> str:

@@ -118,7 +118,8 @@ class _OverLines:
         """(n,) cosine of question and unit."""
         if not len(loaded.vectors):
             return np.zeros(len(loaded.units))
-        return (loaded.vectors @ self._tools.embedder.embed([question])[0]).astype(np.float64)
+        asked = self._tools.embedder.embed([question])[0]
+        return np.asarray(loaded.vectors @ asked, dtype=np.float64)
 
 
 class BM25(_OverLines):

@@ -30,6 +30,6 @@ def read_benchmark(path: Path, kind: str) -> tuple[list[Any], dict[str, tuple[Me
     return entries, messages
 
 
-def read_plain_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds; the caller checks its shape
+def read_plain_json(path: Path) -> Any:
     """The content of a JSON file that is no conversation. Raises InvalidImport."""
     return read_json(path).value

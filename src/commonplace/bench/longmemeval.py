@@ -57,11 +57,15 @@ class LongMemEval:
 
 def _examples(entry: Mapping[str, Any], user: str) -> list[Example]:
     several = "questions" in entry
-    questions = entry["questions"] if several else [entry.get("question")]
-    answers = entry.get("answers") if several else [entry.get("answer")]
-    answer_sessions = entry.get("answer_session_ids") if several else [entry.get("answer_session_ids")]
-    columns = (questions, answers, answer_sessions)
-    if not all(isinstance(column, list) and len(column) == len(questions) for column in columns):
+    columns: list[Any] = [
+        entry.get(many) if several else [entry.get(one)]
+        for many, one in (
+            ("questions", "question"),
+            ("answers", "answer"),
+            ("answer_session_ids", "answer_session_ids"),
+        )
+    ]
+    if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         raise InvalidImport(
             f"haystack {user!r}: 'questions', 'answers' and 'answer_session_ids' must be lists of one length"
         )

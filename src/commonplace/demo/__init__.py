@@ -1,5 +1,6 @@
 """Ten questions to seven months of one person's conversations, with nothing but what was installed.
 
+A demo and no measurement: the questions are chosen to show what recall does. `bench` measures.
 `conversation.jsonl` is the sample, written for this purpose, in the format that `export` writes.
 `questions.jsonl` has the questions; each names the messages that hold its answer and the phrase in each.
 """
@@ -21,7 +22,7 @@ from commonplace.demo.sample import CONVERSATION, USER, Asked, ask, questions
 from commonplace.memory import Memory
 
 BUDGET_TOKENS = 300
-WHY_NOT = ("Where do I live?", "02-04")  # a question, and the id of a message that it leaves out
+WHY_NOT = ("How do I like my coffee?", "01-09")  # a question, and the id of a message about coffee
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 
@@ -61,16 +62,14 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
 def _figures(
     messages: list[Message], asked: list[Asked], full_tokens: int, import_ms: float, folder: Path
 ) -> show.Figures:
-    mean_tokens = mean(one.recall.tokens for one in asked if one.question.evidence)
     return show.Figures(
         messages=len(messages),
         sessions=len({message.session for message in messages}),
         import_ms=import_ms,
         questions=len(asked),
         right=sum(one.right for one in asked),
-        mean_tokens=mean_tokens,
+        mean_tokens=mean(one.recall.tokens for one in asked if one.question.evidence),
         full_tokens=full_tokens,
-        ratio=full_tokens / max(mean_tokens, 1),
         p50_ms=median(one.ms for one in asked),
         folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
     )
@@ -79,9 +78,7 @@ def _figures(
 def _plain(one: Asked) -> dict[str, object]:
     recalled = [{"seqs": e.sources, "session": e.session, "text": e.text} for e in one.recall.evidence]
     return {
-        "question": one.question.question,
-        "kind": one.question.kind,
-        "answer": one.question.answer,
+        **asdict(one.question),
         "right": one.right,
         "tokens": one.recall.tokens,
         "ms": one.ms,

@@ -21,7 +21,7 @@ class Question:
 
     question: str
     kind: str
-    answer: str  # in our words, for the reader; empty: memory was never told
+    answer: str  # by hand, no model wrote it; empty: memory was never told
     evidence: dict[str, str]  # id of a message that holds a part of the answer -> the phrase that does
 
 

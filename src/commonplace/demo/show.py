@@ -17,11 +17,11 @@ from commonplace.demo.sample import Asked
 from commonplace.forgetting import Receipt
 from commonplace.rendering import header, line
 
-_CHARS = 66  # of a passage that holds no part of the answer: one line
-_AROUND = 90  # characters shown on either side of a part of the answer
+_CHARS = 72  # shown of a passage that holds no part of the answer: one line
+_AROUND = 60  # characters shown on either side of a part of the answer
 NEXT = """\
-commonplace import ~/Downloads/conversations.json --user me
-commonplace recall "When is my appointment at the dentist?" --user me"""
+commonplace import ~/Downloads/conversations.json
+commonplace recall "When is my appointment at the dentist?\""""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,7 @@ class Figures:
     questions: int
     right: int
     mean_tokens: float  # over the questions that have an answer
-    full_tokens: int  # the whole conversation, rendered the same way
-    ratio: float
+    full_tokens: int  # of the whole conversation, rendered the same way
     p50_ms: float
     folder_bytes: int
 
@@ -54,14 +53,13 @@ def full_context(messages: Sequence[Message]) -> str:
 def opening(console: Console, messages: Sequence[Message], full_tokens: int, import_ms: float) -> None:
     """What was imported."""
     sessions = len({message.session for message in messages})
-    console.print()
+    first, last = _day(_time(messages[0])), _day(_time(messages[-1]))
     console.print(
-        f"[bold]commonplace[/] remembers {messages[0].speaker}'s conversations with an assistant,"
-        f" {_day(_time(messages[0]))} to {_day(_time(messages[-1]))}."
-    )
-    console.print(
-        f"Imported {len(messages)} messages of {sessions} sessions ({full_tokens:,} tokens)"
-        f" in {import_ms:.0f} ms: on disk, searchable. No key, no model, no network."
+        f"\n[bold]commonplace[/] reads what {messages[0].speaker} and an assistant said, {first} to {last}.\n"
+        f"{len(messages)} messages of {sessions} sessions, {full_tokens:,} tokens:"
+        f" on disk and searchable after {import_ms:.0f} ms.\n"
+        "Every word is kept as it was said. No key, no model to call, no network.",
+        highlight=False,
     )
 
 
@@ -70,28 +68,26 @@ def asked(console: Console, number: int, one: Asked, full_tokens: int) -> None:
     console.print()
     console.rule(f"[bold]{number}. {one.question.question}[/]  [dim]{one.question.kind}[/]", align="left")
     table = Table.grid(padding=(0, 1))
-    for width in (1, 11, 5, 4):
-        table.add_column(width=width, justify="right" if width == 5 else "left", no_wrap=True)
+    for width in (1, 11, 4, 3):
+        table.add_column(width=width, no_wrap=True)
     table.add_column(overflow="fold")
     for i, evidence in enumerate(one.recall.evidence):
         phrase = one.holds.get(i)
         cited = f"#{evidence.sources[0]}", f"s{evidence.session}"
-        mark = "[green]✓[/]" if phrase else ""
-        table.add_row(
-            mark, _day(evidence.time), *cited, _passage(evidence, phrase), style="" if phrase else "dim"
-        )
-    if one.recall:
-        console.print(table)
-    cost = f"{one.recall.tokens} tokens instead of {full_tokens:,}, {one.ms:.1f} ms"
+        mark, style = ("[green]✓[/]", "") if phrase else ("", "dim")
+        table.add_row(mark, _day(evidence.time), *cited, _passage(evidence, phrase), style=style)
+    console.print(table)
     colour = "green" if one.right else "red"
+    answer = one.question.answer or "nothing, it was never mentioned."
+    console.print(f"  [bold]Looked for:[/] {answer}", highlight=False)
     if parts := len(one.question.evidence):
-        console.print(f"[bold]Answer:[/] {one.question.answer}", highlight=False)
-        verdict = f"[{colour}]{one.found} of {parts} parts of it recalled[/]"
+        verdict = f"[{colour}]{one.found} of {parts} found[/]"
     else:
-        verdict = f"[{colour}]{'nothing recalled' if one.right else 'something recalled'}[/]"
         trace = one.recall.trace
-        verdict += f" (memory was never told: relevance {trace.relevance:.2f}, floor {trace.floor:.2f})"
-    console.print(f"{verdict}[dim], {cost}[/]", highlight=False)
+        verdict = f"[{colour}]{'nothing' if one.right else 'something'} recalled[/]"
+        verdict += f" (relevance {trace.relevance:.2f}, floor {trace.floor:.2f})"
+    cost = f"{one.recall.tokens} tokens instead of {full_tokens:,}, {one.ms:.1f} ms"
+    console.print(f"  {verdict}[dim], {cost}[/]", highlight=False)
 
 
 def closing(
@@ -99,20 +95,23 @@ def closing(
 ) -> None:
     """What else is special, the figures, and what to do next."""
     console.print()
-    console.rule("[bold]And you can ask why, and delete[/]", align="left")
-    console.print(f"[bold]why_not[/] [dim]({query})[/] {why_not}")
-    console.print(f"[bold]forget, dry run[/] [dim](session {session})[/] {_receipt(receipt)}")
-    table = Table(title="The demo in numbers", title_justify="left", show_header=False)
+    console.rule("[bold]Ask why, and delete[/]", align="left")
+    console.print(f"[bold]Why not?[/] [dim]{query}[/] {why_not}", highlight=False)
+    console.print(
+        f"[bold]Forget session {session}?[/] [dim]A dry run:[/] {_receipt(receipt)}\n", highlight=False
+    )
+    table = Table(show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    table.add_row("questions answered rightly", f"{figures.right} of {figures.questions}")
-    table.add_row("tokens per recall, mean", f"{figures.mean_tokens:,.0f}")
-    table.add_row("tokens of the full context", f"{figures.full_tokens:,}, {figures.ratio:.0f} times as many")
-    table.add_row("time per recall, median", f"{figures.p50_ms:.1f} ms")
+    ratio = figures.full_tokens / max(figures.mean_tokens, 1)
+    table.add_row("questions with all that they need", f"{figures.right} of {figures.questions}")
+    table.add_row("tokens of a recall, mean", f"{figures.mean_tokens:,.0f}")
+    table.add_row("tokens of the full context", f"{figures.full_tokens:,}, {ratio:.0f} times as many")
+    table.add_row("time of a recall, median", f"{figures.p50_ms:.1f} ms")
     table.add_row("folder on disk", f"{figures.folder_bytes / 1e6:.1f} MB")
-    console.print()
     console.print(table)
-    console.print("\nNow your own: export your data from ChatGPT or Claude, unpack it, and")
+    console.print("[dim]A demo and no measurement: 'commonplace bench' is one.[/]", highlight=False)
+    console.print("\nNow your own: ask ChatGPT or Claude for an export of your data, unpack it, and")
     console.print(Text(NEXT, style="bold"), soft_wrap=True)
 
 
@@ -133,9 +132,9 @@ def _passage(evidence: Evidence, phrase: str | None) -> Text:
 
 
 def _receipt(receipt: Receipt) -> str:
-    counts = [f"{counted.rows} {counted.kind}" for view in receipt.views for counted in view.counts]
-    first, last = receipt.seqs[0], receipt.seqs[-1]
-    return f"would remove {receipt.messages} messages (#{first} to #{last}) and what was made of them: {', '.join(counts)}"
+    counts = ", ".join(f"{counted.rows} {counted.kind}" for one in receipt.views for counted in one.counts)
+    seqs = f"#{receipt.seqs[0]} to #{receipt.seqs[-1]}"
+    return f"{receipt.messages} messages ({seqs}) would go, and what was made of them: {counts}."
 
 
 def _day(time: datetime) -> str:

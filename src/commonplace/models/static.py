@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +47,7 @@ class StaticEmbedder:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Package, version and table."""
         return f"wordllama-{version('wordllama')}-l2_supercat_256"
@@ -71,9 +72,10 @@ class StaticEmbedder:
         return [len(ids) for ids in self._ids(texts)]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        # One text at a time takes the tokenizer's serial path, which leaves no threads behind for a fork.
-        encode = self._tokenizer.encode_batch_fast if len(texts) > 1 else self._tokenizer.encode_batch
-        return [encoding.ids for encoding in encode(list(texts), add_special_tokens=False)]
+        if len(texts) == 1:  # the path for many starts threads
+            return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
 
 _lock = threading.Lock()

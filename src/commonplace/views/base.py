@@ -46,7 +46,7 @@ class Offer:
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
-    relevance: float  # 0 to 1: how much of the query the view knows of; 0 for an empty view
+    relevance: float  # how much of the query the view knows of: about 0 for nothing, 1 for all
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0

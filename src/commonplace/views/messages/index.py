@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +14,7 @@ import regex
 from commonplace.models.base import Embedder, Vectors
 from commonplace.search.dense import Matrix
 from commonplace.search.lexical import Floats, LexicalIndex
-from commonplace.text.words import STOP_WORDS, term_of, words
+from commonplace.text.words import STOP_WORDS, term_of, terms, words
 
 Ints = npt.NDArray[np.int64]
 
@@ -120,6 +121,7 @@ class UserIndex:
         self.days: Ints = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last)
         self.speakers: dict[str, list[int]] = {}  # name -> rows
+        self._name_terms: set[str] = set()
         self._sessions: dict[str, int] = {}
         self._session_of: list[int] = []
         self._time_of: list[float] = []
@@ -136,6 +138,7 @@ class UserIndex:
         for row, unit in enumerate(units, first):
             self.lexical.append(self._terms(unit.text))
             if unit.name:
+                self._name_terms.update(terms(unit.name))
                 self.speakers.setdefault(unit.name, []).append(row)
             self.named_days.extend((row, *days) for days in unit.days)
             self._session_of.append(self._sessions.setdefault(unit.session, len(self._sessions)))
@@ -149,6 +152,16 @@ class UserIndex:
         self.ends_asking = _grown(self.ends_asking, [t.rstrip().endswith(("?", "？")) for t in texts])
         self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
         self._arrange()
+
+    def mass(self, some: Iterable[str]) -> float:
+        """How much terms tell: 1 for each that is in one unit only, falling to 0 for one that is in all.
+
+        Calling a speaker by name tells nothing.
+        """
+        n = len(self)
+        most = math.log((1 + max(n, 2)) / 2)
+        told = (math.log((1 + n) / (1 + self.lexical.df(t))) for t in some if t not in self._name_terms)
+        return math.fsum(told) / most
 
     def rows_of(self, seq: int) -> list[int]:
         """The rows of a message's units; empty when it has none."""

@@ -54,14 +54,14 @@ class Scores:
     dense: Floats  # cosine
     context: Floats  # the weighted features that look at the neighbours
     clues: Floats  # the weighted features of speaker, time and form
-    matched: Floats  # share of the question's weight of words that the unit's near context has, 0 to 1
+    relevance: float  # how much of the question the best unit knows of; see `_relevance`
 
 
 def score(
     index: UserIndex, question: Question, vector: Vectors, weights: Weights = DEFAULT_WEIGHTS
 ) -> Scores:
     """Score all units of a user; `vector` is the question's, (d,), zero when there is none."""
-    features, lexical, matched = _lexical(index, question)
+    features, lexical, covered = _lexical(index, question)
     cosines = index.vectors.rows @ vector
     features["dense"] = standardised(cosines)
     features["dense_near"] = standardised(Window(index, _NEAR).mean(cosines))
@@ -76,7 +76,7 @@ def score(
         dense=cosines,
         context=np.asarray(context, dtype=np.float32),
         clues=np.asarray(clues, dtype=np.float32),
-        matched=matched,
+        relevance=_relevance(question, covered, cosines),
     )
 
 
@@ -93,21 +93,33 @@ def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], F
     synonyms = index.thesaurus.near([form for form, _ in question.terms], _SYNONYM)
     weight = np.array([index.lexical.idf(term) for _, term in question.terms], dtype=np.float32)
     frequencies = np.zeros((len(question.terms), n), dtype=np.float32)
+    covered = np.zeros(n, dtype=np.float32)
     for row, (_, term) in enumerate(question.terms):
         index.lexical.add_frequencies(term, 1.0, frequencies[row])
+        covered += weight[row] * (frequencies[row] > 0)
         for other, cosine in synonyms[row]:
             if other != term:
                 relative = cosine**_SYNONYM_POWER * index.lexical.idf(other) / float(weight[row])
                 index.lexical.add_frequencies(other, relative, frequencies[row])
     lengths = index.lexical.lengths()
-    raw, matched = {}, np.zeros(n, dtype=np.float32)
+    raw = {}
     for name, radius in zip(names, (0, _NEAR, _AROUND, n), strict=True):
         window = Window(index, radius)
         inside = window.sum(frequencies)
         raw[name] = weight @ saturate(inside, window.sum(lengths))
-        if radius == _NEAR:
-            matched = weight @ np.minimum(inside, 1) / max(float(weight.sum()), 1e-9)
-    return {name: standardised(values) for name, values in raw.items()}, raw["lexical"], matched
+    standard = {name: standardised(values) for name, values in raw.items()}
+    return standard, raw["lexical"], covered / max(float(weight.sum()), 1e-9)
+
+
+def _relevance(question: Question, covered: Floats, cosines: Floats) -> float:
+    """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
+
+    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. 1 for a question
+    that gives nothing to go by: fewer than two words, or the name of a day or a person.
+    """
+    if len(question.terms) < 2 or question.days:
+        return 1.0
+    return float(covered.max() + cosines.max() - cosines.mean())
 
 
 def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:

@@ -22,7 +22,7 @@ from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.index import UserIndex
 from commonplace.views.messages.question import Question, take_apart
 from commonplace.views.messages.scoring import Scores, score
-from commonplace.views.messages.trimming import mass_of, trimmed
+from commonplace.views.messages.trimming import trimmed
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
@@ -92,8 +92,7 @@ class MessagesView:
             rows = _best(index, scores.total, query)
             ranks = Ranks(scores)
             evidence = tuple(self._evidence(index, question, row, scores, ranks) for row in rows)
-            relevance = float(scores.matched.max(initial=0.0))
-            return Offer(evidence, len(index), relevance, partial(_explain, index, ranks), note)
+            return Offer(evidence, len(index), scores.relevance, partial(_explain, index, ranks), note)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
@@ -162,8 +161,7 @@ class MessagesView:
         self, index: UserIndex, question: Question, row: int, scores: Scores, ranks: Ranks
     ) -> Evidence:
         unit = index.units[row]
-        mass = mass_of(index.lexical.df, len(index))
-        text = trimmed(unit.text, {term for _, term in question.terms}, mass)
+        text = trimmed(unit.text, {term for _, term in question.terms}, index.mass)
         whole = text == unit.text
         return Evidence(
             text=text,

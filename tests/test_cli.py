@@ -1,0 +1,334 @@
+"""The command line: what goes to which stream, with which exit code."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from commonplace import errors
+from commonplace.cli import _exit_code, app
+
+TALK = [
+    {
+        "id": "1",
+        "role": "user",
+        "name": "Ann",
+        "content": "My dentist is Dr. Moss.",
+        "time": "2024-01-02T09:00",
+    },
+    {"id": "2", "role": "assistant", "content": "Noted: Dr. Moss.", "time": "2024-01-02T09:01"},
+    {"id": "3", "session": "2", "content": "I bake rye bread on Sundays.", "time": "2024-02-03T10:00"},
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the command line on a memory of the test's own."""
+
+    def run(*arguments, code=0, stdin=None, user="me"):
+        environment = {"COMMONPLACE_MEMORY": str(tmp_path / "memory"), "COMMONPLACE_USER": user}
+        done = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=environment)
+        assert done.exit_code == code, done.output
+        assert "Traceback" not in done.output
+        return done
+
+    return run
+
+
+@pytest.fixture
+def talk(tmp_path):
+    """A file of three messages in two sessions."""
+    path = tmp_path / "talk"
+    path.write_text("".join(json.dumps(line) + "\n" for line in TALK), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def filled(run, talk):
+    """The command line, on a memory that holds the three messages."""
+    run("import", talk)
+    return run
+
+
+def test_add_and_list(run):
+    """What is added is listed, with its speaker, session and time."""
+    run("add", "I like rye.", "--name", "Ann", "--session", "s", "--time", "2024-01-02T09:00")
+    assert run("messages").stdout == "1  2024-01-02 09:00  [s]  Ann: I like rye.\n"
+
+
+def test_add_reads_standard_input(run):
+    """Without a text, standard input is the message, less the line break at its end."""
+    stored = json.loads(run("add", "--json", stdin="two\nlines\n").stdout)
+    assert [message["content"] for message in stored["messages"]] == ["two\nlines"]
+
+
+def test_add_json_lines(run):
+    """Each line of standard input can be a message."""
+    lines = "".join(json.dumps(line) + "\n\n" for line in TALK)
+    stored = json.loads(run("add", "--jsonl", "--json", stdin=lines).stdout)["messages"]
+    assert [message["id"] for message in stored] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "said"),
+    [
+        (["add", " "], None, "nothing to add"),
+        (["add", "x", "--jsonl"], None, "give no text beside it"),
+        (["add", "--jsonl"], '{"content": "x"}\n{', "line 2 of standard input is not JSON"),
+        (["add", "--jsonl"], "[1]", "line 1 of standard input is not a JSON object"),
+        (["add"], b"\xff", "not UTF-8"),
+        (["add", "x", "--time", "soon"], None, "not an ISO 8601"),
+        (["add", "x", "--user", ""], None, "user must be a non-empty string"),
+    ],
+)
+def test_bad_input_is_one_line(run, arguments, stdin, said):
+    """What cannot be added is one line on standard error and exit code 2."""
+    done = run(*arguments, stdin=stdin, code=2)
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_import_says_what_it_did(run, talk):
+    """The summary is the answer; how to go on is said beside it."""
+    done = run("import", talk)
+    assert done.stdout == "jsonl: 3 messages in 1 conversation for me: 3 added\n"
+    assert "commonplace recall" in done.stderr
+
+
+def test_import_twice_adds_nothing(run, talk):
+    """A second import finds everything there."""
+    run("import", talk)
+    assert json.loads(run("import", talk, "--json").stdout) == {
+        "format": "jsonl",
+        "users": ["me"],
+        "conversations": 1,
+        "read": 3,
+        "added": 0,
+    }
+
+
+def test_import_keeps_the_users_of_the_file(tmp_path):
+    """Without --user, a file that names its users decides; with --user, the caller does."""
+    path = tmp_path / "file"
+    path.write_text('{"content": "x", "user": "ann"}', encoding="utf-8")
+    for given, expected in (([], "ann"), (["--user", "bob"], "bob")):
+        arguments = ["import", str(path), "--memory", str(tmp_path / "memory"), "--json", *given]
+        done = CliRunner().invoke(app, arguments, env={"COMMONPLACE_USER": None})
+        assert json.loads(done.stdout)["users"] == [expected]
+
+
+def test_import_of_a_file_without_users_goes_to_me(tmp_path, talk):
+    """A file that names nobody is the caller's own."""
+    done = CliRunner().invoke(
+        app,
+        ["import", str(talk), "--memory", str(tmp_path / "memory"), "--json"],
+        env={"COMMONPLACE_USER": None},
+    )
+    assert json.loads(done.stdout)["users"] == ["me"]
+
+
+def test_import_of_a_bad_file(run, tmp_path):
+    """A fault is one line that points at it, and nothing is stored."""
+    path = tmp_path / "bad"
+    path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
+    done = run("import", path, code=2)
+    assert "line 2: $: content must be" in done.stderr
+    assert json.loads(run("stats", "--json").stdout)["messages"] == 0
+
+
+def test_recall_writes_the_context_alone(filled):
+    """Standard output is ready for a prompt; figures go to standard error."""
+    done = filled("recall", "Who is the dentist?")
+    assert "Ann: My dentist is Dr. Moss." in done.stdout
+    assert "tokens" not in done.stdout
+    assert "cites messages 1" in done.stderr
+
+
+def test_recall_as_json(filled):
+    """The JSON has the text, its tokens and what it cites; the trace comes with --why."""
+    found = json.loads(filled("recall", "Who is the dentist?", "--json").stdout)
+    assert "Dr. Moss" in found["text"]
+    assert found["citations"][0]["seq"] == 1
+    assert "trace" not in found
+    why = json.loads(filled("recall", "Who is the dentist?", "--json", "--why").stdout)
+    assert why["trace"]["decisions"]
+
+
+def test_recall_why_shows_decisions(filled):
+    """With --why each candidate has a row."""
+    shown = filled("recall", "Who is the dentist?", "--why").stdout
+    assert "kept" in shown
+    assert "relevance" in shown
+
+
+def test_recall_of_nothing(filled):
+    """An empty recall is exit code 1, and its JSON is still JSON."""
+    for arguments in (["--floor", "1"], ["--user", "nobody"]):
+        done = filled("recall", "zebra quantum", *arguments, "--json", code=1)
+        assert json.loads(done.stdout)["text"] == ""
+        assert "nothing found" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--budget", "0"], "budget_tokens"),
+        (["--floor", "2"], "floor"),
+        (["--view", "none"], "no view 'none'"),
+    ],
+)
+def test_recall_with_bad_options(filled, arguments, said):
+    """A bad option is exit code 2."""
+    assert said in filled("recall", "x", *arguments, code=2).stderr
+
+
+def test_messages_can_be_narrowed(filled):
+    """By session, by seq and by number."""
+
+    def seqs(*arguments):
+        return [one["seq"] for one in json.loads(filled("messages", "--json", *arguments).stdout)]
+
+    assert seqs() == [1, 2, 3]
+    assert seqs("--session", "2") == [3]
+    assert seqs("--after", "1", "--limit", "1") == [2]
+
+
+def test_terminal_cannot_be_steered(run):
+    """Escape sequences in a message are not passed to a terminal."""
+    run("add", "red \x1b[31m alert")
+    assert "\x1b" not in run("messages").stdout
+
+
+def test_sessions_users_and_stats(filled):
+    """Sessions, users and figures, for people and as JSON."""
+    assert "2024-02-03" in filled("sessions").stdout
+    assert [one["session"] for one in json.loads(filled("sessions", "--json").stdout)] == ["default", "2"]
+    assert filled("users").stdout == "me\n"
+    assert json.loads(filled("users", "--json").stdout) == ["me"]
+    assert "messages: 3\n" in filled("stats").stdout
+    assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
+
+
+def test_check_passes(filled):
+    """A sound memory is exit code 0."""
+    assert "all agrees" in filled("check").stdout
+    assert json.loads(filled("check", "--json").stdout)["ok"] is True
+
+
+def test_forget_needs_a_selector(filled):
+    """Nothing can be forgotten by omission."""
+    assert "--seq, --session, --before or --all" in filled("forget", "--yes", code=2).stderr
+
+
+def test_forget_does_not_go_ahead_without_an_answer(filled):
+    """Where nobody can be asked, --yes must be given."""
+    done = filled("forget", "--all", code=2, stdin="")
+    assert "would forget 3 messages" in done.stderr
+    assert "--yes" in done.stderr
+    assert "messages: 3\n" in filled("stats").stdout
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 2), ("n\n", 1, 3), ("\n", 1, 3)])
+def test_forget_asks(filled, monkeypatch, answer, code, left):
+    """On a terminal the counts are shown and the answer decides; the default is no."""
+    monkeypatch.setattr("commonplace.cli_input._is_terminal", lambda: True)
+    done = filled("forget", "--seq", "1", stdin=answer, code=code)
+    assert "would forget 1 message of 'me' (seq 1)" in done.stderr
+    assert f"messages: {left}\n" in filled("stats").stdout
+
+
+def test_forget_dry_run(filled):
+    """A dry run says what would go and leaves it."""
+    receipt = json.loads(filled("forget", "--session", "2", "--dry-run", "--json").stdout)
+    assert (receipt["messages"], receipt["seqs"], receipt["dry_run"]) == (1, [3], True)
+    assert "messages: 3\n" in filled("stats").stdout
+
+
+def test_forget(filled):
+    """What was chosen is gone, and a receipt says so."""
+    assert filled("forget", "--before", "2024-02-01", "--yes").stdout.startswith("forgot 2 messages of 'me'")
+    assert "messages: 1\n" in filled("stats").stdout
+    assert "nothing found" in filled("forget", "--seq", "1", "--yes", code=1).stderr
+
+
+def test_export_round_trip(filled, tmp_path):
+    """What was exported is imported elsewhere as it was."""
+    path = tmp_path / "out"
+    assert filled("export", path).stdout == f"3 messages written to {path}\n"
+    assert filled("export", "-").stdout == path.read_text(encoding="utf-8")
+    before = json.loads(filled("messages", "--json").stdout)
+    filled("import", path, "--user", "copy")
+    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
+
+
+def test_reading_does_not_make_a_memory(run, tmp_path):
+    """A misspelt folder is an error, not an empty memory."""
+    assert "no memory at" in run("recall", "x", code=2).stderr
+    assert not (tmp_path / "memory").exists()
+
+
+def test_folder_that_is_a_file(talk):
+    """A folder that cannot be used is exit code 3."""
+    done = CliRunner().invoke(app, ["add", "x", "--memory", str(talk)])
+    assert done.exit_code == 3
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.InvalidInput, 2),
+        (errors.IdConflict, 2),
+        (errors.UnknownName, 2),
+        (errors.StorageFull, 3),
+        (errors.NewerSchema, 3),
+        (errors.ModelFailed, 4),
+        (errors.MissingExtra, 4),
+    ],
+)
+def test_exit_codes(error, code):
+    """Each kind of error has its exit code."""
+    assert _exit_code(error("x")) == code
+
+
+def test_help_documents_exit_codes_and_commands():
+    """The help says what the exit codes mean."""
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+    assert "Exit codes: 0 done; 1 nothing found" in shown
+    for command in ("add", "import", "recall", "forget", "bench", "demo"):
+        assert command in shown
+
+
+def test_usage_errors_are_two():
+    """An unknown command or option is exit code 2, in the benchmarks too."""
+    for arguments in (
+        ["nope"],
+        ["recall"],
+        ["recall", "x", "--nope"],
+        ["bench", "nope"],
+        ["bench", "locomo", "/no"],
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_bench_help_is_passed_on():
+    """The benchmarks have their own help, under their own name."""
+    shown = CliRunner().invoke(app, ["bench", "--help"]).stdout
+    assert "commonplace bench" in shown
+    assert "locomo" in shown
+
+
+def test_version():
+    """The version is the package's."""
+    assert json.loads(CliRunner().invoke(app, ["version", "--json"]).stdout)["version"] == "0.1.0"
+
+
+def test_benchmarks_formats_and_demo_wait():
+    """The benchmarks, the importers' formats and the demo wait until they are asked for."""
+    program = "import sys, commonplace.cli; print([m for m in sys.modules if m.startswith('commonplace.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for module in ("bench", "demo", "importers.chatgpt"):
+        assert f"'commonplace.{module}'" not in done.stdout
