@@ -14,10 +14,11 @@ from anyio import to_thread
 from commonplace.core import Message, Recall
 from commonplace.forgetting import Receipt
 from commonplace.incoming import MessageLike, TimeLike
+from commonplace.ingest import Progress
 from commonplace.log import Session
 from commonplace.memory import Integrity, Memory, Stats, now_utc
 from commonplace.models.base import Embedder
-from commonplace.transfer import Imported, Progress
+from commonplace.transfer import Imported
 
 P = ParamSpec("P")
 T = TypeVar("T")

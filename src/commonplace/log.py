@@ -77,7 +77,8 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
 def append(connection: Connection, user: str, given: Sequence[Message], now: datetime) -> Appended:
     """Store messages in the order given; an id that is known already adds nothing.
 
-    Raises IdConflict when an id is taken by a message with another content.
+    Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
+    Metadata may differ (a chat was renamed since): what was stored first stays.
     """
     known = _by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
@@ -227,8 +228,6 @@ def _same_or_conflict(first: Message, again: Message) -> None:
     ]
     if again.time is not None and again.time != first.time:
         differs.append("time")
-    if again.metadata and again.metadata != first.metadata:
-        differs.append("metadata")
     if differs:
         raise IdConflict(
             f"id {again.id!r} is taken by message {first.seq or 'earlier in this call'}, which has another"

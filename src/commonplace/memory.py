@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 from commonplace import forgetting, log, maintenance
 from commonplace.core import Message, Recall, Scope
-from commonplace.errors import InvalidInput, ModelFailed, UnknownName
+from commonplace.errors import InvalidInput, UnknownName
 from commonplace.forgetting import Receipt
 from commonplace.incoming import MessageLike, TimeLike, count, key, to_messages, to_time
-from commonplace.log import Session
+from commonplace.ingest import Progress, ingest
+from commonplace.log import Appended, Session
 from commonplace.models.base import Embedder
 from commonplace.models.static import shared_static_embedder
 from commonplace.recall import DEFAULT_FLOOR, recall
 from commonplace.storage.database import Database
-from commonplace.transfer import Imported, Progress, export_messages, import_file
+from commonplace.transfer import Imported, export_messages, import_file
 from commonplace.views.base import Counted, Query, View
 from commonplace.views.messages import MessagesView
 
@@ -120,33 +120,10 @@ class Memory:
 
         Raises InvalidMessage, IdConflict, StorageBusy, StorageFull.
         """
-        return self._add(messages, user=user, session=session)[0]
-
-    def _add(
-        self,
-        messages: MessageLike | Iterable[MessageLike],
-        *,
-        user: str,
-        session: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> tuple[list[Message], int]:
         key("user", user)
         given = to_messages(messages, session=session)
-        if not given:
-            return [], 0
-        now = to_time(self._clock())
-        prepared = None
-        with contextlib.suppress(ModelFailed):  # the log waits for no model; the view catches up
-            timed = [replace(m, time=m.time or now) for m in given]
-            prepared = self._messages.prepare(timed, progress)
-        with self._database.write() as connection:
-            appended = log.append(connection, user, given, now)
-            done = not appended.new
-            if prepared is not None and appended.new == len(given):
-                done = maintenance.commit_new(connection, user, self._messages, appended.stored, prepared)
-        if not done:
-            maintenance.advance(self._database, user, self._messages)
-        return appended.stored, appended.new
+        (appended,) = self._ingest([(user, given)])
+        return appended.stored
 
     def recall(
         self,
@@ -248,7 +225,7 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        return import_file(self._add, Path(path), user=user, format=format, progress=progress)
+        return import_file(self._ingest, Path(path), user=user, format=format, progress=progress)
 
     def rebuild(self, *, user: str, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""
@@ -303,6 +280,11 @@ class Memory:
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, by the tokenizer that budgets are counted with."""
         return self._tokenizer.count([text])[0]
+
+    def _ingest(
+        self, parts: Sequence[tuple[str, Sequence[Message]]], progress: Progress | None = None
+    ) -> list[Appended]:
+        return ingest(self._database, self._messages, parts, to_time(self._clock()), progress)
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

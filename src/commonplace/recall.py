@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from commonplace.text.sentences import sentences
 from commonplace.text.words import terms
 from commonplace.views.base import Offer, Query, View
 
-DEFAULT_FLOOR = 0.40  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
 _NEW_LINES = 1  # tokens of the line break after a header
 _YEAR = 5  # tokens that a header may need for its year, above its tokens without
 
@@ -50,14 +50,14 @@ def recall(
     relevance = max((offer.relevance for offer in offers), default=0.0)
     if relevance < floor:
         reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
-        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)])
+        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0)
     else:
         chosen = choose(candidates, query, count)
     text, citations = render(chosen.evidence)
     return Recall(
         query=query.text,
         text=text,
-        tokens=count(text),
+        tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
@@ -76,6 +76,7 @@ class Chosen:
 
     evidence: list[Evidence]
     decisions: list[Decision]
+    tokens: int  # of the rendered text
 
 
 def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen:
@@ -87,21 +88,21 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
     left = query.budget_tokens
     kept: dict[int, Evidence] = {}  # by rank
     reasons: list[str] = []
-    headers: dict[tuple[str, int], int] = {}
+    opened: set[tuple[str, int]] = set()  # (session, day) that have their header
     said: set[tuple[str | None, str, int]] = set()
     for rank, unit in enumerate(candidates, 1):
         day = unit.time.date()
-        opened = (unit.session, day.toordinal())
+        place = (unit.session, day.toordinal())
         cost = unit.tokens + 1
-        if opened not in headers:
-            cost += count(header(day, day)) + _NEW_LINES + (0 if headers else _YEAR)
+        if place not in opened:
+            cost += count(header(day, day)) + _NEW_LINES + (0 if opened else _YEAR)
         words = (unit.speaker, unit.text, day.toordinal())
         if words in said:
             reasons.append("the same words of the same day are in already")
         elif cost <= left:
             left -= cost
             kept[rank] = unit
-            headers[opened] = 1
+            opened.add(place)
             said.add(words)
             reasons.append(
                 f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
@@ -115,14 +116,18 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
         if shorter is not None:
             kept[1] = shorter
             reasons[0] = "the best candidate, cut at sentence borders to fit the budget"
-    while kept and count(render(in_order(list(kept.values())))[0]) > query.budget_tokens:
+    while (tokens := _tokens(kept.values(), count)) > query.budget_tokens:
         rank, _ = kept.popitem()
         reasons[rank - 1] = f"rank {rank} of {len(candidates)}, and the rendered text was over the budget"
     decisions = [
         Decision(kept.get(rank, unit), rank, rank in kept, reasons[rank - 1])
         for rank, unit in enumerate(candidates, 1)
     ]
-    return Chosen(in_order(list(kept.values())), decisions)
+    return Chosen(in_order(kept.values()), decisions, tokens)
+
+
+def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
+    return count(render(in_order(evidence))[0])
 
 
 def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:

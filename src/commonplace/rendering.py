@@ -12,7 +12,7 @@ the year where it changes. The session's own name is in the citations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from commonplace.core import Citation, Evidence
@@ -37,7 +37,7 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
     return "".join(pieces), tuple(citations)
 
 
-def in_order(evidence: Sequence[Evidence]) -> list[Evidence]:
+def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Session by session in the order of their first chosen unit, chronological inside each."""
     ordered = sorted(evidence, key=lambda e: (e.time, e.sources, e.place))
     first: dict[str, int] = {}

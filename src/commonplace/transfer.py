@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from commonplace.core import Message
 from commonplace.errors import InvalidInput
 from commonplace.importers.importing import assign_users, read_all
-
-Progress = Callable[[int, int], None]  # messages done, messages in all
+from commonplace.incoming import to_messages
+from commonplace.ingest import Progress
+from commonplace.log import Appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,45 +29,38 @@ class Imported:
     added: int  # of them, those that were not there already
 
 
-class Adds(Protocol):
-    """Memory's add, with progress."""
+class Ingests(Protocol):
+    """Stores the messages of several users in one transaction."""
 
     def __call__(
-        self,
-        messages: Iterable[Message],
-        *,
-        user: str,
-        session: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> tuple[list[Message], int]:
-        """The stored messages, and how many of them are new."""
+        self, parts: Sequence[tuple[str, Sequence[Message]]], progress: Progress | None = None
+    ) -> list[Appended]:
+        """What was appended, aligned with the parts."""
 
 
 def import_file(
-    add: Adds,
+    ingest: Ingests,
     path: Path,
     *,
     user: str | None,
-    format: str | None,
-    progress: Progress | None,  # noqa: A002
+    format: str | None,  # noqa: A002 - the word a caller expects
+    progress: Progress | None,
 ) -> Imported:
-    """Read and check the whole file, then add it, one transaction per user.
+    """Read and check the whole file, then store all of it, or none.
 
     Raises InvalidImport for the file, IdConflict when a message of it is stored with another content.
     """
     name, conversations = read_all(path, format)
     assigned = assign_users(conversations, user)
-    total = sum(len(part.messages) for part in assigned)
-    added = done = 0
-
-    def report(of_this_user: int) -> None:
-        if progress:
-            progress(done + of_this_user, total)
-
-    for part in assigned:
-        added += add(part.messages, user=part.user, progress=report)[1]
-        done += len(part.messages)
-    return Imported(name, tuple(part.user for part in assigned), len(conversations), total, added)
+    parts = [(part.user, to_messages(part.messages, session=None)) for part in assigned]
+    appended = ingest(parts, progress)
+    return Imported(
+        format=name,
+        users=tuple(user for user, _ in parts),
+        conversations=len(conversations),
+        read=sum(len(messages) for _, messages in parts),
+        added=sum(one.new for one in appended),
+    )
 
 
 def export_messages(messages: Iterable[Message], path: Path) -> int:

@@ -269,5 +269,5 @@ def _evidence(
 
 
 def _z(scores: Scores) -> Scores:
-    spread = scores.std()
+    spread = scores.std() if len(scores) else 0.0
     return (scores - scores.mean()) / spread if spread else scores * 0.0

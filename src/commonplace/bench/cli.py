@@ -106,15 +106,21 @@ def speed(
 ) -> None:
     """Writing, recalling, memory and disk, each beside its physical yardstick."""
     from commonplace.bench import speed as bench
+    from commonplace.bench import speed_report, workload
 
     counts = _numbers(sizes, "--sizes")
+    if path is None:
+        turns = workload.made_up_turns()
+    else:
+        conversations = LoCoMo(path)
+        turns = [message for user in conversations.users() for message in conversations.messages(user)]
     with _tools(None) as tools, _progress() as progress:
-        results = [bench.evaluate(size, path, tools, progress=progress) for size in counts]
-    report = bench.make_report(results, Provenance.of(_command()), path.name if path else "made-up turns")
-    for table in bench.tables(report):
-        _console.print(table)
+        results = [bench.evaluate(size, turns, tools, progress) for size in counts]
+    data = f"turns of {path.name}" if path else "made-up turns"
+    report = speed_report.make_report(results, Provenance.of(_command()), data)
+    _console.print(speed_report.table(report))
     if json_out:
-        _write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
+        _write(json_out, speed_report.to_json(report))
 
 
 def _run(

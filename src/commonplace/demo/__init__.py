@@ -22,7 +22,7 @@ from commonplace.demo.sample import CONVERSATION, USER, Asked, ask, questions
 from commonplace.memory import Memory
 
 BUDGET_TOKENS = 300
-WHY_NOT = ("How do I like my coffee?", "01-09")  # a question, and the id of a message about coffee
+WHY_NOT = "01-09"  # the id of a message about the coffee of earlier, which the recall on coffee leaves out
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 
@@ -52,10 +52,11 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
             answers = [_plain(one) for one in asked]
             console.print_json(data={**asdict(figures), "budget_tokens": BUDGET_TOKENS, "asked": answers})
             return figures
-        query, left_out = WHY_NOT
-        why_not = memory.recall(query, user=USER, budget_tokens=BUDGET_TOKENS).why_not(seqs[left_out])
+        (left_out,) = (message for message in messages if message.id == WHY_NOT)
+        coffee = next(one.recall for one in asked if "coffee" in one.question.question)
+        why_not = coffee.why_not(left_out.seq)
         receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
-        show.closing(console, query, why_not, receipt, FORGET_SESSION, figures)
+        show.closing(console, left_out, why_not, receipt, FORGET_SESSION, figures)
     return figures
 
 

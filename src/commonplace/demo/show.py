@@ -91,14 +91,15 @@ def asked(console: Console, number: int, one: Asked, full_tokens: int) -> None:
 
 
 def closing(
-    console: Console, query: str, why_not: str, receipt: Receipt, session: str, figures: Figures
+    console: Console, left_out: Message, why_not: str, receipt: Receipt, session: str, figures: Figures
 ) -> None:
     """What else is special, the figures, and what to do next."""
     console.print()
     console.rule("[bold]Ask why, and delete[/]", align="left")
-    console.print(f"[bold]Why not?[/] [dim]{query}[/] {why_not}", highlight=False)
+    said = shorten(left_out.content, _CHARS, placeholder=" …")
+    console.print(f"[bold]Why not?[/] [dim]“{said}”[/]\n{why_not}", highlight=False)
     console.print(
-        f"[bold]Forget session {session}?[/] [dim]A dry run:[/] {_receipt(receipt)}\n", highlight=False
+        f"[bold]Forget session {session}?[/] [dim]A dry run:[/]\n{_receipt(receipt)}\n", highlight=False
     )
     table = Table(show_header=False)
     table.add_column()

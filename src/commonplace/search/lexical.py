@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
@@ -59,18 +61,13 @@ class LexicalIndex:
         df = self.df(term)
         return math.log(1 + (len(self) - df + 0.5) / (df + 0.5))
 
-    def add_frequencies(self, term: str, weight: float, out: Floats) -> None:
-        """Add `weight` times the term's frequency in each row to `out`, (n,)."""
+    def postings(self, term: str) -> tuple[Ints, Doubles]:
+        """The rows that have the term, rising, and how often each has it."""
         rows = self._rows.get(term)
-        if rows is not None:
-            out[np.array(rows)] += np.float32(weight) * np.array(self._counts[term], dtype=np.float32)
+        if rows is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        return np.array(rows, dtype=np.int64), np.array(self._counts[term], dtype=np.float64)
 
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
         return np.array(self._lengths, dtype=np.float32)
-
-
-def saturate(frequencies: Floats, lengths: Floats) -> Floats:
-    """BM25's term weight without its idf: frequencies (n,) or (q, n), lengths (n,) of the same units."""
-    norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1e-9))
-    return np.asarray(frequencies * (K1 + 1) / (frequencies + norm + 1e-9), dtype=np.float32)

@@ -6,19 +6,19 @@ A grammar of English phrases, and of numeric dates in a text of any language (20
 - A week runs from Monday to Sunday. "last week" is the whole week before this one; "last month" and "last
   year" likewise. "the past week" and "the last three days" reach up to the day it was said.
 - "last Friday" is the latest Friday before that day, "next Friday" the first after it, "this Friday" the one
-  of its week. A bare "Friday" is past, unless words that look ahead ("will", "going to") stand before it.
-- A month, season or day of a month without a year: the latest that began before the day it was said or begins
-  within 120 days of it; after words that look ahead the next one; after "since" the latest past one.
-- "two days ago" is a day; "two weeks ago" that day and three on either side; "two months ago", "two years ago"
-  a calendar month, a calendar year. "a couple" is 2 to 3, "a few" 2 to 5, "several" 3 to 7. "seven years now"
-  names the year in which something began. "the other day" is one of the last seven.
+  of its week. A bare "Friday" is past, unless the sentence looked ahead before it ("will", "going to").
+- A month, season or day of a month without a year: the latest that began before the day it was said or
+  begins within 120 days of it; after words that look ahead the next one; after "since" the latest past one.
+- "two days ago" is a day; "two weeks ago" that day and three on either side; "two months ago" a calendar
+  month, "two years ago" a calendar year. "a couple" is 2 to 3, "a few" 2 to 5, "several" 3 to 7. "seven years
+  now" names the year in which something began. "the other day" is one of the last seven.
 - "the week before 9 June" reaches from the Monday of the week before to 8 June, since people mean either;
   "the week of 9 June" is its calendar week. A lone "the week before" counts from the last days named in the
   text, or from the day it was said.
 - "early", "mid" and "late" are thirds. Seasons are the north's: summer is June to August, and the winter of
   2022 begins in December 2022.
-- 6/3/2023 has the month first if it can, 3.6.2023 the day. A lone year, a lone "April", "May", "June", "March"
-  and a lone short name ("Oct", "Fri") count only after a word such as "in", "since" or "on".
+- 6/3/2023 has the month first if it can, 3.6.2023 the day. A lone year and a lone "March", "April", "May" or
+  "June" count only after a word such as "in" or "since", short names only in "in Oct", "on Fri", "last Fri".
 
 Not read: "recently", "soon", durations ("for two weeks"), what recurs ("every Friday", "Fridays"), feasts,
 times of day, events ("the week before the race"), years of two digits (but for 6/3/23).
@@ -51,8 +51,8 @@ class Days:
 def find_days(text: str, said: date) -> list[Days]:
     """The days that `text`, said on `said`, names or implies, in the order of the text; never raises.
 
-    Phrases do not overlap. One that leads out of the calendar (years 1 to 9999) or names a day that does not
-    exist is left out. Takes time linear in the length of the text.
+    Phrases do not overlap. One that leads out of the calendar (years 1 to 9999) is left out; of 31 February
+    the month is read. Takes time linear in the length of the text.
     """
     low = text.lower()
     if not _may_name_days(low):
@@ -62,12 +62,12 @@ def find_days(text: str, said: date) -> list[Days]:
     scan = _Scan(low, said)
     found: list[Days] = []
     at = 0
-    while start := _START.search(low, at):
-        at = start.end()
-        if span := scan.read(start):
+    while word := _FIRST_WORD.search(low, at):
+        at = word.end()
+        if span := scan.read(word):
             at = scan.end
             scan.previous = span
-            _append(found, Days(*span, start.start(), at), low)
+            _append(found, Days(*span, word.start(), at), low)
     return found
 
 
@@ -76,7 +76,8 @@ def _append(found: list[Days], days: Days, low: str) -> None:
     before = found[-1] if found else None
     if before and days.start - before.end < 16 and (link := _LINK.fullmatch(low, before.end, days.start)):
         first = before.first
-        if abs(days.last - first) > timedelta(366):  # the year stands in the second half only
+        if abs(days.last - first) > 366 * _DAY and before.end - before.start < 32:
+            # The year stands in the second half only.
             again = find_days(low[before.start : before.end], days.first)
             first = again[0].first if again else first
         if first <= days.last and (link[1] != "and" or low.endswith("between ", 0, before.start)):
@@ -88,149 +89,142 @@ def _append(found: list[Days], days: Days, low: str) -> None:
 _LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
-# A text with none of these names no day: most need no more than this test.
+# A text with none of these names no day: most texts need no more than this test.
 _TIME_WORDS = (
-    *("day", "week", "month", "year", "last ", "next ", "night", "ago", "tomorrow", "summer", "winter"),
-    *(
-        "spring",
-        "fall",
-        "autumn",
-        "uary",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "ember",
-        "octob",
-    ),
+    *("day", "week", "month", "year", "last ", "next ", "this ", "night", "ago", "tomorrow", "summer"),
+    *("winter", "spring", "fall", "autumn", "uary", "march", "april", "may", "june", "july", "august"),
+    *("ember", "octob"),
 )
-_DIGIT = re.compile("[0-9]").search
-_SHORT_NAME = re.compile(
-    r"n (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)"
-).search
+_DIGIT = re.compile("[0-9]")
+_IN_OCT_ON_FRI = re.compile("n (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)")
 
 
 def _may_name_days(low: str) -> bool:
     for word in _TIME_WORDS:
         if word in low:
             return True
-    return _DIGIT(low) is not None or _SHORT_NAME(low) is not None
+    return _DIGIT.search(low) is not None or _IN_OCT_ON_FRI.search(low) is not None
 
 
 class _Scan:
-    """A text being read: `end` is where the phrase at hand ends, `previous` what the phrase before it named."""
+    """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
 
-    __slots__ = ("end", "previous", "said", "text")
+    __slots__ = ("end", "previous", "said", "start", "text")
 
     def __init__(self, text: str, said: date) -> None:
         self.text = text
         self.said = said
-        self.end = 0
+        self.start = self.end = 0
         self.previous: Span | None = None
 
-    def read(self, start: re.Match[str], *, plain: bool = False) -> Span | None:
-        """What the phrase that begins here means, by the first rule that makes sense of it; None if none does."""
-        word = start.group()
-        for pattern, meaning, modifies in _RULES["0" if word.isdecimal() else word]:
-            if plain and modifies:
-                continue
-            if match := pattern.match(self.text, start.start()):
-                self.end = match.end()
+    def read(self, word: re.Match[str], *, simple: bool = False) -> Span | None:
+        """What the phrase that begins with `word` means by the first rule that makes sense of it, or None."""
+        for pattern, meaning, compound in _RULES["0" if word[0].isdecimal() else word[0]]:
+            if (match := pattern.match(self.text, word.start())) and not (simple and compound):
+                self.start, self.end = match.span()
                 with suppress(ValueError, OverflowError):
-                    if span := meaning(self, start.start(), match.groups("")):
+                    if span := meaning(self, match.groups("")):
                         return span
         return None
 
     def anchor(self) -> Span | None:
-        """What the phrase that begins where this one ends means; it is taken in."""
-        start = _START.match(self.text, self.end)
-        return self.read(start, plain=True) if start else None
+        """What the phrase that begins where this one ends means; this one takes it in."""
+        word = _FIRST_WORD.match(self.text, self.end)
+        return self.read(word, simple=True) if word else None
 
-    def before(self, start: int) -> tuple[str, str]:
-        """The word before the phrase, and the one before that (cut, if they are long)."""
-        earlier, word = ["", "", *self.text[max(0, start - 16) : start].replace("-", " ").split()][-2:]
-        return word, earlier
+    def before(self) -> list[str]:
+        """The word before the phrase, and the one before that; cut if they are long, "" if there are none."""
+        words = self.text[max(0, self.start - 16) : self.start].replace("-", " ").split()
+        return [*words[:-3:-1], "", ""]
 
-    def looks_ahead(self, start: int) -> bool:
+    def looks_ahead(self) -> bool:
         """Whether the words just before the phrase speak of what is to come."""
-        return _AHEAD.search(self.text, max(0, start - 60), start) is not None
+        return _AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
 
-    def nearest(self, of_year: Callable[[int], Span], step: int | None, start: int) -> Span | None:
-        """Of what comes every year: the last (-1), this (0), the next (1), or the one most likely meant."""
+    def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:
+        """Of what comes every year: the last (-1), this (0), the next (1), or (None) the one likely meant."""
+        said = self.said
         spans = []
-        for year in range(max(MINYEAR, self.said.year - 4), min(MAXYEAR, self.said.year + 4) + 1):
+        for year in range(max(MINYEAR, said.year - 4), min(MAXYEAR, said.year + 4) + 1):
             with suppress(ValueError, OverflowError):
                 spans.append(of_year(year))
         if step == 0:
-            return min(spans, key=lambda span: max(span[0] - self.said, self.said - span[1]), default=None)
+            return min(spans, key=lambda span: max(span[0] - said, said - span[1]), default=None)
         if step == 1:
-            return next((span for span in spans if span[0] > self.said), None)
+            return next((span for span in spans if span[0] > said), None)
         if step == -1:
-            return next((span for span in reversed(spans) if span[1] < self.said), None)
-        if self.looks_ahead(start):
-            return next((span for span in spans if span[1] >= self.said), None)
-        horizon = timedelta(0 if self.before(start)[0] == "since" else 120)
-        return next((span for span in reversed(spans) if span[0] - self.said <= horizon), None)
+            return next((span for span in reversed(spans) if span[1] < said), None)
+        if self.looks_ahead():
+            return next((span for span in spans if span[1] >= said), None)
+        horizon = 0 if self.before()[0] == "since" else 120
+        return next((span for span in reversed(spans) if span[0] - said <= horizon * _DAY), None)
 
 
-# The words of the grammar
-_NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)} | {
-    word: (n, n)
-    for n, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-}
+_Meaning = Callable[[_Scan, Groups], Span | None]
+# By the word that a phrase begins with ("0": any number), in the order in which they are tried.
+_RULES: dict[str, list[tuple[re.Pattern[str], _Meaning, bool]]] = defaultdict(list)
+
+
+def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callable[[_Meaning], _Meaning]:
+    """Register what phrases of this pattern mean. They begin with one of `words`.
+
+    A compound phrase ends in another one, its anchor, which is no compound.
+    """
+    compiled = re.compile(pattern, re.ASCII)
+
+    def register(meaning: _Meaning) -> _Meaning:
+        for word in {word for some in words for word in some}:
+            _RULES[word].append((compiled, meaning, compound))
+        return meaning
+
+    return register
+
+
+_DAY = timedelta(1)
+_NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
+_NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
+_NUMBERS |= {"seven": (7, 7), "eight": (8, 8), "nine": (9, 9), "ten": (10, 10), "twelve": (12, 12)}
 _ORDINALS = {"last": 0, "first": 1, "second": 2, "third": 3, "fourth": 4}
 _UNITS = ("day", "night", "week", "weekend", "month", "year")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the first month
 _STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_SHORT_WEEKDAYS = "mon tue tues wed thu thur thurs fri sat sun".split()
-_SHORT_MONTHS = "jan feb mar apr jun jul aug sep sept oct nov dec".split()
-_MONTHS = "january february march april may june july august september october november december".split()
-_PREPOSITIONS = frozenset(
-    "in since during until till from by of before after around through for between early mid late year".split()
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORT_WEEKDAYS = ("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
+    *("november", "december"),
 )
+_SHORT_MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec")
+_PREPOSITIONS = (
+    *("in", "since", "during", "until", "till", "from", "by", "of", "before", "after", "around", "through"),
+    *("for", "between", "early", "mid", "late", "year"),
+)
+_REST_OF_SENTENCE = r"\b[^.!?]*\Z"
 _AHEAD = re.compile(
-    r"\b(?:will|won't|gonna|going to|plan(?:s|ning)?|see you|can't wait|looking forward|until|upcoming|for the)\b|'ll\b"
+    r"(?:'ll|\b(?:will|won't|gonna|going to|plan(?:s|ning)?|see you|can't wait|looking forward|until))"
+    + _REST_OF_SENTENCE
 )
 _BACK = re.compile(
-    r"(?:n't|\b(?:not|never|been|was|were|did|had|can|once|twice|times|\w{2,20}ed))\b[^.!?]*\Z"
+    r"(?:n't|\b(?:not|never|been|was|were|did|had|can|once|twice|times|\w{2,20}ed))" + _REST_OF_SENTENCE
 )
 
-# Pieces of patterns. White space is bounded everywhere, so that no text makes a search quadratic.
-_MONTH = rf"({'|'.join([*_MONTHS, *_SHORT_MONTHS])})(?![a-z])\.?"
-_WEEKDAY = rf"({'|'.join([*_WEEKDAYS, *_SHORT_WEEKDAYS])})(?![a-z])"
+# Pieces of patterns. White space is bounded everywhere, so that no text makes the search quadratic.
+_MONTH = rf"({'|'.join(_MONTHS + _SHORT_MONTHS)})(?![a-z])\.?"
+_WEEKDAY = rf"({'|'.join(_WEEKDAYS + _SHORT_WEEKDAYS)})(?![a-z])"
 _SEASON = rf"({'|'.join(_SEASONS)})(?![a-z])"
-_DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:]))?"
+_DATE = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:]))?"
 _YEAR = r"((?:1[5-9]|20)\d\d)(?!\d|[.,]\d|\s?%)"
 _UNIT = rf"({'|'.join(_UNITS)})s?\b"
 _NUMBER = rf"((?:a\s)?(?:couple(?:\sof)?|few)|\d{{1,3}}|{'|'.join(_NUMBERS)})"
-
-_Meaning = Callable[[_Scan, int, Groups], Span | None]
-# By the word a phrase begins with ("0": a number), in the order in which they are tried.
-_RULES: dict[str, list[tuple[re.Pattern[str], _Meaning, bool]]] = defaultdict(list)
-
-
-def _rule(pattern: str, *starts: Iterable[str], modifies: bool = False) -> Callable[[_Meaning], _Meaning]:
-    """Register what phrases of this pattern mean, which begin with one of the words `starts`."""
-
-    def register(meaning: _Meaning) -> _Meaning:
-        for words in starts:
-            for word in words:
-                _RULES[word].append((re.compile(pattern, re.ASCII), meaning, modifies))
-        return meaning
-
-    return register
 
 
 @_rule(
     rf"(?:({'|'.join(_ORDINALS)})\s|{_NUMBER}\s)?(?:{_UNIT}|{_WEEKDAY})"
     r"\s(?:(before|prior\sto|preceding)|(after|following)|of|in)\s(?:the\s)?",
     *(_ORDINALS, _NUMBERS, "0", _UNITS, _WEEKDAYS, _SHORT_WEEKDAYS),
-    modifies=True,
+    compound=True,
 )
-def _beside(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _beside(scan: _Scan, groups: Groups) -> Span | None:
     """The week before 9 June, two weeks after 3 May, the week of 3 May, the first weekend of August."""
     ordinal, number, unit, weekday, before, after = groups
     anchor = scan.anchor()
@@ -240,11 +234,11 @@ def _beside(scan: _Scan, start: int, groups: Groups) -> Span | None:
         return _part_of(anchor, ordinal, unit, weekday)
     base, sign = (anchor[0], -1) if before else (anchor[1], 1)
     if weekday:
-        return _one(_next_weekday(base, _weekday_number(weekday), sign))
+        return _one(_next_weekday(base, _weekday(weekday), sign))
     if number:
         return _around(unit, base, number, sign)
     if unit == "week":
-        return (_monday(base) - 7 * _ONE, base - _ONE) if before else (base + _ONE, _monday(base) + 13 * _ONE)
+        return (_monday(base) - 7 * _DAY, base - _DAY) if before else (base + _DAY, _monday(base) + 13 * _DAY)
     if unit == "weekend" and after:
         return _period(unit, _next_weekday(base, 5, 1))
     return _period(unit, _step(unit, base, sign))
@@ -253,18 +247,18 @@ def _beside(scan: _Scan, start: int, groups: Groups) -> Span | None:
 def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
     """The week of a day; or the first, second ... last week, weekend, Friday ... of a longer time."""
     first, last = whole
+    if not ordinal and (first != last or unit not in ("week", "weekend")):
+        return None
     if not ordinal:
-        if first != last or unit not in ("week", "weekend"):
-            return None
-        return _period(unit, first - 2 * _ONE * (unit == "weekend"))  # the nearest: Monday's is just over
+        return _period(unit, first if unit == "week" else first - 2 * _DAY)  # Monday's weekend is just over
     n = _ORDINALS[ordinal] - 1
     if unit == "week":
-        start = last - 6 * _ONE if n < 0 else first + 7 * n * _ONE
-        return start, start + 6 * _ONE
-    if unit in ("", "weekend"):
-        number = _weekday_number(weekday) if weekday else 5
-        day = _next_weekday(last + _ONE, number, -1) if n < 0 else _next_weekday(first - _ONE, number, 1)
-        return _period(unit, day + 7 * max(0, n) * _ONE)
+        start = last - 6 * _DAY if n < 0 else first + 7 * n * _DAY
+        return start, start + 6 * _DAY
+    if weekday or unit == "weekend":
+        number = _weekday(weekday or "saturday")
+        day = _next_weekday(last + _DAY, number, -1) if n < 0 else _next_weekday(first - _DAY, number, 1)
+        return _period(unit, day + 7 * max(0, n) * _DAY)
     return _period(unit, last if n < 0 else _step(unit, first, n))
 
 
@@ -272,57 +266,55 @@ def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
     r"(?:(early)|(mid(?:dle\sof)?)|late|(beginning\sof|start\sof)|end\sof)[\s-](?:in\s)?"
     r"(?:the\s(?:(week|month|year)\b)?)?",
     ("early", "mid", "middle", "late", "beginning", "start", "end"),
-    modifies=True,
+    compound=True,
 )
-def _third(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _third(scan: _Scan, groups: Groups) -> Span | None:
     """Early in June, mid-May, the end of last month, the beginning of the year."""
     early, middle, beginning, unit = groups
     whole = _period(unit, scan.said) if unit else scan.anchor()
     if whole is None or whole[0] == whole[1]:
         return None
     first, last = whole
-    third = (last - first + _ONE) // 3
+    third = (last - first + _DAY) // 3
     if early or beginning:
-        return first, first + third - _ONE
-    return (first + third, last - third) if middle else (last - third + _ONE, last)
+        return first, first + third - _DAY
+    return (first + third, last - third) if middle else (last - third + _DAY, last)
 
 
-@_rule(r"(\d{4})(?:-(\d\d)-(\d\d)|([/.])(\d{1,2})\4(\d{1,2})|年(\d{1,2})月(?:(\d{1,2})日)?)(?!\d)", "0")
-def _year_first(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """2023-06-03, 2023/6/3, 2023.6.3, 2023年6月3日, 2023年6月."""
+@_rule(
+    r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)|(?!-))|([/.])(\d{1,2})\4(\d{1,2})|年(\d{1,2})月(?:(\d{1,2})日)?)(?!\d)",
+    "0",
+)
+def _year_first(_: _Scan, groups: Groups) -> Span | None:
+    """2023-06-03, 2023-06, 2023/6/3, 2023.6.3, 2023年6月3日, 2023年6月."""
     year, month, *day = (int(group) for group in groups if group.isdecimal())
     return _one(date(year, month, day[0])) if day else _month(year, month)
 
 
-@_rule(r"((?:1[5-9]|20)\d\d)-(0[1-9]|1[0-2])(?![\d-])", "0")
-def _year_month(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """2023-06."""
-    return _month(int(groups[0]), int(groups[1]))
-
-
 @_rule(r"(?<!\.)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4})|(\.)(\d{1,2})\.(\d{4}))(?![\d/])", "0")
-def _year_last(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _year_last(_: _Scan, groups: Groups) -> Span | None:
     """6/3/2023, 6/3/23, 6-3-2023, 3.6.2023."""
     month, day, year = (int(group) for group in groups if group.isdecimal())
-    if groups[5] or month > 12:
+    if "." in groups or month > 12:
         month, day = day, month
     return _one(date(year + (0 if year > 99 else 1900 if year > 68 else 2000), month, day))
 
 
 @_rule(
-    rf"(?:{_WEEKDAY}[\s,]{{1,3}}(?:the\s)?)?(?:{_DAY}\s{{0,2}}(?:of\s)?{_MONTH}|{_MONTH}\s{{0,2}}(?:the\s)?{_DAY})"
+    rf"(?:{_WEEKDAY}[\s,]{{1,3}}(?:the\s)?)?(?:{_DATE}\s{{0,2}}(?:of\s)?{_MONTH}|{_MONTH}\s{{0,2}}(?:the\s)?{_DATE})"
     rf"(?:[\s,]{{1,3}}{_YEAR})?",
     *("0", _WEEKDAYS, _SHORT_WEEKDAYS, _MONTHS, _SHORT_MONTHS),
 )
-def _day_of_month(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
     """5 July, 5th of July 2023, Wed 5 July, July 5th, 2023, May 3-5."""
-    first, last = groups[1] or groups[5], groups[2] or groups[6] or groups[1] or groups[5]
-    month, year = _month_number(groups[3] or groups[4]), groups[7]
+    _, first, last, name, other_name, other_first, other_last, year = groups
+    month = _month_number(name or other_name)
+    days = int(first or other_first), int(last or other_last or first or other_first)
 
     def of_year(year: int) -> Span:
-        return date(year, month, int(first)), date(year, month, int(last))
+        return date(year, month, days[0]), date(year, month, days[1])
 
-    span = of_year(int(year)) if year else scan.nearest(of_year, None, start)
+    span = of_year(int(year)) if year else scan.nearest(of_year, None)
     return span if span and span[0] <= span[1] else None
 
 
@@ -331,125 +323,123 @@ def _day_of_month(scan: _Scan, start: int, groups: Groups) -> Span | None:
     r"|(?=\s?(?:[.,;!?)]|\Z)|\s(?:and|at|after|with|for|to|i|we|it|was|but|so|when)\b))",
     "0",
 )
-def _nth(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _nth(scan: _Scan, groups: Groups) -> Span | None:
     """The 15th of last month; on the 15th, if no noun follows."""
-    month = _step("month", scan.said.replace(day=1), _STEPS[groups[1] or "this"])
-    if not groups[1] and scan.before(start) != ("the", "on"):
+    number, which = groups
+    day = _step("month", scan.said.replace(day=1), _STEPS[which or "this"]).replace(day=int(number))
+    if which:
+        return _one(day)
+    if scan.before()[:2] != ["the", "on"]:
         return None
-    day = month.replace(day=int(groups[0]))
-    return _one(day if groups[1] or day <= scan.said or scan.looks_ahead(start) else _step("month", day, -1))
+    return _one(day if day <= scan.said or scan.looks_ahead() else _step("month", day, -1))
 
 
 @_rule(rf"{_MONTH}[\s,]{{1,3}}(?:of\s)?{_YEAR}|{_SEASON}\s(?:of\s)?{_YEAR}", _MONTHS, _SHORT_MONTHS, _SEASONS)
-def _part_of_year(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
     """May 2023, the summer of 2022."""
     month, year, season, season_year = groups
     return _season(int(season_year), season) if season else _month(int(year), _month_number(month))
 
 
 @_rule(_YEAR, "0")
-def _bare_year(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """In 2022."""
-    year = date(int(groups[0]), 1, 1)
-    return _period("year", year) if scan.before(start)[0] in _PREPOSITIONS else None
+def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
+    """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
+    words = scan.before()[:2]
+    told = words[0] in _PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
+    return _period("year", date(int(groups[0]), 1, 1)) if told else None
 
 
 @_rule(_MONTH, _MONTHS, _SHORT_MONTHS)
-def _bare_month(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """September, in May."""
-    name = groups[0]
-    ambiguous = name in ("march", "april", "may", "june") or len(name) < 5 and name != "july"
-    if ambiguous and scan.before(start)[0] not in _PREPOSITIONS:
+def _bare_month(scan: _Scan, groups: Groups) -> Span | None:
+    """September, in May, in Oct."""
+    name, word = groups[0], scan.before()[0]
+    if name not in _MONTHS and word != "in":
         return None
-    return scan.nearest(lambda year: _month(year, _month_number(name)), None, start)
+    if name in ("march", "april", "may", "june") and word not in _PREPOSITIONS:
+        return None
+    return scan.nearest(lambda year: _month(year, _month_number(name)), None)
 
 
 @_rule(_SEASON, _SEASONS)
-def _bare_season(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _bare_season(scan: _Scan, groups: Groups) -> Span | None:
     """In spring, over the summer."""
-    word, earlier = scan.before(start)
+    word, earlier, *_ = scan.before()
     if (earlier if word == "the" else word) not in ("in", "since", "over", "during", "for"):
         return None
-    return scan.nearest(lambda year: _season(year, groups[0]), None, start)
+    return scan.nearest(lambda year: _season(year, groups[0]), None)
 
 
 @_rule(
     r"(last|this\spast|past|previous|this\scoming|this|next|coming|upcoming)\s"
-    rf"(?:(week|weekend|month|year)\b|{_SEASON}|{_WEEKDAY}|{_MONTH}|(night)\b|(morning|afternoon|evening)\b)",
+    rf"(?:(week|weekend|month|year)\b|{_SEASON}|{_WEEKDAY}|{_MONTH}|(night)\b|(?:morning|afternoon|evening)\b)",
     _STEPS,
 )
-def _named(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _named(scan: _Scan, groups: Groups) -> Span | None:
     """Last week, this past weekend, next summer, last Friday, next May, last night, this morning."""
-    which, unit, season, weekday, month, night, _ = groups
+    which, unit, season, weekday, month, night = groups
     said, step = scan.said, _STEPS[which.split()[-1]]
     if unit:
-        if unit != "weekend" and "past" in which:
-            return _step(unit, said, -1), said
-        return _period(unit, _step(unit, said, step))
+        running = "past" in which and unit != "weekend"
+        return (_step(unit, said, -1), said) if running else _period(unit, _step(unit, said, step))
     if season:
-        return scan.nearest(lambda year: _season(year, season), step, start)
+        return scan.nearest(lambda year: _season(year, season), step)
     if month:
-        return scan.nearest(lambda year: _month(year, _month_number(month)), step, start)
+        return scan.nearest(lambda year: _month(year, _month_number(month)), step)
     if weekday:
-        number = _weekday_number(weekday)
-        return _one(_next_weekday(said, number, step) if step else _monday(said) + number * _ONE)
-    return _one(said + step * _ONE) if night or step == 0 else None
+        day = _weekday(weekday)
+        return _one(_next_weekday(said, day, step) if step else _monday(said) + day * _DAY)
+    return _one(said + step * _DAY) if night or step == 0 else None
 
 
 @_rule(rf"(last|past|next|coming)\s{_NUMBER}\s{_UNIT}", _STEPS)
-def _running(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _running(scan: _Scan, groups: Groups) -> Span | None:
     """The last three days, the next few weeks: up to the day it was said, or from it."""
     which, number, unit = groups
-    end = _step(unit, scan.said, _STEPS[which] * _number(number)[1])
+    end = _step(unit, scan.said, _STEPS[which] * _count(number)[1])
     return min(end, scan.said), max(end, scan.said)
 
 
-@_rule(r"(later|earlier)\sthis\s(week|month|year)\b", ("later", "earlier"))
-def _rest(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """Later this month, earlier this week."""
-    first, last = _period(groups[1], scan.said)
-    return (scan.said, last) if groups[0] == "later" else (first, scan.said)
-
-
 @_rule(
-    rf"{_NUMBER}\s(?:or\s(two|three|four)\s)?{_UNIT}(?:\sor\s(?:so|(two|three)))?\s(?:(ago|back)|(now)|from\snow)\b",
+    rf"{_NUMBER}\s(?:or\s(two|three|four)\s)?{_UNIT}(?:\sor\s(?:so|(two|three)))?"
+    r"\s(?:(ago|back)|(now)|from\snow)\b",
     *(_NUMBERS, "0"),
 )
-def _ago(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """Two weeks ago, a year or two ago, seven years now, a month from now."""
+def _ago(scan: _Scan, groups: Groups) -> Span | None:
+    """Two weeks ago, one or two years ago, a year or so ago, seven years now, a month from now."""
     number, other, unit, more, past, now = groups
     if now and unit not in ("month", "year"):
         return None
     sign = -1 if past or now else 1
-    spans = [_around(unit, scan.said, n, sign) for n in (number, other or more) if n]
-    return min(spans)[0], max(last for _, last in spans)
+    spans = [_around(unit, scan.said, count, sign) for count in (number, other or more or number)]
+    return min(spans)[0], max(spans)[1]
 
 
 @_rule(rf"in\s(?!a\sday){_NUMBER}\s{_UNIT}", ("in",))
-def _in(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """In three days; not after words that look back ("read it in three days")."""
-    looks_back = _BACK.search(scan.text, max(0, start - 40), start)
+def _in(scan: _Scan, groups: Groups) -> Span | None:
+    """In three days; not where the sentence looks back ("read it in three days")."""
+    looks_back = _BACK.search(scan.text, max(0, scan.start - 40), scan.start)
     return None if looks_back else _around(groups[1], scan.said, groups[0], 1)
 
 
 @_rule(
-    r"(day\sbefore\syesterday)\b|(?<!like )(?<!like just )(yesterday)\b|(?<!in )(today|tonight)\b|(tomorrow)\b"
-    r"|(day\safter\stomorrow)\b|(?<=the )other\s(?:day|night)\b",
+    r"(day\sbefore\syesterday)\b|(?<!like )(?<!like just )(yesterday)\b|(?<!in )(today|tonight)\b"
+    r"|(tomorrow)\b|(day\safter\stomorrow)\b|(?<=the )other\s(?:day|night)\b",
     ("day", "yesterday", "today", "tonight", "tomorrow", "other"),
 )
-def _near(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """Yesterday, today, tomorrow, the other day."""
+def _near(scan: _Scan, groups: Groups) -> Span | None:
+    """Yesterday, today, tomorrow, the day after tomorrow, the other day."""
     for days, group in enumerate(groups, -2):
         if group:
-            return _one(scan.said + days * _ONE)
-    return scan.said - 7 * _ONE, scan.said - _ONE
+            return _one(scan.said + days * _DAY)
+    return scan.said - 7 * _DAY, scan.said - _DAY
 
 
 @_rule(
-    r"(?<=the )(day|week|weekend|month|year)\s(before|after)(?=\s?(?:[.,;:!?)]|\Z))|(week|weekend)\sbefore\slast\b",
+    r"(?<=the )(day|week|weekend|month|year)\s(before|after)(?=\s?(?:[.,;:!?)]|\Z))"
+    r"|(week|weekend)\sbefore\slast\b",
     _UNITS,
 )
-def _lone_beside(scan: _Scan, start: int, groups: Groups) -> Span | None:
+def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
     """The week before, the year after; the weekend before last."""
     unit, which, before_last = groups
     if before_last:
@@ -459,33 +449,28 @@ def _lone_beside(scan: _Scan, start: int, groups: Groups) -> Span | None:
 
 
 @_rule(rf"(?:{_WEEKDAY}|weekend\b)(?!\s?[:|])", _WEEKDAYS, _SHORT_WEEKDAYS, ("weekend",))
-def _bare_weekday(scan: _Scan, start: int, groups: Groups) -> Span | None:
-    """Friday, on Fri, over the weekend; the day it was said may itself be meant."""
-    word, earlier = scan.before(start)
-    name = groups[0] or "saturday"
-    if (
-        word in ("every", "each")
-        or (name in _SHORT_WEEKDAYS and word != "on")
-        or (not groups[0] and (word != "the" or earlier not in ("over", "at", "on", "during", "for")))
-    ):
+def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
+    """Friday, on Fri, over the weekend, for the weekend; the day it was said may itself be meant."""
+    name, word, earlier = groups[0], *scan.before()[:2]
+    if not name and (word != "the" or earlier not in ("over", "at", "on", "during", "for")):
         return None
-    sign = 1 if scan.looks_ahead(start) else -1
-    day = _next_weekday(scan.said - sign * _ONE, _weekday_number(name), sign)
-    return _one(day) if groups[0] else _period("weekend", day)
+    if word in ("every", "each") or (name in _SHORT_WEEKDAYS and word != "on"):
+        return None
+    sign = 1 if scan.looks_ahead() or (not name and earlier == "for") else -1
+    day = _next_weekday(scan.said - sign * _DAY, _weekday(name or "saturday"), sign)
+    return _one(day) if name else _period("weekend", day)
 
 
-# One alternative for each first letter: a word that begins no phrase is passed by quickly.
-_START = re.compile(
+# Grouped by first letter, so that a word that begins no phrase is passed by quickly.
+_FIRST_WORD = re.compile(
     r"\b(?:\d+|(?:"
     + "|".join(
-        f"{letter}(?:{'|'.join(word[1:] for word in sorted(_RULES) if word[0] == letter)})"
+        f"{letter}(?:{'|'.join(word[1:] for word in _RULES if word[0] == letter)})"
         for letter in sorted({word[0] for word in _RULES} - {"0"})
     )
     + ")(?![a-z]))",
     re.ASCII,
 )
-
-_ONE = timedelta(1)
 
 
 def _one(day: date) -> Span:
@@ -502,18 +487,18 @@ def _season(year: int, season: str) -> Span:
 
 
 def _monday(day: date) -> date:
-    return day - day.weekday() * _ONE
+    return day - day.weekday() * _DAY
 
 
 def _next_weekday(day: date, weekday: int, sign: int) -> date:
     """The first such weekday after `day` (sign 1), or the latest before it (-1)."""
-    return day + sign * ((weekday - day.weekday()) * sign % 7 or 7) * _ONE
+    return day + sign * ((weekday - day.weekday()) * sign % 7 or 7) * _DAY
 
 
 def _step(unit: str, day: date, n: int) -> date:
     """`day` moved by n units; by months and years to the same day of the month, or to the month's last."""
     if unit not in ("month", "year"):
-        return day + n * (7 if unit.startswith("week") else 1) * _ONE
+        return day + n * (7 if unit.startswith("week") else 1) * _DAY
     months = day.year * 12 + day.month - 1 + n * (12 if unit == "year" else 1)
     year, month = months // 12, months % 12 + 1
     return date(year, month, min(day.day, monthrange(year, month)[1]))
@@ -522,23 +507,23 @@ def _step(unit: str, day: date, n: int) -> date:
 def _period(unit: str, day: date) -> Span:
     """The week, the weekend of the week, the month or the year that `day` is in; else the day itself."""
     if unit == "week":
-        return _monday(day), _monday(day) + 6 * _ONE
+        return _monday(day), _monday(day) + 6 * _DAY
     if unit == "weekend":
-        return _monday(day) + 5 * _ONE, _monday(day) + 6 * _ONE
+        return _monday(day) + 5 * _DAY, _monday(day) + 6 * _DAY
     if unit == "month":
         return _month(day.year, day.month)
     return (date(day.year, 1, 1), date(day.year, 12, 31)) if unit == "year" else _one(day)
 
 
-def _around(unit: str, day: date, number: str, sign: int) -> Span:
+def _around(unit: str, day: date, count: str, sign: int) -> Span:
     """What "two weeks ago" (sign -1) or "in a few days" (sign 1) spans, counted from `day`."""
-    ends = sorted(_step(unit, day, sign * n) for n in _number(number))
+    first, last = sorted(_step(unit, day, sign * n) for n in _count(count))
     if unit == "week":
-        return ends[0] - 3 * _ONE, ends[1] + 3 * _ONE
-    return _period(unit, ends[0])[0], _period(unit, ends[1])[1]
+        return first - 3 * _DAY, last + 3 * _DAY
+    return _period(unit, first)[0], _period(unit, last)[1]
 
 
-def _number(word: str) -> tuple[int, int]:
+def _count(word: str) -> tuple[int, int]:
     word = word.removesuffix("of").split()[-1]
     return (int(word), int(word)) if word.isdecimal() else _NUMBERS[word]
 
@@ -547,5 +532,5 @@ def _month_number(name: str) -> int:
     return "janfebmaraprmayjunjulaugsepoctnovdec".index(name[:3]) // 3 + 1
 
 
-def _weekday_number(name: str) -> int:
+def _weekday(name: str) -> int:
     return "montuewedthufrisatsun".index(name[:3]) // 3

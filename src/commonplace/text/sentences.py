@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import regex
@@ -10,7 +11,9 @@ Span = tuple[int, int]  # text[start:end]
 
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
 # line break.
-_BORDER = regex.compile(r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})\s*|\s*\n\s*""")
+_BORDER = regex.compile(
+    r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})\s*|(?<!\s)\s*\n\s*"""
+)
 _SPACE = regex.compile(r"\s+")
 
 
@@ -35,18 +38,40 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
     whole = _strip(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
-    if count([text])[0] <= limit:
+    total = count([text[whole[0] : whole[1]]])[0]
+    if total <= limit:
         return [whole]
-    found: list[Span] = []
-    filled = 0  # tokens in the last span
-    for (start, end), tokens in _cut(text, sentences(text), limit, count):
-        if found and filled + tokens <= limit:
-            found[-1] = (found[-1][0], end)
-            filled += tokens
+    even = total / math.ceil(total / limit)  # passages of like size, not full ones and a rest
+    groups: list[list[Span]] = []
+    filled = 0  # tokens in the last group
+    for span, tokens in _cut(text, sentences(text), limit, count):
+        gap = text[groups[-1][-1][1] : span[0]] if groups else ""
+        between = 0 if gap == " " else len(gap)  # a line break is a token, a lone space is none
+        if groups and filled + between + tokens <= limit and filled + tokens / 2 <= even:
+            groups[-1].append(span)
+            filled += between + tokens
         else:
-            found.append((start, end))
+            groups.append([span])
             filled = tokens
-    return found
+    return _joined(text, groups, limit, count)
+
+
+def _joined(
+    text: str, groups: list[list[Span]], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
+) -> list[Span]:
+    """One span per group; a group that has more tokens than its parts had apart is halved."""
+    found = []
+    while groups:
+        spans = [(group[0][0], group[-1][1]) for group in groups]
+        counts = count([text[start:end] for start, end in spans])
+        waiting = []
+        for group, span, tokens in zip(groups, spans, counts, strict=True):
+            if tokens <= limit or len(group) == 1:
+                found.append(span)
+            else:
+                waiting.extend([group[: len(group) // 2], group[len(group) // 2 :]])
+        groups = waiting
+    return sorted(found)
 
 
 def _cut(

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
 from commonplace.models.base import Embedder, Vectors
 from commonplace.search.dense import Matrix
 from commonplace.search.lexical import Floats, LexicalIndex
-from commonplace.text.words import STOP_WORDS, term_of, terms, words
+from commonplace.text.words import STOP_WORDS, term_of, words
+from commonplace.views.messages.windows import Windows
 
-Ints = npt.NDArray[np.int64]
-
+RADII = (0, 2, 5)  # of the windows that scoring looks through
+_MARKS = ("?", "？", "؟")
 # What a turn looks like, whatever it is about; each with its weight in scoring.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _TIME_WORD = regex.compile(
@@ -102,8 +102,7 @@ class Thesaurus:
 class UserIndex:
     """Rows 0 .. n-1 are the user's units in the order of (seq, part).
 
-    `order` lists the rows session by session, inside a session by (time, seq, part): the neighbours of a
-    unit are before and behind it there. Only appended to; what is forgotten makes a new index.
+    Only appended to; what is forgotten makes a new index. Arrays are (n,).
     """
 
     def __init__(self, dimension: int, word_embedder: Embedder) -> None:
@@ -111,17 +110,15 @@ class UserIndex:
         self.vectors = Matrix(dimension)
         self.lexical = LexicalIndex()
         self.thesaurus = Thesaurus(word_embedder)
-        self.order: Ints = np.zeros(0, dtype=np.int64)
-        self.starts: Ints = np.zeros(0, dtype=np.int64)  # (n,) in `order`: where the unit's session starts
-        self.ends: Ints = np.zeros(0, dtype=np.int64)  # (n,) in `order`: one past where it ends
-        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)
-        self.time_words: Floats = np.zeros(0, dtype=np.float32)
-        self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a question mark
-        self.ends_asking: Floats = np.zeros(0, dtype=np.float32)
-        self.days: Ints = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
-        self.named_days: list[tuple[int, int, int]] = []  # (row, first, last)
         self.speakers: dict[str, list[int]] = {}  # name -> rows
-        self._name_terms: set[str] = set()
+        self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
+        self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
+        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many)
+        self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
+        self.ends_asking: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
+        self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
+        self.windows: dict[int, Windows] = {}  # by radius
+        self._asks: Floats = np.zeros(0, dtype=np.float32)
         self._sessions: dict[str, int] = {}
         self._session_of: list[int] = []
         self._time_of: list[float] = []
@@ -134,11 +131,9 @@ class UserIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
-        first = len(self.units)
-        for row, unit in enumerate(units, first):
+        for row, unit in enumerate(units, len(self.units)):
             self.lexical.append(self._terms(unit.text))
             if unit.name:
-                self._name_terms.update(terms(unit.name))
                 self.speakers.setdefault(unit.name, []).append(row)
             self.named_days.extend((row, *days) for days in unit.days)
             self._session_of.append(self._sessions.setdefault(unit.session, len(self._sessions)))
@@ -146,22 +141,14 @@ class UserIndex:
         self.units.extend(units)
         self.vectors.extend(vectors)
         texts = [unit.text for unit in units]
-        self.proper_nouns = _grown(self.proper_nouns, [min(3, len(_PROPER_NOUN.findall(t))) for t in texts])
-        self.time_words = _grown(self.time_words, [bool(_TIME_WORD.search(t)) for t in texts])
-        self.asks = _grown(self.asks, ["?" in t or "？" in t for t in texts])
-        self.ends_asking = _grown(self.ends_asking, [t.rstrip().endswith(("?", "？")) for t in texts])
         self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
+        self.proper_nouns = _grown(
+            self.proper_nouns, [math.log1p(len(_PROPER_NOUN.findall(t))) for t in texts]
+        )
+        self.time_words = _grown(self.time_words, [bool(_TIME_WORD.search(t)) for t in texts])
+        self.ends_asking = _grown(self.ends_asking, [t.rstrip().endswith(_MARKS) for t in texts])
+        self._asks = _grown(self._asks, [any(mark in t for mark in _MARKS) for t in texts])
         self._arrange()
-
-    def mass(self, some: Iterable[str]) -> float:
-        """How much terms tell: 1 for each that is in one unit only, falling to 0 for one that is in all.
-
-        Calling a speaker by name tells nothing.
-        """
-        n = len(self)
-        most = math.log((1 + max(n, 2)) / 2)
-        told = (math.log((1 + n) / (1 + self.lexical.df(t))) for t in some if t not in self._name_terms)
-        return math.fsum(told) / most
 
     def rows_of(self, seq: int) -> list[int]:
         """The rows of a message's units; empty when it has none."""
@@ -169,20 +156,25 @@ class UserIndex:
 
     def _terms(self, text: str) -> Iterator[str]:
         for word in words(text):
-            if word in STOP_WORDS:
-                continue
-            for form, term in term_of(word):
-                self.thesaurus.learn(form, term)
-                yield term
+            if word not in STOP_WORDS:
+                for form, term in term_of(word):
+                    self.thesaurus.learn(form, term)
+                    yield term
 
     def _arrange(self) -> None:
+        """Sessions one behind the other, each by (time, seq, part): who is whose neighbour."""
         sessions = np.array(self._session_of)
         by_time = np.argsort(np.array(self._time_of), kind="stable")
-        self.order = by_time[np.argsort(sessions[by_time], kind="stable")]
-        lengths = np.bincount(sessions)
-        ends = np.cumsum(lengths)
-        self.starts = np.repeat(ends - lengths, lengths)
-        self.ends = np.repeat(ends, lengths)
+        order = by_time[np.argsort(sessions[by_time], kind="stable")]
+        counts = np.bincount(sessions)
+        ends = np.cumsum(counts)
+        starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
+        lengths = self.lexical.lengths()
+        self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
+        before = np.concatenate([np.zeros(1, dtype=np.float32), self._asks[order][:-1]])
+        before[starts == np.arange(len(order))] = 0
+        self.answers = np.empty_like(before)
+        self.answers[order] = before
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

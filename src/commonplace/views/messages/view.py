@@ -13,7 +13,6 @@ from commonplace.core import ChannelScore, Evidence, Message
 from commonplace.errors import ModelFailed
 from commonplace.log import in_chunks
 from commonplace.models.base import Embedder, Tokenizer, Vectors
-from commonplace.rendering import line
 from commonplace.search.lexical import Floats
 from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
@@ -22,7 +21,6 @@ from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.index import UserIndex
 from commonplace.views.messages.question import Question, take_apart
 from commonplace.views.messages.scoring import Scores, score
-from commonplace.views.messages.trimming import trimmed
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
@@ -76,7 +74,7 @@ class MessagesView:
             connection.execute(table.insert(), rows)
 
     def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
-        """The best units, trimmed, as many as fill twice the budget."""
+        """The best units, as many as fill twice the budget."""
         user = query.scope.user
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         slot = self._cache.slot(user)
@@ -91,7 +89,10 @@ class MessagesView:
             scores = score(index, question, vector)
             rows = _best(index, scores.total, query)
             ranks = Ranks(scores)
-            evidence = tuple(self._evidence(index, question, row, scores, ranks) for row in rows)
+            evidence = tuple(
+                self._evidence(index, row, scores, channels)
+                for row, channels in zip(rows, ranks.of(rows), strict=True)
+            )
             return Offer(evidence, len(index), scores.relevance, partial(_explain, index, ranks), note)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -158,13 +159,11 @@ class MessagesView:
             return nothing, f"lexical only: {error}"
 
     def _evidence(
-        self, index: UserIndex, question: Question, row: int, scores: Scores, ranks: Ranks
+        self, index: UserIndex, row: int, scores: Scores, channels: tuple[ChannelScore, ...]
     ) -> Evidence:
         unit = index.units[row]
-        text = trimmed(unit.text, {term for _, term in question.terms}, index.mass)
-        whole = text == unit.text
         return Evidence(
-            text=text,
+            text=unit.text,
             speaker=unit.speaker,
             sources=(unit.seq,),
             time=unit.time,
@@ -172,9 +171,9 @@ class MessagesView:
             view=self.name,
             kind="message" if unit.parts == 1 else "passage",
             score=float(scores.total[row]),
-            tokens=unit.tokens if whole else self._tokenizer.count([line(unit.speaker, text)])[0],
+            tokens=unit.tokens,
             place=unit.start,
-            channels=ranks.of(row),
+            channels=channels,
         )
 
 
@@ -191,15 +190,21 @@ class Ranks:
         }
         self._sorted = {name: np.sort(values) for name, values in self._channels.items()}
 
-    def of(self, row: int) -> tuple[ChannelScore, ...]:
-        """What every channel gave the row; a lexical or dense score of zero is no find."""
-        found = []
+    def __len__(self) -> int:
+        return len(self._channels["score"])
+
+    def of(self, rows: Sequence[int]) -> list[tuple[ChannelScore, ...]]:
+        """What every channel gave each row; a lexical or dense score of zero is no find."""
+        columns = []
         for name, values in self._channels.items():
-            value = float(values[row])
-            above = len(values) - int(np.searchsorted(self._sorted[name], values[row], side="right"))
-            silent = value <= 0 and name in ("lexical", "dense")
-            found.append(ChannelScore(name, 0 if silent else above + 1, value))
-        return tuple(found)
+            mine = values[rows]
+            ranks = len(values) - np.searchsorted(self._sorted[name], mine, side="right") + 1
+            if name in ("lexical", "dense"):
+                ranks[mine <= 0] = 0
+            columns.append(
+                [ChannelScore(name, *pair) for pair in zip(ranks.tolist(), mine.tolist(), strict=True)]
+            )
+        return list(zip(*columns, strict=True))
 
 
 def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
@@ -218,8 +223,9 @@ def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
 
 
 def _explain(index: UserIndex, ranks: Ranks, seq: int) -> tuple[ChannelScore, ...] | None:
-    rows = index.rows_of(seq)
-    return ranks.of(min(rows, key=lambda row: ranks.of(row)[0].rank)) if rows else None
+    """The channels of the message's best unit, as they were when the question was asked."""
+    rows = [row for row in index.rows_of(seq) if row < len(ranks)]
+    return min(ranks.of(rows), key=lambda channels: channels[0].rank) if rows else None
 
 
 def _units(user: str, seqs: Sequence[int]) -> ColumnElement[bool]:

@@ -1,0 +1,58 @@
+"""The write path: messages become durable, and the messages view reads them in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from commonplace import log, maintenance
+from commonplace.core import Message
+from commonplace.errors import ModelFailed
+from commonplace.log import Appended
+from commonplace.storage.database import Database
+from commonplace.views.messages import MessagesView
+from commonplace.views.messages.view import Prepared
+
+Progress = Callable[[int, int], None]  # messages done, messages in all
+
+
+def ingest(
+    database: Database,
+    view: MessagesView,
+    parts: Sequence[tuple[str, Sequence[Message]]],
+    now: datetime,
+    progress: Progress | None = None,
+) -> list[Appended]:
+    """Store the messages of each (user, messages), all of them or none; durable when this returns.
+
+    The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
+    words meanwhile. The slow part runs before the transaction.
+    """
+    total = sum(len(messages) for _, messages in parts)
+    done = 0
+
+    def report(of_this_part: int) -> None:
+        if progress:
+            progress(done + of_this_part, total)
+
+    prepared: list[Prepared | None] = []
+    for _, messages in parts:
+        timed = [replace(m, time=m.time or now) for m in messages]
+        try:
+            prepared.append(view.prepare(timed, report))
+        except ModelFailed:
+            prepared.append(None)
+        done += len(messages)
+    results = []
+    behind = []
+    with database.write() as connection:
+        for (user, messages), ready in zip(parts, prepared, strict=True):
+            appended = log.append(connection, user, messages, now)
+            results.append(appended)
+            all_new = ready is not None and 0 < appended.new == len(messages)
+            if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
+                behind.append(user)
+    for user in behind:
+        maintenance.advance(database, user, view)
+    return results
