@@ -75,6 +75,8 @@ def rebuild(database: Database, user: str, view: View) -> None:
     An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
     """
     with database.write() as connection:
+        if not log.state(connection, user).last_seq:
+            return  # nobody of this name ever said anything
         current = serving(connection, user, view)
         building = _generation(connection, user, view, serving=False)
         if building is not None and building.fingerprint != view.fingerprint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
@@ -59,6 +60,9 @@ class Integrity:
         return not self.faults
 
 
+_SHORT = 40  # characters of a text whose token count is worth keeping
+
+
 def now_utc() -> datetime:
     """The clock of the machine."""
     return datetime.now(UTC)
@@ -87,6 +91,7 @@ class Memory:
             raise InvalidInput(f"path must name a folder, not {path!r}")
         static = shared_static_embedder()
         self._clock = clock
+        self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
         self._messages = MessagesView(embedder or static, static, static)
         self._views: dict[str, View] = {self._messages.name: self._messages}
@@ -159,7 +164,7 @@ class Memory:
         )
         chosen = self._chosen(views)
         with self._database.read() as connection:
-            return recall(connection, chosen, asked, floor=floor, count=self.count_tokens)
+            return recall(connection, chosen, asked, floor=floor, count=self._count)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
@@ -276,6 +281,9 @@ class Memory:
                         ]
                 faults += [f"user {name!r}: {fault}" for fault in found]
         return Integrity(len(names), total, tuple(faults))
+
+    def _count(self, text: str) -> int:
+        return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, by the tokenizer that budgets are counted with."""

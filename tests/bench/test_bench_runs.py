@@ -69,11 +69,12 @@ def test_figures_are_given_without_the_faulted_questions_too(locomo_path, write,
     """Only when an audit is at hand."""
     benchmark = LoCoMo(locomo_path)
     records = run(benchmark, ["full"], [1], tools)
-    assert make_report(benchmark, records, "bench", "x").rows[0].evidence_recall_without_faulted is None
+    assert make_report(benchmark, records, "bench", "x").rows[0].without_faulted is None
     write([{"question_id": "locomo_1_qa1"}], "locomo-errors.json")
     benchmark = LoCoMo(locomo_path)
     (row,) = make_report(benchmark, run(benchmark, ["full"], [1], tools), "bench", "x").rows
-    assert (row.evidence_recall.questions, row.evidence_recall_without_faulted.questions) == (3, 2)
+    assert (row.questions, row.without_faulted.questions) == (4, 3)
+    assert (row.evidence_recall.questions, row.without_faulted.evidence_recall.questions) == (3, 2)
 
 
 def test_longmemeval_is_judged_by_sessions(haystack_path, tools):

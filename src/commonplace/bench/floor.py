@@ -112,7 +112,7 @@ def curve(asked: Sequence[Asked], floors: Sequence[float] = FLOORS) -> tuple[Poi
 
 def table(report: FloorReport) -> Table:
     """One row per floor, the engine's default marked."""
-    shown = Table(title="relevance floor: share of questions emptied", title_justify="left")
+    shown = Table(title="relevance floor: share of questions emptied", title_justify="left", box=None)
     shown.add_column("floor", no_wrap=True)
     for kind in KINDS:
         shown.add_column(kind.replace("-", "\n"), justify="right", no_wrap=True)

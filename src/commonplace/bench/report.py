@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -60,12 +60,10 @@ class Row:
     budget_tokens: int | None
     questions: int
     evidence_recall: Mean | None  # micro-average over the questions
-    evidence_recall_without_faulted: Mean | None
     by_category: dict[str, Mean | None]
     all_evidence: Mean | None  # share of the questions whose every evidence turn was found
     session_recall: Mean | None
     answer_coverage: Mean | None
-    answer_coverage_without_faulted: Mean | None
     tokens_mean: float
     p50_ms: float
     p95_ms: float
@@ -75,6 +73,7 @@ class Row:
     answers_covered: float | None  # share of the answers whose every word is in some unit
     cover_units: float | None  # mean over the covered: units, best first, until all words are there
     cover_tokens: float | None
+    without_faulted: Row | None = None  # the same figures without the questions that the audit faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +96,17 @@ def make_report(benchmark: Benchmark, records: Sequence[Record], command: str, d
     groups: dict[tuple[str, int | None], list[Record]] = {}
     for record in records:
         groups.setdefault((record.system, record.budget_tokens), []).append(record)
-    rows = tuple(_row(group, benchmark) for group in groups.values())
-    return Report(benchmark.name, Provenance.of(command), data, rows, tuple(records))
+    rows = []
+    for group in groups.values():
+        row = _row(group, benchmark)
+        sound = [record for record in group if not record.faulted]
+        if benchmark.has_faults and sound:
+            row = replace(row, without_faulted=_row(sound, benchmark))
+        rows.append(row)
+    return Report(benchmark.name, Provenance.of(command), data, tuple(rows), tuple(records))
 
 
 def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
-    sound = [record for record in records if not record.faulted] if benchmark.has_faults else []
     densities = [record.density for record in records if record.density]
     units = sum(density.units for density in densities)
     covered = [d for d in densities if d.cover_units is not None]
@@ -111,7 +115,6 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
         budget_tokens=records[0].budget_tokens,
         questions=len(records),
         evidence_recall=_mean(record.evidence_recall for record in records),
-        evidence_recall_without_faulted=_mean(record.evidence_recall for record in sound),
         by_category={
             name: _mean(record.evidence_recall for record in records if record.category == name)
             for name in benchmark.categories
@@ -119,7 +122,6 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
         all_evidence=_mean(float(not record.missed) for record in records if record.evidence),
         session_recall=_mean(record.session_recall for record in records),
         answer_coverage=_mean(record.answer_coverage for record in records),
-        answer_coverage_without_faulted=_mean(record.answer_coverage for record in sound),
         tokens_mean=sum(record.tokens for record in records) / len(records),
         p50_ms=percentile([record.ms for record in records], 50),
         p95_ms=percentile([record.ms for record in records], 95),
@@ -145,7 +147,7 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _found_table(report: Report) -> Table:
-    faults = any(row.evidence_recall_without_faulted for row in report.rows)
+    faults = any(row.without_faulted for row in report.rows)
     sessions = any(row.session_recall for row in report.rows)
     categories = report.rows[0].by_category
     table = _table(
@@ -168,7 +170,11 @@ def _found_table(report: Report) -> Table:
             *_asked(row),
             _share(row.evidence_recall),
             _interval(row.evidence_recall),
-            *([_share(row.evidence_recall_without_faulted)] if faults else []),
+            *(
+                [_share(row.without_faulted.evidence_recall if row.without_faulted else None)]
+                if faults
+                else []
+            ),
             *(_share(mean) for mean in row.by_category.values()),
             _share(row.all_evidence),
             *([_share(row.session_recall)] if sessions else []),

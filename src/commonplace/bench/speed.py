@@ -34,7 +34,7 @@ from commonplace.memory import Memory
 USER = "speed"
 BATCH = 100  # messages per call when adding in batches
 SINGLES = 100  # calls of one message each
-WARM_UPS = 5  # untimed questions
+WARM_UPS = 10  # untimed calls
 RECALLS = 100
 BUDGET_TOKENS = 1000
 COLD_OPENS = 3
@@ -92,12 +92,13 @@ def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progre
 
 
 def _warm_up(memory: Memory, bare: BareSQLite, tools: Tools) -> None:
-    """The first call of each side pays for files and caches; another user's, so that nothing is counted."""
+    """The first calls of each side pay for files and caches. Another user's, whose few rows weigh nothing."""
     hello = Message("Hello there.", time=datetime(2024, 1, 1, tzinfo=UTC))
-    memory.add(hello, user="warm-up")
-    memory.recall("hello?", user="warm-up")
-    bare.insert([hello])
-    tools.embedder.embed([hello.content])
+    for _ in range(WARM_UPS):
+        memory.add(hello, user="warm-up")
+        memory.recall("hello?", user="warm-up")
+        bare.insert([hello])
+        tools.embedder.embed([hello.content])
 
 
 class BareSQLite:

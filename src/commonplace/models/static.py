@@ -10,7 +10,7 @@ client, and its loader looks for the tokenizer in a folder that the wheel does n
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -25,6 +25,8 @@ from commonplace.models.base import Vectors
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+
+_GATHERED = 8192
 
 
 class StaticEmbedder:
@@ -60,9 +62,11 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, 256) float32, rows of unit length; a zero row for an empty text."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, ids in enumerate(self._ids(texts)):
-            if ids:
-                vectors[row] = self._table[ids].mean(axis=0)
+        rows = [(row, ids) for row, ids in enumerate(self._ids(texts)) if ids]
+        for some in _batches(rows):
+            starts = np.cumsum([0, *(len(ids) for _, ids in some[:-1])])
+            tokens = self._table[[token for _, ids in some for token in ids]]
+            vectors[[row for row, _ in some]] = np.add.reduceat(tokens, starts, axis=0)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors
@@ -76,6 +80,20 @@ class StaticEmbedder:
             return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
+
+
+def _batches(rows: list[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
+    """Runs of rows of about _GATHERED tokens: their vectors are in memory at once."""
+    batch: list[tuple[int, list[int]]] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += len(row[1])
+        if size >= _GATHERED:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 _lock = threading.Lock()

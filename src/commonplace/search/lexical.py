@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,23 +33,20 @@ class LexicalIndex:
         """Rows indexed."""
         return len(self._lengths)
 
-    def append(self, terms: Iterable[str]) -> list[str]:
-        """Index the terms as the next row; returns those that are new to the index."""
-        row, length, new = len(self._lengths), 0, []
+    def append(self, terms: Sequence[str]) -> None:
+        """Index the terms as the next row."""
+        row = len(self._lengths)
         for term in terms:
-            length += 1
             rows = self._rows.get(term)
             if rows is None:
                 self._rows[term] = array("I", (row,))
                 self._counts[term] = array("I", (1,))
-                new.append(term)
             elif rows[-1] == row:
                 self._counts[term][-1] += 1
             else:
                 rows.append(row)
                 self._counts[term].append(1)
-        self._lengths.append(length)
-        return new
+        self._lengths.append(len(terms))
 
     def df(self, term: str) -> int:
         """In how many rows the term occurs."""

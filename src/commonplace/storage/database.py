@@ -85,7 +85,9 @@ class Database:
                     yield connection
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
-                    if _driver(connection).in_transaction:  # SQLite itself rolls back when the disk is full
+                    # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
+                    # a statement is interrupted (KeyboardInterrupt).
+                    if not connection.invalidated and _driver(connection).in_transaction:
                         connection.exec_driver_sql("ROLLBACK")
                     raise
         except DBAPIError as error:

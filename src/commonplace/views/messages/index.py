@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,14 +17,17 @@ from commonplace.text.words import STOP_WORDS, term_of, words
 from commonplace.views.messages.windows import Windows
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through
+AFTER_DAYS = 10  # what happened on a day is often told some days later
 _MARKS = ("?", "？", "؟")
 # What a turn looks like, whatever it is about; each with its weight in scoring.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
-_TIME_WORD = regex.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekends?|months?|years?|recently|soon|since"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september"
-    r"|october|november|december|mornings?|nights?|summer|winter|spring|fall|autumn|\d{4})\b",
-    regex.IGNORECASE,
+_TIME_WORDS = frozenset(
+    """
+    yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years recently
+    soon since monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
+    fridays saturdays sundays january february march april june july august september october november december
+    morning mornings night nights summer winter spring fall autumn
+    """.split()
 )
 
 
@@ -65,11 +68,12 @@ class Thesaurus:
         self._sums = Matrix(embedder.dimension)
         self._unit: Vectors | None = None
 
-    def learn(self, form: str, term: str) -> None:
-        """Note that `form` is a surface form of `term`."""
-        if form not in self._forms:
-            self._forms.add(form)
-            self._waiting.append((form, term))
+    def learn(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Note (surface form, term) pairs."""
+        for form, term in pairs:
+            if form not in self._forms:
+                self._forms.add(form)
+                self._waiting.append((form, term))
 
     def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
         """Per form, the vocabulary's terms of at least this cosine, with the cosine."""
@@ -119,6 +123,7 @@ class UserIndex:
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
         self.windows: dict[int, Windows] = {}  # by radius
         self._asks: Floats = np.zeros(0, dtype=np.float32)
+        self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
         self._session_of: list[int] = []
         self._time_of: list[float] = []
@@ -131,8 +136,11 @@ class UserIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
+        has_time = []
         for row, unit in enumerate(units, len(self.units)):
-            self.lexical.append(self._terms(unit.text))
+            said = words(unit.text)
+            self.lexical.append([term for word in said for term in self._terms_of(word)])
+            has_time.append(not _TIME_WORDS.isdisjoint(said) or any(map(_is_year, said)))
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
             self.named_days.extend((row, *days) for days in unit.days)
@@ -141,25 +149,30 @@ class UserIndex:
         self.units.extend(units)
         self.vectors.extend(vectors)
         texts = [unit.text for unit in units]
+        names = [len(_PROPER_NOUN.findall(text)) for text in texts]
+        self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
         self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
-        self.proper_nouns = _grown(
-            self.proper_nouns, [math.log1p(len(_PROPER_NOUN.findall(t))) for t in texts]
-        )
-        self.time_words = _grown(self.time_words, [bool(_TIME_WORD.search(t)) for t in texts])
-        self.ends_asking = _grown(self.ends_asking, [t.rstrip().endswith(_MARKS) for t in texts])
-        self._asks = _grown(self._asks, [any(mark in t for mark in _MARKS) for t in texts])
+        self.time_words = _grown(self.time_words, has_time)
+        self.ends_asking = _grown(self.ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
+        self._asks = _grown(self._asks, [any(mark in text for mark in _MARKS) for text in texts])
         self._arrange()
+
+    def knows_of(self, first: int, last: int) -> bool:
+        """Whether anything was said in these days, or soon after."""
+        return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
     def rows_of(self, seq: int) -> list[int]:
         """The rows of a message's units; empty when it has none."""
         return [row for row, unit in enumerate(self.units) if unit.seq == seq]
 
-    def _terms(self, text: str) -> Iterator[str]:
-        for word in words(text):
-            if word not in STOP_WORDS:
-                for form, term in term_of(word):
-                    self.thesaurus.learn(form, term)
-                    yield term
+    def _terms_of(self, word: str) -> tuple[str, ...]:
+        """What a word is indexed as; nothing for a stop word."""
+        known = self._known.get(word)
+        if known is None:
+            pairs = () if word in STOP_WORDS else term_of(word)
+            self.thesaurus.learn(pairs)
+            known = self._known[word] = tuple(term for _, term in pairs)
+        return known
 
     def _arrange(self) -> None:
         """Sessions one behind the other, each by (time, seq, part): who is whose neighbour."""
@@ -179,3 +192,7 @@ class UserIndex:
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:
     return np.concatenate([array, np.array(values, dtype=np.float32)])
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit()

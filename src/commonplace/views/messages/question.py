@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -31,8 +31,14 @@ class Question:
         return " ".join(form for form, _ in self.terms)
 
 
-def take_apart(text: str, speakers: Iterable[str], today: date) -> Question:
-    """Read a question against the names of those who spoke."""
+def take_apart(
+    text: str, speakers: Iterable[str], today: date, knows_of: Callable[[int, int], bool], newest: date
+) -> Question:
+    """Read a question against the names of those who spoke.
+
+    "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
+    question means an earlier time that it does know, and is read as of the `newest` message.
+    """
     said = words(text)
     as_written = set(regex.findall(r"[\p{L}\p{M}\p{N}]+", text))
     named = []
@@ -46,9 +52,16 @@ def take_apart(text: str, speakers: Iterable[str], today: date) -> Question:
             of_names |= seen
     content = [word for word in said if word not in STOP_WORDS and word not in of_names]
     forms = dict(pair for word in content for pair in term_of(word))
+    days = _days(text, today)
+    if days and not any(knows_of(first, last) for first, last in days):
+        days = _days(text, newest)
     return Question(
         terms=tuple(forms.items()),
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
-        days=tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, today)),
+        days=days,
     )
+
+
+def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
+    return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))

@@ -13,12 +13,11 @@ import numpy as np
 
 from commonplace.models.base import Vectors
 from commonplace.search.lexical import K1, B, Floats
-from commonplace.views.messages.index import UserIndex
+from commonplace.views.messages.index import AFTER_DAYS, UserIndex
 from commonplace.views.messages.question import Question
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
-AFTER_DAYS = 10  # what happened on a day is often told some days later
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,7 @@ from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
+_LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _OFFERED = 2.0  # budgets' worth of units: recall may find better use for some of the room
 
 
@@ -82,7 +84,8 @@ class MessagesView:
             index = self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
             if not len(index):
                 return Offer((), 0, 0.0, lambda _seq: None)
-            question = take_apart(query.text, index.speakers, query.now.date())
+            newest = date.fromordinal(int(index.days.max()))
+            question = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
             vector, note = self._question_vector(question)
             if generation is not None and usable is None:
                 note = "the vectors are another embedder's: lexical only until the view is rebuilt"
@@ -209,16 +212,22 @@ class Ranks:
 
 def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
     """Rows by falling score, ties in the order of the log, until they fill the offer."""
+    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
+    falling = -np.round(total, 4)
+    rows = np.arange(len(falling))
+    if query.scope.session is not None:
+        rows = rows[[unit.session == query.scope.session for unit in index.units]]
+    enough = int(_OFFERED * query.budget_tokens) // _LEAST_TOKENS + 1
+    if enough < len(rows):  # sort the best only, with all that tie with the last of them
+        rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
+    rows = rows[np.argsort(falling[rows], kind="stable")]
     best: list[int] = []
     room = _OFFERED * query.budget_tokens
-    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
-    for row in np.argsort(-np.round(total, 4), kind="stable").tolist():
-        unit = index.units[row]
-        if query.scope.session is None or unit.session == query.scope.session:
-            best.append(row)
-            room -= unit.tokens
-            if room < 0:
-                break
+    for row in rows.tolist():
+        best.append(row)
+        room -= index.units[row].tokens
+        if room < 0:
+            break
     return best
 
 

@@ -44,7 +44,7 @@ class Windows:
         and taken away where it ends, and the running sum is the answer.
         """
         if self._radius == 0:
-            return np.bincount(rows, values, self._n)
+            return np.asarray(np.bincount(rows, values, self._n), dtype=np.float64)
         begun = np.bincount(self._low[rows], values, self._n + 1)
         ended = np.bincount(self._high[rows], values, self._n + 1)
         result = np.empty(self._n)

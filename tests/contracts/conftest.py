@@ -1,0 +1,55 @@
+"""Every view that the contract suite is run through. A new view is one line in VIEWS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from rig import CONVERSATION, STATIC, Plant, Rig, ViewCase
+
+from commonplace.views.messages import MessagesView
+
+_MESSAGES_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
+    Plant("DELETE FROM message_units WHERE seq = 2", "no unit of message 2"),
+    Plant("UPDATE message_units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE message_units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
+)
+
+VIEWS = [
+    ViewCase("messages", lambda embedder: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
+]
+
+
+@pytest.fixture(params=VIEWS, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> ViewCase:
+    """Each view in turn."""
+    return request.param
+
+
+@pytest.fixture
+def new_rig(case: ViewCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Rig]]:
+    """Makes rigs, each over a folder of its own."""
+    made: list[Rig] = []
+
+    def new() -> Rig:
+        made.append(Rig(tmp_path_factory.mktemp("rig"), case))
+        return made[-1]
+
+    yield new
+    for rig in made:
+        rig.database.close()
+
+
+@pytest.fixture
+def rig(new_rig: Callable[[], Rig]) -> Rig:
+    """An empty folder and the view."""
+    return new_rig()
+
+
+@pytest.fixture
+def built(rig: Rig) -> Rig:
+    """The conversation in the log, and the view at its end."""
+    rig.append(CONVERSATION)
+    assert rig.advance()
+    return rig

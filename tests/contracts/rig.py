@@ -1,0 +1,251 @@
+"""A log and one view of it, driven by hand: what the views' contract suite stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, MetaData, event, select, text
+
+from commonplace import forgetting, log, maintenance
+from commonplace.core import Message, Scope
+from commonplace.forgetting import Receipt, Selector
+from commonplace.models.base import Embedder, Vectors
+from commonplace.models.static import shared_static_embedder
+from commonplace.storage.database import Database
+from commonplace.views.base import Generation, Query, View
+
+STATIC = shared_static_embedder()
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+USER = "ann"
+LOG_TABLES = {"migrations", "users", "messages", "view_states"}
+
+
+class Reversed:
+    """Another model: the default embedder's vectors, pointing the other way."""
+
+    name = "reversed"
+    dimension = STATIC.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors that the default embedder would never give."""
+        return -STATIC.embed(texts)
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault planted by SQL, and what `faults` says of it."""
+
+    sql: str
+    says: str
+
+
+@dataclass(frozen=True)
+class ViewCase:
+    """One view, as the suite needs to know it."""
+
+    name: str
+    make: Callable[[Embedder], View]
+    plants: tuple[Plant, ...] = field(default=(), repr=False)
+
+    def view(self) -> View:
+        """A fresh instance, with empty caches."""
+        return self.make(STATIC)
+
+    def another_model(self) -> View:
+        """The same view with another fingerprint."""
+        return self.make(Reversed())
+
+
+class Hooked:
+    """A view that calls back before it prepares a batch: the place where models are slow or fail."""
+
+    def __init__(self, view: View, before_prepare: Callable[[Sequence[Message]], None]) -> None:
+        self._view = view
+        self._before_prepare = before_prepare
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+    def prepare(self, messages: Sequence[Message]) -> Any:
+        """Call back, then prepare."""
+        self._before_prepare(messages)
+        return self._view.prepare(messages)
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+class Rig:
+    """One folder and one view of its log."""
+
+    def __init__(self, folder: Path, case: ViewCase) -> None:
+        self.database = Database(folder, busy_timeout_s=30)
+        self.case = case
+        self.view = case.view()
+
+    def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
+        """Into the log alone: the view lags behind."""
+        with self.database.write() as connection:
+            return log.append(connection, user, messages, NOW).stored
+
+    def add(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
+        """Into the log and the view, in one transaction where the view allows it."""
+        prepared = self.view.prepare(messages)
+        with self.database.write() as connection:
+            stored = log.append(connection, user, messages, NOW).stored
+            done = maintenance.commit_new(connection, user, self.view, stored, prepared)
+        assert done or self.advance(user=user)
+        return stored
+
+    def advance(self, view: View | None = None, user: str = USER) -> bool:
+        """To the end of the log."""
+        return maintenance.advance(self.database, user, view or self.view)
+
+    def rebuild(self, view: View | None = None, user: str = USER) -> None:
+        """Make the view anew."""
+        maintenance.rebuild(self.database, user, view or self.view)
+
+    def forget(self, seqs: Sequence[int], user: str = USER, *, dry_run: bool = False) -> Receipt:
+        """These messages, in the log and in the view."""
+        return forgetting.forget(
+            self.database, [self.view], user, Selector(seqs=tuple(seqs)), dry_run=dry_run
+        )
+
+    def serving(self, user: str = USER) -> Generation | None:
+        """The generation that recall reads."""
+        with self.database.read() as connection:
+            return maintenance.serving(connection, user, self.view)
+
+    def offers(self, user: str = USER, view: View | None = None, session: str | None = None) -> list[Any]:
+        """All that the view says on each question, explanations included, ready to be compared."""
+        asked = view or self.view
+        said = []
+        with self.database.read() as connection:
+            last = log.state(connection, user).last_seq
+            for question in QUESTIONS:
+                query = Query(question, Scope(user, session), 200, NOW)
+                offer = asked.offer(connection, maintenance.serving(connection, user, asked), query)
+                explained = [offer.explain(seq) for seq in range(1, last + 2)]
+                said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))
+        return said
+
+    def sources(self, user: str = USER, view: View | None = None) -> set[int]:
+        """Every message that some unit of some offer names."""
+        return {seq for offer in self.offers(user, view) for evidence in offer[0] for seq in evidence.sources}
+
+    def rows(self, user: str | None = USER) -> dict[str, list[tuple[Any, ...]]]:
+        """What the view's tables hold, but for the numbers of generations."""
+        found = {}
+        with self.database.read() as connection:
+            for name, table in _tables(connection).items():
+                if name in LOG_TABLES:
+                    continue
+                columns = [column for column in table.columns if column.name != "generation"]
+                query = select(*columns).order_by(*columns)
+                if user is not None:
+                    query = query.where(table.c.user == user)
+                found[name] = [tuple(row) for row in connection.execute(query)]
+        return found
+
+    def states(self, user: str = USER) -> list[tuple[Any, ...]]:
+        """The view's cursors, one row per generation."""
+        with self.database.read() as connection:
+            query = text('SELECT generation, fingerprint, cursor, serving FROM view_states WHERE "user" = :u')
+            return sorted(tuple(row) for row in connection.execute(query, {"u": user}))
+
+    def everything(self) -> list[object]:
+        """Every value of every column of every table of the database."""
+        with self.database.read() as connection:
+            tables = _tables(connection).values()
+            return [value for table in tables for row in connection.execute(select(table)) for value in row]
+
+    def faults(self, user: str = USER) -> list[str]:
+        """What the view finds wrong with itself."""
+        generation = self.serving(user)
+        if generation is None:
+            return []
+        with self.database.read() as connection:
+            return self.view.faults(connection, generation)
+
+    def stats(self, user: str = USER) -> dict[str, int]:
+        """Rows by kind."""
+        with self.database.read() as connection:
+            return {counted.kind: counted.rows for counted in self.view.stats(connection, user)}
+
+    @contextmanager
+    def dies_before_statement(self, number: int) -> Iterator[None]:
+        """Raise Crash in place of the statement of this number, counted from 1."""
+        left = number
+
+        def count_down(*_: object) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise Crash
+
+        event.listen(self.database._engine, "before_cursor_execute", count_down)
+        try:
+            yield
+        finally:
+            event.remove(self.database._engine, "before_cursor_execute", count_down)
+
+
+def _tables(connection: Connection) -> dict[str, Any]:
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return dict(metadata.tables)
+
+
+def mentions(values: Sequence[object], words: str) -> bool:
+    """Whether any value has the words, in text or in bytes, in any case."""
+    sought = words.casefold()
+    return any(
+        sought in (value.decode(errors="replace") if isinstance(value, bytes) else str(value)).casefold()
+        for value in values
+    )
+
+
+def messages_from(*lines: tuple[str, str, str], start: datetime = NOW - timedelta(days=90)) -> list[Message]:
+    """Messages of (session, name, content), some hours apart."""
+    return [
+        Message(content, name=name, session=session, time=start + timedelta(hours=9 * i))
+        for i, (session, name, content) in enumerate(lines)
+    ]
+
+
+QUESTIONS = (
+    "What does Bea play in the orchestra?",
+    "When did Ann move to Lisbon?",
+    "What happened last month?",
+    "犬は好きですか",
+    "quantum chromodynamics",
+    "",
+)
+
+CONVERSATION = messages_from(
+    ("1", "Ann", "Hi Bea! I moved to Lisbon yesterday. The flat has a view of the river."),
+    ("1", "Bea", "Wow. How is the weather there?"),
+    ("1", "Ann", "Sunny, 25 degrees. I bought a red bicycle for 90 euros."),
+    ("1", "Bea", "I joined an orchestra on 3 December 2023. I play the bassoon there."),
+    ("2", "Ann", "   \n "),
+    ("2", "Ann", "The bassoon! My grandmother Marguerite played it in Vienna."),
+    ("2", "Bea", "犬が好きです。猫も好きです。"),
+    (
+        "2",
+        "Ann",
+        "A long story. "
+        + " ".join(
+            f"On day {i} we climbed the hill number {i * 7} and slept in a hut." for i in range(1, 25)
+        ),
+    ),
+    ("3", "Bea", "Yes. Thanks! See you."),
+    ("1", "Ann", "The rent went up last week, by a tenth."),
+    ("3", "Ann", "Do you still have the orchestra on Mondays?"),
+    ("3", "Bea", "On Tuesdays now. The conductor is called Ottoline."),
+)

@@ -1,0 +1,206 @@
+"""A view's output is a function of the log, and is committed together with its cursor."""
+
+import threading
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rig import CONVERSATION, STATIC, Crash, Hooked, Reversed, Rig
+
+from commonplace import maintenance
+from commonplace.errors import ModelFailed
+
+
+def _snapshot(rig):
+    return rig.rows(), rig.states()
+
+
+def _crash_before_every_statement(rig, act):
+    """Run `act` until it survives, each time crashing one statement later; returns what was seen between."""
+    seen = []
+    for number in count(1):
+        try:
+            with rig.dies_before_statement(number):
+                act()
+        except Crash:
+            seen.append(_snapshot(rig))
+        else:
+            return seen
+    raise AssertionError
+
+
+def test_a_crash_at_any_statement_of_an_advance_leaves_both_output_and_cursor_or_neither(rig):
+    """Wherever an advance dies, the view is where it was before or where it is afterwards."""
+    rig.append(CONVERSATION)
+    before = _snapshot(rig)
+    seen = _crash_before_every_statement(rig, rig.advance)
+    after = _snapshot(rig)
+    assert len(seen) > 5
+    assert before != after
+    assert {str(one) for one in seen} == {str(before), str(after)}
+
+
+def test_a_crash_at_any_statement_of_an_add_leaves_no_half_of_it(new_rig):
+    """Wherever an add dies, neither the log nor the view has a part of it."""
+    rig = new_rig()
+    seen = _crash_before_every_statement(rig, lambda: rig.add(CONVERSATION[:4]))
+    assert len(seen) > 5
+    assert {str(one) for one in seen} == {str(_snapshot(new_rig()))}
+    assert rig.faults() == []
+    assert rig.stats() == _built_at_once(new_rig(), CONVERSATION[:4]).stats()
+
+
+def test_a_crash_between_the_output_and_the_cursor_leaves_neither(rig, monkeypatch):
+    """When the cursor cannot be moved, the output that was written before it is gone too."""
+    rig.append(CONVERSATION)
+    before = _snapshot(rig)
+
+    def crash(*_):
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(maintenance, "_move", crash)
+        with pytest.raises(Crash):
+            rig.advance()
+    assert _snapshot(rig) == before
+    assert rig.advance()
+    assert rig.faults() == []
+
+
+def _built_at_once(rig, messages):
+    rig.append(messages)
+    assert rig.advance()
+    return rig
+
+
+def test_batches_of_any_size_give_the_same_result(new_rig):
+    """However the messages arrive and however many are read at once, rows and offers come out bit-equal."""
+    expected = _built_at_once(new_rig(), CONVERSATION)
+    rows, offers = expected.rows(), expected.offers()
+
+    @settings(max_examples=12, deadline=None)
+    @given(
+        cuts=st.lists(st.integers(0, len(CONVERSATION)), max_size=6),
+        together=st.lists(st.booleans(), min_size=7, max_size=7),
+        asked_between=st.booleans(),
+        batch=st.integers(1, 6),
+    )
+    def check(cuts, together, asked_between, batch):
+        rig = new_rig()
+        borders = sorted({0, *cuts, len(CONVERSATION)})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(maintenance, "BATCH_MESSAGES", batch)
+            for start, end, both in zip(borders, borders[1:], together, strict=False):
+                (rig.add if both else rig.append)(CONVERSATION[start:end])
+                if asked_between:
+                    rig.offers()
+            assert rig.advance()
+        assert rig.rows() == rows
+        assert rig.offers() == offers
+        assert rig.offers(view=rig.case.view()) == offers
+
+    check()
+
+
+def test_an_interrupted_advance_goes_on_where_it_stopped(new_rig, monkeypatch):
+    """A model that fails in the middle costs nothing that was committed, and the result is the same."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    rig = new_rig()
+    rig.append(CONVERSATION)
+    batches = []
+
+    def fail_once(messages):
+        batches.append(messages[0].seq)
+        if len(batches) == 2:
+            raise ModelFailed("the model is asleep")
+
+    hooked = Hooked(rig.view, fail_once)
+    assert not rig.advance(hooked)
+    assert [state[2] for state in rig.states()] == [5]
+    assert rig.advance(hooked)
+    assert batches == [1, 6, 6, 11]
+    expected = _built_at_once(new_rig(), CONVERSATION)
+    assert rig.rows() == expected.rows()
+    assert rig.offers() == expected.offers()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_two_racing_advancers_give_one_result(new_rig, monkeypatch, processes):
+    """Two advancers that read the same batch commit it once, over one database object or over two."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    rig = new_rig()
+    rig.append(CONVERSATION)
+    databases = [rig.database]
+    if processes == 2:
+        databases.append(Rig(rig.database.folder, rig.case).database)
+    barrier = threading.Barrier(2, timeout=30)
+    answers = []
+
+    def advance(database):
+        first = iter([True])
+        view = Hooked(rig.case.view(), lambda _: next(first, False) and barrier.wait())
+        answers.append(maintenance.advance(database, "ann", view))
+
+    threads = [threading.Thread(target=advance, args=(databases[i % processes],)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    databases[-1].close() if processes == 2 else None
+    assert answers == [True, True]
+    assert rig.rows() == _built_at_once(new_rig(), CONVERSATION).rows()
+    assert rig.faults() == []
+
+
+def test_the_cursor_ends_at_the_end_of_the_log(built):
+    """After an advance nothing is left to read, and advancing again changes nothing."""
+    before = _snapshot(built)
+    assert built.serving().cursor == len(CONVERSATION)
+    assert built.advance()
+    assert _snapshot(built) == before
+
+
+def test_a_lagging_view_is_not_skipped_ahead(rig):
+    """Messages added while the view lags wait for those before them."""
+    rig.append(CONVERSATION[:3])
+    prepared = rig.view.prepare(CONVERSATION[3:])
+    with rig.database.write() as connection:
+        stored = maintenance.log.append(connection, "ann", CONVERSATION[3:], CONVERSATION[3].time).stored
+        assert not maintenance.commit_new(connection, "ann", rig.view, stored, prepared)
+    assert rig.states() == []
+    assert rig.advance()
+    assert rig.faults() == []
+
+
+def test_what_is_forgotten_while_a_model_reads_it_does_not_come_back(new_rig):
+    """A message that goes between prepare and commit leaves no unit behind."""
+    rig = new_rig()
+    rig.append(CONVERSATION)
+    once = iter([4])
+    hooked = Hooked(rig.view, lambda _: [rig.forget([seq]) for seq in once])
+    assert rig.advance(hooked)
+    expected = new_rig()
+    expected.append(CONVERSATION)
+    expected.forget([4])
+    assert expected.advance()
+    assert rig.rows() == expected.rows()
+    assert 4 not in rig.sources()
+
+
+def test_a_failed_model_leaves_the_view_behind_and_says_so(rig):
+    """A model that never answers stops the view, not the log; advance answers False."""
+
+    def fail(_):
+        raise ModelFailed("the model is asleep")
+
+    rig.append(CONVERSATION)
+    assert not rig.advance(Hooked(rig.view, fail))
+    assert rig.stats() == dict.fromkeys(rig.stats(), 0)
+
+
+def test_the_fingerprint_names_the_model(case):
+    """Two models never share a generation."""
+    assert case.view().fingerprint == case.view().fingerprint
+    assert case.view().fingerprint != case.another_model().fingerprint
+    assert STATIC.name != Reversed.name

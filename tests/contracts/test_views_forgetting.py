@@ -1,0 +1,154 @@
+"""Forgetting leaves no trace in a view, whatever generation it is in."""
+
+from itertools import count
+
+import pytest
+from rig import CONVERSATION, QUESTIONS, Crash, Hooked, mentions
+
+from commonplace import maintenance
+from commonplace.errors import ModelFailed
+
+SECRET = "Marguerite"  # only message 6 has it
+SECRET_SEQ = 6
+LONG_SEQ = 8  # more than one unit in views that cut
+
+
+def _half_built(rig, monkeypatch):
+    """A second generation beside the serving one, which has read the first seven messages."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 7)
+
+    def stop(messages):
+        if messages[0].seq > 7:
+            raise ModelFailed("the model is asleep")
+
+    with pytest.raises(ModelFailed):
+        rig.rebuild(Hooked(rig.view, stop))
+    assert [state[2:] for state in rig.states()] == [(len(CONVERSATION), 1), (7, 0)]
+
+
+def _left_when(new_rig, *seqs):
+    """The rig of somebody who forgot the messages before the view ever read them."""
+    rig = new_rig()
+    rig.append(CONVERSATION)
+    rig.forget(seqs)
+    assert rig.advance()
+    return rig
+
+
+def test_the_text_is_in_no_column_of_no_table(built):
+    """After forgetting, no value in the database has the words, nor has an offer."""
+    assert mentions(built.everything(), SECRET)
+    built.forget([SECRET_SEQ])
+    assert not mentions(built.everything(), SECRET)
+    assert not mentions([built.offers()], SECRET)
+    assert SECRET_SEQ not in built.sources()
+
+
+def test_a_warm_cache_forgets_too(built):
+    """A view that answered before, and one in another process, no longer know the message."""
+    elsewhere = built.case.view()
+    assert built.offers(view=elsewhere) == built.offers()
+    built.forget([SECRET_SEQ])
+    for view in (built.view, elsewhere, built.case.view()):
+        assert not mentions([built.offers(view=view)], SECRET)
+        explained = [offer[4][SECRET_SEQ - 1] for offer in built.offers(view=view)]
+        assert explained == [None] * len(QUESTIONS)
+
+
+def test_what_is_left_is_what_a_view_makes_that_never_read_the_message(built, new_rig):
+    """Forgetting after reading and forgetting before reading come to the same rows and offers."""
+    built.offers()
+    built.forget([SECRET_SEQ, LONG_SEQ])
+    expected = _left_when(new_rig, SECRET_SEQ, LONG_SEQ)
+    assert built.rows() == expected.rows()
+    assert built.offers() == expected.offers()
+    assert built.faults() == []
+
+
+def test_a_half_built_generation_forgets_too(built, new_rig, monkeypatch):
+    """What goes while a generation is being built is in neither generation, nor in the finished one."""
+    _half_built(built, monkeypatch)
+    built.forget([SECRET_SEQ])
+    assert not mentions(built.everything(), SECRET)
+    assert SECRET_SEQ not in built.sources()
+    built.rebuild()
+    expected = _left_when(new_rig, SECRET_SEQ)
+    assert built.rows() == expected.rows()
+    assert built.offers() == expected.offers()
+
+
+def test_receipt_dry_run_and_stats_count_the_same(built, monkeypatch):
+    """A dry run counts what forgetting removes, and the rows that are left make up the rest."""
+    _half_built(built, monkeypatch)
+    before = built.stats()
+    foreseen = built.forget([SECRET_SEQ, LONG_SEQ], dry_run=True)
+    assert built.stats() == before
+    receipt = built.forget([SECRET_SEQ, LONG_SEQ])
+    assert receipt.views == foreseen.views
+    assert receipt.seqs == foreseen.seqs == (SECRET_SEQ, LONG_SEQ)
+    removed = {counted.kind: counted.rows for counted in receipt.views[0].counts}
+    assert all(removed.values())
+    assert built.stats() == {kind: rows - removed[kind] for kind, rows in before.items()}
+
+
+def test_a_dry_run_changes_nothing(built):
+    """After a dry run rows, cursors and offers are what they were."""
+    before = built.rows(), built.states(), built.offers()
+    built.forget(range(1, 100), dry_run=True)
+    assert (built.rows(), built.states(), built.offers()) == before
+
+
+def test_forgetting_everything_leaves_nothing(built):
+    """With all messages gone the view has no rows and offers nothing."""
+    built.forget(range(1, len(CONVERSATION) + 1))
+    assert not any(built.rows().values())
+    assert set(built.stats().values()) == {0}
+    assert built.sources() == set()
+    assert built.faults() == []
+
+
+def test_life_goes_on_after_forgetting_everything(built, new_rig):
+    """What is said after everything was forgotten is read, and nothing of old comes back."""
+    built.forget(range(1, len(CONVERSATION) + 1))
+    stored = built.add(CONVERSATION[3:4])
+    assert stored[0].seq == len(CONVERSATION) + 1
+    assert built.sources() == {stored[0].seq}
+    assert built.faults() == []
+
+
+def test_forgetting_what_is_not_there_removes_nothing(built):
+    """Seqs that never were, or went before, cost nothing and count nothing."""
+    built.forget([SECRET_SEQ])
+    before = built.rows(), built.offers()
+    receipt = built.forget([SECRET_SEQ, 1000])
+    assert receipt.seqs == ()
+    assert {counted.rows for counted in receipt.views[0].counts} == {0}
+    assert (built.rows(), built.offers()) == before
+
+
+def test_many_messages_go_at_once(rig):
+    """A thousand messages are forgotten in one call."""
+    rig.append([CONVERSATION[0]] * 1100)
+    assert rig.advance()
+    receipt = rig.forget(range(1, 1051))
+    assert len(receipt.seqs) == 1050
+    assert set(rig.stats().values()) == {50}
+
+
+def test_a_crash_while_forgetting_forgets_nothing_or_all(new_rig):
+    """Wherever forgetting dies, the message is wholly there or wholly gone, in log and view alike."""
+    seen = set()
+    for number in count(1):
+        rig = new_rig()
+        rig.append(CONVERSATION[:6])
+        assert rig.advance()
+        try:
+            with rig.dies_before_statement(number):
+                rig.forget([SECRET_SEQ])
+        except Crash:
+            seen.add((mentions(rig.everything(), SECRET), SECRET_SEQ in rig.sources()))
+            assert rig.faults() == []
+        else:
+            break
+    assert (True, True) in seen
+    assert seen <= {(True, True), (False, False)}

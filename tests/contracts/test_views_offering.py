@@ -1,0 +1,187 @@
+"""What a view offers: cited, whole, best first, of this user alone."""
+
+import pytest
+from rig import CONVERSATION, NOW, QUESTIONS, USER, Rig, mentions, messages_from
+from sqlalchemy import text
+
+from commonplace import maintenance
+from commonplace.core import Scope
+from commonplace.rendering import line
+from commonplace.views.base import Query
+
+from rig import STATIC  # isort: skip
+
+OTHERS = messages_from(
+    ("1", "Zoe", "The orchestra pays me for the bassoon, and Ann moved to Lisbon."),
+    ("9", "Ann", "犬が嫌いです。 Quantum chromodynamics happened last month."),
+    ("2", "Bea", "bassoon bassoon bassoon orchestra Lisbon"),
+)
+
+
+def test_every_unit_names_its_sources_which_exist(built):
+    """Each unit offered cites messages of the log, at least one, in the order of the log."""
+    for evidence, *_ in built.offers():
+        for unit in evidence:
+            assert unit.sources
+            assert list(unit.sources) == sorted(set(unit.sources))
+            assert set(unit.sources) <= set(range(1, len(CONVERSATION) + 1))
+
+
+def test_units_say_what_they_are(built):
+    """A unit carries its view's name, a kind, the time and session of a source, and its tokens as a line."""
+    for evidence, *_ in built.offers():
+        for unit in evidence:
+            assert unit.view == built.view.name == built.case.name
+            assert unit.kind
+            assert unit.tokens == STATIC.count([line(unit.speaker, unit.text)])[0]
+            sources = [CONVERSATION[seq - 1] for seq in unit.sources]
+            assert unit.session in {message.session for message in sources}
+            assert unit.time in {message.time for message in sources}
+
+
+def test_the_best_comes_first(built):
+    """Scores fall from unit to unit, but for a last bit."""
+    for evidence, *_ in built.offers():
+        scores = [round(unit.score, 4) for unit in evidence]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_the_same_question_gets_the_same_offer(built):
+    """Asking changes nothing, neither the answer nor the tables."""
+    before = built.everything()
+    assert built.offers() == built.offers() == built.offers(view=built.case.view())
+    assert built.everything() == before
+
+
+def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
+    """What lies behind the cursor is offered, and is not a fault."""
+    (late,) = built.append(messages_from(("4", "Ann", "The zeppelin museum opens on Sunday.")))
+    assert built.serving().cursor < late.seq
+    assert late.seq in built.sources()
+    assert late.seq in built.sources(view=built.case.view())
+    assert built.faults() == []
+    assert built.advance()
+    assert late.seq in built.sources()
+
+
+def test_a_log_that_the_view_never_read_can_be_recalled(rig):
+    """Without any generation the whole log is the tail."""
+    rig.append(CONVERSATION)
+    assert rig.serving() is None
+    assert {4, 6} <= rig.sources()
+
+
+def test_an_empty_memory_offers_nothing(rig):
+    """For a user without messages there is no unit, and no message to explain."""
+    for evidence, considered, _, _, explained in rig.offers():
+        assert evidence == ()
+        assert considered == 0
+        assert explained == [None]
+
+
+@pytest.mark.parametrize("session", ["1", "2", "3", "no such session"])
+def test_a_session_narrows(built, session):
+    """Asked about one session, a view offers units of no other."""
+    expected = {i for i, message in enumerate(CONVERSATION, 1) if message.session == session}
+    offered = {seq for offer in built.offers(session=session) for unit in offer[0] for seq in unit.sources}
+    assert offered <= expected
+    assert bool(offered) == bool(expected)
+
+
+def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
+    """The offer grows with the budget."""
+    sizes = []
+    with built.database.read() as connection:
+        for budget in (1, 100, 10_000):
+            query = Query(QUESTIONS[0], Scope(USER), budget, NOW)
+            offer = built.view.offer(connection, maintenance.serving(connection, USER, built.view), query)
+            sizes.append(len(offer.evidence))
+    assert 1 <= sizes[0] < sizes[1] < sizes[2]
+
+
+def test_explanations_outlive_what_happens_afterwards(built):
+    """A message that came after the question is unknown to its answer, however the view went on."""
+    with built.database.read() as connection:
+        query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
+        offer = built.view.offer(connection, maintenance.serving(connection, USER, built.view), query)
+    explained = offer.explain(4)
+    (late,) = built.add(OTHERS[:1])
+    built.offers()
+    assert offer.explain(late.seq) is None
+    assert offer.explain(4) == explained
+
+
+def test_a_second_tenant_changes_nothing_for_the_first(new_rig):
+    """Rows and offers of one user are bit-equal with and without another user's memory beside."""
+    alone, shared = new_rig(), new_rig()
+    alone.add(CONVERSATION[:6])
+    alone.add(CONVERSATION[6:])
+    shared.add(OTHERS, user="zoe")
+    shared.add(CONVERSATION[:6])
+    shared.offers()
+    shared.add(OTHERS, user="zoe")
+    shared.offers("zoe")
+    shared.add(CONVERSATION[6:])
+    assert shared.rows() == alone.rows()
+    assert shared.offers() == alone.offers()
+
+
+def test_forgetting_one_tenant_changes_nothing_for_the_other(new_rig):
+    """The same seqs of another user stay, in rows, offers and counts."""
+    rig = new_rig()
+    rig.add(CONVERSATION)
+    rig.add(OTHERS, user="zoe")
+    before = rig.rows(), rig.offers(), rig.stats()
+    rig.forget([1, 2, 3], user="zoe")
+    assert (rig.rows(), rig.offers(), rig.stats()) == before
+    assert not mentions(rig.everything(), "chromodynamics")
+
+
+def test_rebuilding_one_tenant_changes_nothing_for_the_other(new_rig):
+    """Another user's rebuild, with another model at that, is not seen."""
+    rig = new_rig()
+    rig.add(CONVERSATION)
+    rig.add(OTHERS, user="zoe")
+    before = rig.rows(), rig.offers(), rig.states()
+    rig.rebuild(rig.case.another_model(), user="zoe")
+    assert (rig.rows(), rig.offers(), rig.states()) == before
+
+
+@pytest.mark.parametrize("user", ["ANN", "ann ", "an", "ann%", "a_n", "';--", "../ann", "a" * 5000])
+def test_users_of_like_names_are_strangers(built, user):
+    """A name that nearly, or to a pattern, matches another's sees nothing of it."""
+    assert built.sources(user) == set()
+    built.add(OTHERS, user=user)
+    assert built.sources(user) == {1, 2, 3}
+    built.forget([1, 2, 3], user=user)
+    assert len(built.sources()) > 3
+
+
+def test_a_sound_view_has_no_faults(built):
+    """What a view made itself, it finds no fault with."""
+    assert built.faults() == []
+    built.forget([2, 8])
+    assert built.faults() == []
+    built.rebuild()
+    assert built.faults() == []
+
+
+def test_each_kind_of_fault_is_named(case, new_rig):
+    """Every fault that can be planted is found, and the message it is about is named."""
+    assert case.plants
+    for plant in case.plants:
+        rig: Rig = new_rig()
+        rig.append(CONVERSATION)
+        assert rig.advance()
+        with rig.database.write() as connection:
+            connection.execute(text(plant.sql))
+        assert plant.says in rig.faults()
+
+
+def test_faults_of_one_tenant_are_not_another_s(case, built):
+    """A fault planted with one user is not found with another."""
+    built.add(OTHERS, user="zoe")
+    with built.database.write() as connection:
+        connection.execute(text(case.plants[0].sql + " AND \"user\" = 'ann'"))
+    assert built.faults()
+    assert built.faults("zoe") == []

@@ -1,0 +1,167 @@
+"""A view can be made anew, with another model if wished, and serves all the while."""
+
+from itertools import count
+
+import pytest
+from rig import CONVERSATION, USER, Crash, Hooked
+
+from commonplace import maintenance
+from commonplace.errors import ModelFailed
+
+
+def _asleep_after(seq):
+    def fail(messages):
+        if messages[0].seq > seq:
+            raise ModelFailed("the model is asleep")
+
+    return fail
+
+
+def test_a_rebuild_equals_a_first_build(built):
+    """Made again from the same log, rows and offers are bit-equal, in an old instance and in a new one."""
+    rows, offers = built.rows(), built.offers()
+    built.rebuild()
+    assert built.rows() == rows
+    assert built.offers() == offers
+    assert built.offers(view=built.case.view()) == offers
+    assert built.faults() == []
+
+
+def test_a_rebuild_leaves_one_generation(built):
+    """The old generation goes when the new one serves."""
+    before = built.stats()
+    (old,) = built.states()
+    built.rebuild()
+    (new,) = built.states()
+    assert new[0] == old[0] + 1
+    assert new[1:] == old[1:]
+    assert built.stats() == before
+
+
+def test_the_old_generation_serves_while_the_new_one_is_built(built, monkeypatch):
+    """At every batch of a rebuild, questions are answered as before it began."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    offers = built.offers()
+    seen = []
+    built.rebuild(Hooked(built.view, lambda _: seen.append(built.offers() == offers)))
+    assert seen == [True] * 3
+
+
+def test_a_rebuild_that_a_model_stopped_goes_on_where_it_was(built, monkeypatch):
+    """What a failed rebuild has read is not read again, and the old generation serves until the end."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    rows, offers = built.rows(), built.offers()
+    with pytest.raises(ModelFailed):
+        built.rebuild(Hooked(built.view, _asleep_after(5)))
+    assert built.offers() == offers
+    read = []
+    built.rebuild(Hooked(built.view, lambda messages: read.append(messages[0].seq)))
+    assert read == [6, 11]
+    assert built.rows() == rows
+    assert built.offers() == offers
+
+
+def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig, monkeypatch):
+    """A message that comes while a generation is built is served at once, and by the new one too."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    late = [CONVERSATION[3]]
+    with pytest.raises(ModelFailed):
+        built.rebuild(Hooked(built.view, _asleep_after(5)))
+    (stored,) = built.add(late)
+    assert stored.seq in built.sources()
+    built.rebuild()
+    expected = new_rig()
+    expected.append(CONVERSATION + late)
+    assert expected.advance()
+    assert built.rows() == expected.rows()
+    assert built.offers() == expected.offers()
+
+
+def test_another_model_is_built_beside_the_old_one(built, monkeypatch):
+    """Under a new fingerprint the old generation is kept, and still answers, until the new one is whole."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    offers = built.offers()
+    newer = built.case.another_model()
+    assert not built.advance(Hooked(newer, _asleep_after(5)))
+    assert [state[1] for state in built.states()] == [built.view.fingerprint, newer.fingerprint]
+    assert built.offers() == offers
+    assert built.advance(newer)
+    assert [state[1] for state in built.states()] == [newer.fingerprint]
+
+
+def test_the_other_model_s_generation_is_what_it_would_have_made_alone(built, new_rig):
+    """After the change of model nothing of the old one is left: rows and offers are a first build's."""
+    newer = built.case.another_model()
+    built.offers(view=newer)
+    assert built.advance(newer)
+    expected = new_rig()
+    expected.append(CONVERSATION)
+    assert expected.advance(expected.case.another_model())
+    assert built.rows() == expected.rows()
+    assert built.offers(view=newer) == expected.offers(view=expected.case.another_model())
+
+
+def test_before_its_own_generation_is_built_a_view_answers_with_a_note(built):
+    """A view that finds another model's generation offers what it can, and says that it is less."""
+    newer = built.case.another_model()
+    assert built.sources(view=newer)
+    assert all(offer[3] for offer in built.offers(view=newer))
+
+
+def test_a_half_built_generation_of_a_third_model_is_thrown_away(built, monkeypatch):
+    """A build that was begun with a model that nobody uses any more leaves no rows."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    rows = built.rows()
+    assert not built.advance(Hooked(built.case.another_model(), _asleep_after(5)))
+    built.rebuild()
+    assert built.rows() == rows
+    assert len(built.states()) == 1
+
+
+def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, monkeypatch):
+    """Wherever a rebuild dies the offers are the same, and the next one ends it."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 8)
+    rows, offers = built.rows(), built.offers()
+    numbers = count(1)
+    for number in numbers:
+        try:
+            with built.dies_before_statement(number):
+                built.rebuild()
+        except Crash:
+            assert built.offers(view=built.case.view()) == offers
+        else:
+            break
+    assert next(numbers) > 10
+    assert built.rows() == rows
+    assert built.faults() == []
+
+
+def test_dropping_a_generation_leaves_the_others(built, monkeypatch):
+    """One generation goes whole, and no row of another with it."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    rows = built.rows()
+    with pytest.raises(ModelFailed):
+        built.rebuild(Hooked(built.view, _asleep_after(5)))
+    assert built.rows() != rows
+    with built.database.write() as connection:
+        building = maintenance._generation(connection, USER, built.view, serving=False)
+        built.view.drop(connection, building)
+    assert built.rows() == rows
+
+
+def test_rebuilding_for_an_unknown_user_leaves_nothing(rig):
+    """A user who never said anything gets neither a generation nor a place among the users."""
+    rig.rebuild(user="nobody")
+    assert rig.states("nobody") == []
+    assert "nobody" not in rig.everything()
+
+
+def test_rebuilding_a_view_that_never_read_anything_is_its_first_build(rig, new_rig):
+    """A rebuild of what lags behind reads the whole log."""
+    rig.append(CONVERSATION)
+    rig.rebuild()
+    expected = new_rig()
+    expected.append(CONVERSATION)
+    assert expected.advance()
+    assert rig.rows() == expected.rows()
+    assert rig.offers() == expected.offers()
