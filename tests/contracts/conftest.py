@@ -1,4 +1,7 @@
-"""Every view that the contract suite is run through. A new view is one line in VIEWS."""
+"""Every view and every embedder that the contract suites are run through.
+
+A new one is a line in VIEWS or in EMBEDDERS.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rig import CONVERSATION, STATIC, Plant, Rig, ViewCase
 
+from commonplace.models import Embedder, StaticEmbedder
 from commonplace.views.messages import MessagesView
 
 _MESSAGES_FAULTS = (
@@ -19,6 +23,8 @@ _MESSAGES_FAULTS = (
 VIEWS = [
     ViewCase("messages", lambda embedder: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
 ]
+
+EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]
 
 
 @pytest.fixture(params=VIEWS, ids=lambda case: case.name)
@@ -53,3 +59,15 @@ def built(rig: Rig) -> Rig:
     rig.append(CONVERSATION)
     assert rig.advance()
     return rig
+
+
+@pytest.fixture(params=EMBEDDERS, ids=lambda new: new.__name__)
+def new_embedder(request: pytest.FixtureRequest) -> Callable[[], Embedder]:
+    """Makes instances of each embedder in turn."""
+    return request.param
+
+
+@pytest.fixture
+def embedder(new_embedder: Callable[[], Embedder]) -> Embedder:
+    """One instance of each embedder in turn."""
+    return new_embedder()

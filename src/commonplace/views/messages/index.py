@@ -23,10 +23,10 @@ _MARKS = ("?", "？", "؟")
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _TIME_WORDS = frozenset(
     """
-    yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years recently
-    soon since monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
-    fridays saturdays sundays january february march april june july august september october november december
-    morning mornings night nights summer winter spring fall autumn
+    yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years
+    recently soon since monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+    thursdays fridays saturdays sundays january february march april june july august september october
+    november december morning mornings night nights summer winter spring fall autumn
     """.split()
 )
 

@@ -7,7 +7,8 @@ The weights were fitted on five conversations, each judged by the weights of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -41,6 +42,9 @@ class Weights:
 
 DEFAULT_WEIGHTS = Weights()
 
+_WINDOWED = ("lexical_2", "lexical_5", "dense_2")
+_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day")
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -48,7 +52,7 @@ class Scores:
 
     total: Floats
     lexical: Floats  # BM25 in the unit itself
-    dense: Floats  # cosine
+    dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of the windows
     clues: Floats  # the weighted features of speaker, time and form
     relevance: float  # see _relevance
@@ -58,21 +62,25 @@ def score(
     index: UserIndex, question: Question, vector: Vectors, weights: Weights = DEFAULT_WEIGHTS
 ) -> Scores:
     """Score all units of a user; `vector` is the question's, (d,), zero when there is none."""
-    lexical, lexical_2, lexical_5, covered = _lexical(index, question)
+    found, relevance = features(index, question, vector)
+    weighted = {f.name: np.float32(getattr(weights, f.name)) * found[f.name] for f in fields(weights)}
+    context = _sum(weighted[name] for name in _WINDOWED)
+    clues = _sum(weighted[name] for name in _CLUES)
+    total = _sum((weighted["lexical"], weighted["dense"], context, clues))
+    return Scores(total, found["lexical"], found["dense"], context, clues, relevance)
+
+
+def features(index: UserIndex, question: Question, vector: Vectors) -> tuple[dict[str, Floats], float]:
+    """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
     cosines = index.vectors.rows @ vector
-    window = index.windows[2]
-    context = (
-        np.float32(weights.lexical_2) * lexical_2
-        + np.float32(weights.lexical_5) * lexical_5
-        + np.float32(weights.dense_2) * standardised(window.sum(cosines) / window.sizes)
-    )
-    clues = _clues(index, question, weights)
-    own = np.float32(weights.lexical) * lexical + np.float32(weights.dense) * standardised(cosines)
-    relevance = _relevance(question, covered, cosines)
-    return Scores(own + context + clues, lexical, cosines, context, clues, relevance)
+    near = index.windows[2]
+    found, covered = _lexical(index, question)
+    found["dense"] = standardised(cosines)
+    found["dense_2"] = standardised(near.sum(cosines) / near.sizes)
+    return found | _clues(index, question), _relevance(question, covered, cosines)
 
 
-def _lexical(index: UserIndex, question: Question) -> tuple[Floats, Floats, Floats, Floats]:
+def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
     """BM25 in the unit and in its two windows, and the share of the question's words that the unit has.
 
     A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
@@ -100,36 +108,35 @@ def _lexical(index: UserIndex, question: Question) -> tuple[Floats, Floats, Floa
             inside = window.spread(at, much)
             totals[radius] += idf * (K1 + 1) * inside / (inside + K1 * (1 - B + B * window.relative_lengths))
     covered /= max(whole, 1e-9)
-    lexical, lexical_2, lexical_5 = (totals[radius].astype(np.float32) for radius in radii)
-    return lexical, lexical_2, lexical_5, covered.astype(np.float32)
+    names = ("lexical", "lexical_2", "lexical_5")
+    found = {name: totals[radius].astype(np.float32) for name, radius in zip(names, radii, strict=True)}
+    return found, covered.astype(np.float32)
 
 
-def _clues(index: UserIndex, question: Question, weights: Weights) -> Floats:
+def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
     """What speaker, time and form say, whatever the words."""
-    n = len(index)
-    speaker, date, same_day = (np.zeros(n, dtype=np.float32) for _ in range(3))
+    speaker, date, same_day = (np.zeros(len(index), dtype=np.float32) for _ in range(3))
     for name in question.speakers:
         speaker[index.speakers[name]] = 1
     for first, last in question.days:
         said = (index.days >= first) & (index.days <= last)
         after = (index.days > last) & (index.days <= last + AFTER_DAYS)
         long = last - first >= LONG_DAYS
-        np.maximum(date, said + after * (0.5 if long else 1.0), out=date, casting="unsafe")
+        date = np.maximum(date, said + after * np.float32(0.5 if long else 1.0))
         if not long:
             same_day[said] = 1
             for row, first_named, last_named in index.named_days:
                 if first_named >= first and last_named <= last:
                     same_day[row] = 1
-    return np.asarray(
-        np.float32(weights.speaker) * speaker
-        + np.float32(weights.answers) * index.answers
-        + np.float32(weights.asks) * index.ends_asking
-        + np.float32(weights.proper_nouns) * index.proper_nouns
-        + np.float32(weights.tells_when * question.asks_when) * index.time_words
-        + np.float32(weights.date) * date
-        + np.float32(weights.same_day) * same_day,
-        dtype=np.float32,
-    )
+    return {
+        "speaker": speaker,
+        "answers": index.answers,
+        "asks": index.ends_asking,
+        "proper_nouns": index.proper_nouns,
+        "tells_when": index.time_words * np.float32(question.asks_when),
+        "date": np.asarray(date, dtype=np.float32),
+        "same_day": same_day,
+    }
 
 
 def _relevance(question: Question, covered: Floats, cosines: Floats) -> float:
@@ -149,3 +156,7 @@ def standardised(values: Floats) -> Floats:
     if deviation < 1e-9:
         return np.zeros_like(values)
     return np.asarray((values - values.mean()) / np.float32(deviation), dtype=np.float32)
+
+
+def _sum(parts: Iterable[Floats]) -> Floats:
+    return np.asarray(sum(parts), dtype=np.float32)

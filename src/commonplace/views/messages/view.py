@@ -21,7 +21,7 @@ from commonplace.views.base import Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.index import UserIndex
 from commonplace.views.messages.question import Question, take_apart
-from commonplace.views.messages.scoring import Scores, score
+from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Scores, Weights, score
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
@@ -43,8 +43,15 @@ class MessagesView:
 
     name = "messages"
 
-    def __init__(self, embedder: Embedder, word_embedder: Embedder, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        word_embedder: Embedder,
+        tokenizer: Tokenizer,
+        weights: Weights = DEFAULT_WEIGHTS,
+    ) -> None:
         """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in."""
+        self._weights = weights
         self._embedder = embedder
         self._tokenizer = tokenizer
         self._cache = IndexCache(partial(UserIndex, embedder.dimension, word_embedder), tokenizer)
@@ -89,7 +96,7 @@ class MessagesView:
             vector, note = self._question_vector(question)
             if generation is not None and usable is None:
                 note = "the vectors are another embedder's: lexical only until the view is rebuilt"
-            scores = score(index, question, vector)
+            scores = score(index, question, vector, self._weights)
             rows = _best(index, scores.total, query)
             ranks = Ranks(scores)
             evidence = tuple(

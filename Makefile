@@ -1,0 +1,35 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+LOCOMO ?= locomo10.json
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/commonplace demo
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# LOCOMO=path/to/locomo10.json, from the LoCoMo repository
+bench: $(VENV)/.installed
+	$(BIN)/commonplace bench locomo $(LOCOMO) --budget 500,1000,2000
+	$(BIN)/commonplace bench speed $(LOCOMO)
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
