@@ -160,8 +160,8 @@ def _tool_call(call: object) -> str:
 
 
 def _checked(message: Message) -> Message:
-    for what, value in (("role", message.role), ("session", message.session)):
-        key(what, value)
+    key("role", message.role)
+    key("session", message.session)
     for what, value in (("name", message.name), ("id", message.id)):
         if value is not None:
             key(what, value)

@@ -12,7 +12,7 @@ Span = tuple[int, int]  # text[start:end]
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
 # line break.
 _BORDER = regex.compile(
-    r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})\s*|(?<!\s)\s*\n\s*"""
+    r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})(?![”’」』）。！？｡])\s*|(?<!\s)\s*\n\s*"""
 )
 _SPACE = regex.compile(r"\s+")
 

@@ -117,12 +117,15 @@ class UserIndex:
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
-        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many)
+        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
-        self.ends_asking: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
+        # In a talk among people; who talks with an assistant tells and asks in one breath.
+        self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
         self.windows: dict[int, Windows] = {}  # by radius
-        self._asks: Floats = np.zeros(0, dtype=np.float32)
+        self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
+        self._has_question: Floats = np.zeros(0, dtype=np.float32)
+        self._by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
         self._session_of: list[int] = []
@@ -149,12 +152,15 @@ class UserIndex:
         self.units.extend(units)
         self.vectors.extend(vectors)
         texts = [unit.text for unit in units]
-        names = [len(_PROPER_NOUN.findall(text)) for text in texts]
+        names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
         self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
         self.time_words = _grown(self.time_words, has_time)
-        self.ends_asking = _grown(self.ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
-        self._asks = _grown(self._asks, [any(mark in text for mark in _MARKS) for text in texts])
+        self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
+        self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
+        self._by_assistant = _grown(
+            self._by_assistant, [unit.role == "assistant" and unit.name is None for unit in units]
+        )
         self._arrange()
 
     def knows_of(self, first: int, last: int) -> bool:
@@ -184,10 +190,13 @@ class UserIndex:
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
-        before = np.concatenate([np.zeros(1, dtype=np.float32), self._asks[order][:-1]])
+        among_people = np.bincount(sessions, self._by_assistant)[sessions] == 0
+        before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
         before[starts == np.arange(len(order))] = 0
-        self.answers = np.empty_like(before)
-        self.answers[order] = before
+        answers = np.empty_like(before)
+        answers[order] = before
+        self.answers = answers * among_people
+        self.asks = self._ends_asking * among_people
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

@@ -27,14 +27,14 @@ class Weights:
     """Per feature; windows are the units up to 2 or 5 before and behind in the session."""
 
     lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
-    lexical_2: float = 0.14  # in its window of 2
+    lexical_2: float = 0.15  # in its window of 2
     lexical_5: float = 0.22  # in its window of 5
-    dense: float = 0.4  # cosine of question and unit, in standard deviations over the user's units
-    dense_2: float = 0.4  # of question and the mean of the window of 2
-    speaker: float = 2.5  # the question names who said it
-    answers: float = 0.8  # the unit before it asks something
-    asks: float = -0.7  # it ends with a question
-    proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it)
+    dense: float = 0.25  # cosine of question and unit, in standard deviations over the user's units
+    dense_2: float = 0.35  # of question and the mean of the window of 2
+    speaker: float = 2.75  # the question names who said it
+    answers: float = 0.75  # among people: the unit before it asks something
+    asks: float = -0.7  # among people: it ends with a question
+    proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it, up to three)
     tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
@@ -131,7 +131,7 @@ def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
     return {
         "speaker": speaker,
         "answers": index.answers,
-        "asks": index.ends_asking,
+        "asks": index.asks,
         "proper_nouns": index.proper_nouns,
         "tells_when": index.time_words * np.float32(question.asks_when),
         "date": np.asarray(date, dtype=np.float32),

@@ -1,0 +1,160 @@
+"""Sentences and passages: where a text may be cut."""
+
+import time
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from commonplace.models.static import shared_static_embedder
+from commonplace.text.sentences import passages, sentences
+
+FORTY_SCRIPTS = """
+Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։
+Georgian: კატას სძინავს. Hebrew: החתול ישן. Arabic: القطة نائمة؟ Syriac: ܩܛܐ ܕܡܟ. Thaana: ބުޅާ ނިދާފަ.
+NKo: ߖߊ߬ߞߎߡߊ. Devanagari: बिल्ली सो रही है। Bengali: বিড়াল ঘুমায়। Gurmukhi: ਬਿੱਲੀ ਸੁੱਤੀ ਹੈ। Gujarati: બિલાડી સૂતી છે.
+Oriya: ବିଲେଇ ଶୋଇଛି। Tamil: பூனை தூங்குகிறது. Telugu: పిల్లి నిద్రపోతోంది. Kannada: ಬೆಕ್ಕು ಮಲಗಿದೆ.
+Malayalam: പൂച്ച ഉറങ്ങുന്നു. Sinhala: පූසා නිදාගෙන. Thai: แมวหลับ Lao: ແມວນອນ Tibetan: ཞི་མི་ཉལ།
+Myanmar: ကြောင်အိပ်။ Khmer: ឆ្មាគេង។ Hangul: 고양이가 잔다. Hiragana: ねこがねる。 Katakana: ネコガネル。
+Han: 猫在睡觉。 Bopomofo: ㄇㄠ Mongolian: ᠮᠤᠤᠷ᠃ Ethiopic: ድመት ተኝታለች። Cherokee: ᏪᏌ. Syllabics: ᐳᓯ. Ogham: ᚕᚖ
+Runic: ᚲᚨᛏ Tifinagh: ⴰⵎⵓⵛ. Vai: ꕉꕢ. Balinese: ᬫᭀᬂ. Javanese: ꦏꦸꦕꦶꦁ. Gothic: 𐌺𐌰𐍄𐍄. Deseret: 𐐗𐐈𐐓.
+"""
+
+count = shared_static_embedder().count
+
+
+def by_words(texts):
+    """A tokenizer of one token a word, and one a line break."""
+    return [len(text.split()) + text.count("\n") for text in texts]
+
+
+def by_characters(texts):
+    """A tokenizer of one token a character."""
+    return [len(text) for text in texts]
+
+
+def check_spans(text, spans):
+    """In order, disjoint, not empty, stripped, and nothing visible is left out."""
+    end = 0
+    for start, stop in spans:
+        assert end <= start < stop <= len(text)
+        assert not text[end:start].strip()
+        assert text[start:stop] == text[start:stop].strip()
+        end = stop
+    assert not text[end:].strip()
+
+
+PROSE = st.lists(
+    st.sampled_from(
+        ["The cat", " sleeps", ".", "! ", "?", "\n", "\n\n", "  ", "。", "」", '"', "猫", "۔", "…", "\t", "é"]
+    )
+).map("".join)
+
+
+@given(st.one_of(st.text(), PROSE))
+def test_sentences_cover_all_that_is_visible(text):
+    """Sentences stand in order, do not overlap and leave out white space only."""
+    check_spans(text, sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ('She said "Stop." Then left.', ['She said "Stop."', "Then left."]),
+        ("Version 3.5 is out. www.example.org is up.", ["Version 3.5 is out.", "www.example.org is up."]),
+        ("one\ntwo\n\n  three", ["one", "two", "three"]),
+        ("猫。犬！鳥？", ["猫。", "犬！", "鳥？"]),
+        ("「猫。」犬。", ["「猫。」", "犬。"]),
+        ("本当！？はい。。。うん。", ["本当！？", "はい。。。", "うん。"]),
+        ("القطة نائمة؟ نعم.", ["القطة نائمة؟", "نعم."]),
+        ("बिल्ली सो रही है। हाँ।", ["बिल्ली सो रही है।", "हाँ।"]),
+        ("Well… Maybe...", ["Well…", "Maybe..."]),
+        ("", []),
+        (" \n\t ", []),
+    ],
+)
+def test_where_sentences_end(text, expected):
+    """After a mark and its closing quotes where space follows, after a CJK mark at once, at line breaks."""
+    assert [text[start:end] for start, end in sentences(text)] == expected
+
+
+def test_forty_scripts():
+    """Each of forty scripts is read to the end, in sentences and in passages."""
+    assert FORTY_SCRIPTS.count(": ") >= 40
+    check_spans(FORTY_SCRIPTS, sentences(FORTY_SCRIPTS))
+    for limit in (8, 40, 128):
+        spans = passages(FORTY_SCRIPTS, limit, count)
+        check_spans(FORTY_SCRIPTS, spans)
+        assert max(count([FORTY_SCRIPTS[start:end] for start, end in spans])) <= limit
+
+
+@pytest.mark.parametrize("tokens", [by_words, by_characters, count], ids=["words", "characters", "llama"])
+@given(text=st.one_of(st.text(), PROSE), limit=st.integers(1, 40))
+@settings(deadline=None)
+def test_passages_cover_all_that_is_visible_and_keep_the_limit(tokens, text, limit):
+    """No passage is above the limit, unless it is a single character."""
+    spans = passages(text, limit, tokens)
+    check_spans(text, spans)
+    for start, end in spans:
+        assert end - start == 1 or tokens([text[start:end]])[0] <= limit
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(30, 60))
+def test_passages_end_with_sentences_where_sentences_fit(lengths, limit):
+    """When every sentence is within the limit, none is cut."""
+    text = " ".join(" ".join(["word"] * length) + "." for length in lengths)
+    ends = {end for _, end in sentences(text)}
+    assert all(end in ends for _, end in passages(text, limit, by_words))
+
+
+@given(st.integers(1, 20), st.integers(1, 300))
+def test_a_long_sentence_is_cut_between_words(limit, length):
+    """Words stay whole while each is within the limit."""
+    text = " ".join(f"w{i}" for i in range(length))
+    pieces = [text[start:end] for start, end in passages(text, limit, by_words)]
+    assert " ".join(pieces).split() == text.split()
+
+
+def test_a_long_word_is_cut_between_characters():
+    """A word above the limit is no reason to exceed it."""
+    spans = passages("x" * 1000, 64, by_characters)
+    check_spans("x" * 1000, spans)
+    assert max(end - start for start, end in spans) <= 64
+
+
+@given(PROSE, st.integers(1, 40))
+def test_a_text_within_the_limit_is_one_passage(text, limit):
+    """What fits stays whole, but for the space around it."""
+    assume(text.strip() and by_characters([text.strip()])[0] <= limit)
+    ((start, end),) = passages(text, limit, by_characters)
+    assert text[start:end] == text.strip()
+
+
+def test_the_space_between_sentences_counts():
+    """Empty lines and runs of spaces are tokens too, and two short sentences far apart are two passages."""
+    far = "One." + " " * 5000 + "Two."
+    assert passages(far, 64, count) == [(0, 4), (5004, 5008)]
+    lines = "line\n\n\n\n\n\n" * 60
+    assert max(count([lines[start:end] for start, end in passages(lines, 64, count)])) <= 64
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 200_000 + "b", "\n" * 200_000, '." ' * 60_000, "[ " * 60_000])
+def test_no_text_takes_more_than_linear_time(text):
+    """Runs of space, line breaks and marks are passed in one go."""
+    began = time.process_time()
+    check_spans(text, sentences(text))
+    assert time.process_time() - began < 5
+
+
+def test_a_megabyte_is_cut_with_few_calls_of_the_tokenizer():
+    """The tokenizer gets many spans at a time: its calls do not grow with the text."""
+    calls = []
+
+    def counted(texts):
+        calls.append(len(texts))
+        return by_characters(texts)
+
+    text = "some words, " * 80_000
+    check_spans(text, passages(text, 128, counted))
+    assert len(calls) < 40
