@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from commonplace.models.base import Vectors
 
@@ -43,3 +44,8 @@ class Matrix:
             self._block = block
         self._block[self._n : needed] = rows
         self._n = needed
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Leave only the rows where the mask (n,) is true."""
+        self._block = self.rows[mask]
+        self._n = len(self._block)

@@ -22,7 +22,7 @@ K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
 class LexicalIndex:
-    """Postings of rows 0 .. n-1. Rows are only appended; whoever deletes builds a new index."""
+    """Postings of rows 0 .. n-1, in the order in which they were appended."""
 
     def __init__(self) -> None:
         self._rows: dict[str, array[int]] = {}
@@ -47,6 +47,22 @@ class LexicalIndex:
                 rows.append(row)
                 self._counts[term].append(1)
         self._lengths.append(len(terms))
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
+        if mask.all():
+            return
+        first = int(np.argmin(mask))
+        moved = np.cumsum(mask) - 1
+        for term in [term for term, rows in self._rows.items() if rows[-1] >= first]:
+            rows = np.array(self._rows[term])
+            kept = mask[rows]
+            if kept.any():
+                self._rows[term] = array("I", moved[rows[kept]].tolist())
+                self._counts[term] = array("I", np.array(self._counts[term])[kept].tolist())
+            else:
+                del self._rows[term], self._counts[term]
+        self._lengths = array("I", np.array(self._lengths)[mask].tolist())
 
     def df(self, term: str) -> int:
         """In how many rows the term occurs."""

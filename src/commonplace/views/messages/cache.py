@@ -14,7 +14,7 @@ from commonplace import log
 from commonplace.models.base import Tokenizer
 from commonplace.views.base import Generation
 from commonplace.views.messages.index import UserIndex
-from commonplace.views.messages.units import cut, load, to_units
+from commonplace.views.messages.units import cut, load, present, to_units
 
 _MOST_UNITS = 400_000  # over all users, about 1 GB; the least recently used user goes first
 
@@ -60,18 +60,19 @@ class IndexCache:
     ) -> UserIndex:
         """The index as of the connection's snapshot; the caller holds the slot's lock.
 
-        New messages are appended; a deletion or another generation makes a new index. What the view has
-        not read yet is indexed without vectors, so that it can be recalled at once.
+        New messages are appended and forgotten ones taken out; another generation makes a new index. What
+        the view has not read yet is indexed without vectors, so that it can be recalled at once.
         """
         state = log.state(connection, user)
         number = generation.number if generation else 0
-        same = slot.generation == number and slot.deletions == state.deletions and not slot.has_tail
-        if slot.index is None or not same or slot.version > state.version:
-            slot.index, slot.cursor, slot.version = self._new_index(), 0, -1
-        if slot.version == state.version:
+        if slot.index is not None and (slot.version, slot.generation) == (state.version, number):
             return slot.index
+        if slot.index is None or slot.generation != number or slot.has_tail or slot.version > state.version:
+            slot.index, slot.cursor, slot.deletions = self._new_index(), 0, state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
+        if slot.deletions != state.deletions:
+            index.remove({unit.seq for unit in index.units} - set(present(connection, user, number)))
         cursor = generation.cursor if generation else 0
         if generation is not None and cursor > slot.cursor:
             index.extend(*load(connection, user, number, slot.cursor, dimension))

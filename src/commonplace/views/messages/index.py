@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +15,7 @@ import regex
 from commonplace.models.base import Embedder, Vectors
 from commonplace.search.dense import Matrix
 from commonplace.search.lexical import Floats, LexicalIndex
+from commonplace.search.thesaurus import Thesaurus
 from commonplace.text.words import STOP_WORDS, term_of, words
 from commonplace.views.messages.windows import Windows
 
@@ -53,61 +56,8 @@ class Unit:
         return self.name or self.role
 
 
-class Thesaurus:
-    """Vectors of the user's own vocabulary, so that a query's word can reach words that mean the same.
-
-    A term's vector is the mean of its surface forms' vectors, in a static embedder.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._row: dict[str, int] = {}
-        self._terms: list[str] = []
-        self._forms: set[str] = set()
-        self._waiting: list[tuple[str, str]] = []
-        self._sums = Matrix(embedder.dimension)
-        self._unit: Vectors | None = None
-
-    def learn(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Note (surface form, term) pairs."""
-        for form, term in pairs:
-            if form not in self._forms:
-                self._forms.add(form)
-                self._waiting.append((form, term))
-
-    def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
-        """Per form, the vocabulary's terms of at least this cosine, with the cosine."""
-        self._settle()
-        if not forms or not self._terms:
-            return [[] for _ in forms]
-        assert self._unit is not None
-        cosines = self._unit @ self._embedder.embed(forms).T
-        return [
-            [(self._terms[row], float(cosines[row, q])) for row in np.flatnonzero(cosines[:, q] >= threshold)]
-            for q in range(len(forms))
-        ]
-
-    def _settle(self) -> None:
-        if not self._waiting:
-            return
-        vectors = self._embedder.embed([form for form, _ in self._waiting])
-        fresh = [term for term in dict.fromkeys(term for _, term in self._waiting) if term not in self._row]
-        for term in fresh:
-            self._row[term] = len(self._terms)
-            self._terms.append(term)
-        self._sums.extend(np.zeros((len(fresh), self._embedder.dimension), dtype=np.float32))
-        sums = self._sums.rows
-        np.add.at(sums, [self._row[term] for _, term in self._waiting], vectors)
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        self._unit = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
-        self._waiting.clear()
-
-
 class UserIndex:
-    """Rows 0 .. n-1 are the user's units in the order of (seq, part).
-
-    Only appended to; what is forgotten makes a new index. Arrays are (n,).
-    """
+    """Rows 0 .. n-1 are the user's units in the order of (seq, part). Arrays are (n,)."""
 
     def __init__(self, dimension: int, word_embedder: Embedder) -> None:
         self.units: list[Unit] = []
@@ -125,11 +75,10 @@ class UserIndex:
         self.windows: dict[int, Windows] = {}  # by radius
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
-        self._by_assistant: Floats = np.zeros(0, dtype=np.float32)
+        self._uses: Counter[str] = Counter()  # how often each word is in the units
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
-        self._session_of: list[int] = []
-        self._time_of: list[float] = []
+        self._of: list[tuple[int, float, int, bool]] = []  # session, time, day, said by an assistant
 
     def __len__(self) -> int:
         """Units in the index."""
@@ -140,28 +89,41 @@ class UserIndex:
         if not units:
             return
         has_time = []
-        for row, unit in enumerate(units, len(self.units)):
+        for unit in units:
             said = words(unit.text)
+            self._uses.update(said)
             self.lexical.append([term for word in said for term in self._terms_of(word)])
             has_time.append(not _TIME_WORDS.isdisjoint(said) or any(map(_is_year, said)))
-            if unit.name:
-                self.speakers.setdefault(unit.name, []).append(row)
-            self.named_days.extend((row, *days) for days in unit.days)
-            self._session_of.append(self._sessions.setdefault(unit.session, len(self._sessions)))
-            self._time_of.append(unit.time.timestamp())
         self.units.extend(units)
         self.vectors.extend(vectors)
         texts = [unit.text for unit in units]
         names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
-        self.days = np.concatenate([self.days, [unit.time.toordinal() for unit in units]])
         self.time_words = _grown(self.time_words, has_time)
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
-        self._by_assistant = _grown(
-            self._by_assistant, [unit.role == "assistant" and unit.name is None for unit in units]
-        )
-        self._arrange()
+        self._arrange(len(self.units) - len(units))
+
+    def remove(self, seqs: AbstractSet[int]) -> None:
+        """Take out all units of these messages; nothing of their text stays."""
+        gone = [unit for unit in self.units if unit.seq in seqs]
+        mask = np.array([unit.seq not in seqs for unit in self.units], dtype=bool)
+        for unit in gone:
+            self._uses.subtract(words(unit.text))
+        for word in {word for unit in gone for word in words(unit.text)}:
+            if not self._uses[word]:
+                del self._uses[word]
+                del self._known[word]
+                self.thesaurus.unlearn(_pairs(word))
+        self.units = [unit for unit in self.units if unit.seq not in seqs]
+        self.vectors.keep(mask)
+        self.lexical.keep(mask)
+        self.proper_nouns = self.proper_nouns[mask]
+        self.time_words = self.time_words[mask]
+        self._ends_asking = self._ends_asking[mask]
+        self._has_question = self._has_question[mask]
+        self.speakers, self.named_days, self._sessions, self._of = {}, [], {}, []
+        self._arrange(0)
 
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
@@ -175,22 +137,35 @@ class UserIndex:
         """What a word is indexed as; nothing for a stop word."""
         known = self._known.get(word)
         if known is None:
-            pairs = () if word in STOP_WORDS else term_of(word)
+            pairs = _pairs(word)
             self.thesaurus.learn(pairs)
             known = self._known[word] = tuple(term for _, term in pairs)
         return known
 
-    def _arrange(self) -> None:
-        """Sessions one behind the other, each by (time, seq, part): who is whose neighbour."""
-        sessions = np.array(self._session_of)
-        by_time = np.argsort(np.array(self._time_of), kind="stable")
+    def _arrange(self, first: int) -> None:
+        """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.
+
+        Sessions stand one behind the other, each by (time, seq, part).
+        """
+        for row, unit in enumerate(self.units[first:], first):
+            if unit.name:
+                self.speakers.setdefault(unit.name, []).append(row)
+            self.named_days.extend((row, *days) for days in unit.days)
+            session = self._sessions.setdefault(unit.session, len(self._sessions))
+            assistant = unit.role == "assistant" and unit.name is None
+            self._of.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
+        if not self.units:
+            self.days = self.days[:0]
+            return
+        sessions, times, self.days, by_assistant = map(np.array, zip(*self._of, strict=True))
+        by_time = np.argsort(times, kind="stable")
         order = by_time[np.argsort(sessions[by_time], kind="stable")]
         counts = np.bincount(sessions)
         ends = np.cumsum(counts)
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
-        among_people = np.bincount(sessions, self._by_assistant)[sessions] == 0
+        among_people = np.bincount(sessions, by_assistant)[sessions] == 0
         before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
         before[starts == np.arange(len(order))] = 0
         answers = np.empty_like(before)
@@ -205,3 +180,7 @@ def _grown(array: Floats, values: Sequence[float]) -> Floats:
 
 def _is_year(word: str) -> bool:
     return len(word) == 4 and word.isdigit()
+
+
+def _pairs(word: str) -> tuple[tuple[str, str], ...]:
+    return () if word in STOP_WORDS else term_of(word)

@@ -141,6 +141,13 @@ def load(
     return found, dense.from_bytes([row.vector for row in rows], dimension)
 
 
+def present(connection: Connection, user: str, generation: int) -> list[int]:
+    """Seqs of the messages that have units."""
+    u = table.c
+    query = select(u.seq).where(u.user == user, u.generation == generation, u.part == 0)
+    return list(connection.execute(query).scalars())
+
+
 def _days(message: Message, text: str) -> tuple[tuple[int, int], ...]:
     assert message.time is not None
     found = find_days(text, message.time.date())

@@ -1,0 +1,81 @@
+"""Vectors of one user's own vocabulary, so that a query's word can reach words that mean the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from commonplace.models.base import Embedder, Vectors
+from commonplace.search.dense import Matrix
+
+Pairs = Sequence[tuple[str, str]]  # (surface form, term)
+
+
+class Thesaurus:
+    """A term's vector is the mean of the vectors of its surface forms, in a static embedder."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._uses: Counter[str] = Counter()  # words that have the form
+        self._forms: dict[str, set[str]] = {}  # by term
+        self._row: dict[str, int] = {}
+        self._terms: list[str] = []  # by row
+        self._vectors = Matrix(embedder.dimension)
+        self._changed: set[str] = set()  # terms whose vector is to be made anew
+
+    def learn(self, pairs: Pairs) -> None:
+        """Note the surface forms and terms of a word that was not there before."""
+        for form, term in pairs:
+            self._uses[form] += 1
+            if self._uses[form] == 1:
+                self._forms.setdefault(term, set()).add(form)
+                self._changed.add(term)
+
+    def unlearn(self, pairs: Pairs) -> None:
+        """Forget a word that was learnt and is there no more."""
+        for form, term in pairs:
+            self._uses[form] -= 1
+            if not self._uses[form]:
+                del self._uses[form]
+                self._forms[term].discard(form)
+                self._changed.add(term)
+
+    def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
+        """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
+        self._settle()
+        if not forms or not self._terms:
+            return [[] for _ in forms]
+        cosines = self._vectors.rows @ self._embedder.embed(forms).T
+        return [
+            sorted(
+                (self._terms[row], float(cosines[row, q]))
+                for row in np.flatnonzero(cosines[:, q] >= threshold)
+            )
+            for q in range(len(forms))
+        ]
+
+    def _settle(self) -> None:
+        """Make the vectors of changed terms; a term without forms has a zero vector."""
+        if not self._changed:
+            return
+        changed = sorted(self._changed)
+        fresh = [term for term in changed if term not in self._row]
+        self._row.update((term, row) for row, term in enumerate(fresh, len(self._terms)))
+        self._terms.extend(fresh)
+        self._vectors.extend(np.zeros((len(fresh), self._embedder.dimension), dtype=np.float32))
+        owners = [self._row[term] for term in changed for _ in self._forms[term]]
+        forms = [form for term in changed for form in sorted(self._forms[term])]
+        sums: Vectors = np.zeros_like(self._vectors.rows)
+        np.add.at(sums, owners, self._embedder.embed(forms))
+        rows = [self._row[term] for term in changed]
+        norms = np.linalg.norm(sums[rows], axis=1, keepdims=True)
+        self._vectors.rows[rows] = np.divide(
+            sums[rows], norms, out=np.zeros_like(sums[rows]), where=norms > 0
+        )
+        for term in changed:
+            if not self._forms[term]:
+                del self._forms[term]
+                self._terms[self._row.pop(term)] = ""
+        self._changed.clear()

@@ -1,0 +1,91 @@
+"""Why a message is in a recall, and why it is not, in a sentence each."""
+
+import re
+
+import pytest
+
+RANKS = r"(?:\w+ ranked it \d+ \(-?[\d.e+-]+\)(?:, )?)+"
+
+
+@pytest.fixture
+def asked(talk):
+    """A recall that kept one message, dropped some and did not even consider most."""
+    talk.fill()
+    talk.say("[x] Bea: The bees swarmed over the roof of the mill.")
+    return talk, talk.ask("Where did the bees swarm?", budget_tokens=30)
+
+
+def test_why_a_message_is_in(asked):
+    """What was kept has its reason and the rank and score of each channel that found it."""
+    _, found = asked
+    assert re.fullmatch(rf"Message 31 is in: rank 1 of \d+, .* fitted the budget; {RANKS}\.", found.why(31))
+    assert found.why_not(31) == "Message 31 is in this recall; why(31) says why."
+
+
+def test_why_a_candidate_was_dropped(asked):
+    """What had no room has its rank and how many tokens were left."""
+    _, found = asked
+    dropped = next(d for d in found.trace.decisions if not d.kept).evidence.sources[0]
+    said = found.why_not(dropped)
+    assert re.fullmatch(rf"Message {dropped} was dropped: rank \d+ of \d+, .* tokens .*; {RANKS}\.", said)
+    assert found.why(dropped) == f"Message {dropped} is not in this recall; why_not({dropped}) says why."
+
+
+def test_why_a_message_was_no_candidate(asked):
+    """What ranked too low to be offered is told so, with its ranks."""
+    _, found = asked
+    offered = {d.evidence.sources[0] for d in found.trace.decisions}
+    seq = next(seq for seq in range(1, 32) if seq not in offered)
+    said = found.why_not(seq)
+    assert re.fullmatch(
+        rf"Message {seq} is not among the {len(offered)} candidates .* 31 units; {RANKS}\.", said
+    )
+
+
+def test_there_is_no_such_message(asked):
+    """A seq that nobody has, negative or too high, is answered in a sentence."""
+    _, found = asked
+    for seq in (0, -1, 32, 10**12):
+        assert found.why_not(seq) == f"There was no message {seq} for this user when this was recalled."
+        assert "is not in this recall" in found.why(seq)
+
+
+def test_a_forgotten_message_is_unknown_to_later_recalls(asked):
+    """After it was forgotten a message is one that never was."""
+    talk, _ = asked
+    talk.memory.forget(user="ann", seqs=[31, 3])
+    found = talk.ask("Where did the bees swarm?", budget_tokens=30)
+    for seq in (31, 3):
+        assert found.why_not(seq) == f"There was no message {seq} for this user when this was recalled."
+
+
+def test_a_message_that_came_later_is_unknown(asked):
+    """A recall speaks of what there was when it was made, however much was added since."""
+    talk, found = asked
+    talk.say("[x] Bea: They came back.")
+    talk.ask("bees")
+    assert found.why_not(32) == "There was no message 32 for this user when this was recalled."
+    assert "fitted the budget" in found.why(31)
+
+
+def test_below_the_floor_every_candidate_has_that_reason(talk):
+    """An empty recall says that nothing was relevant enough, with both figures."""
+    talk.fill()
+    found = talk.ask("quantum chromodynamics lattice", floor=1)
+    assert not found
+    assert re.search(r"relevant enough \(0\.\d\d, the floor is 1\.00\)", found.why_not(1))
+
+
+def test_a_repetition_says_so(talk):
+    """The same words of the same speaker and day are in once, and the others say why they are not."""
+    talk.fill(3)
+    first, again = talk.say("[x] Bea: The bees swarmed.", "[x] Bea: The bees swarmed.")
+    found = talk.ask("bees")
+    out = again if first in {unit.sources[0] for unit in found.evidence} else first
+    assert "the same words of the same day are in already" in found.why_not(out)
+
+
+def test_white_space_has_no_unit_to_explain(talk):
+    """A message that says nothing is not among the units."""
+    talk.say("Ann:  \n ", "Ann: Bees.")
+    assert talk.ask("bees").why_not(1)
