@@ -64,7 +64,7 @@ def test_names_that_are_also_words(text, named):
 
 @pytest.mark.xfail(strict=True, reason="'may' is no stop word, so any 'may' names May")
 def test_may_in_small_letters_is_nobody():
-    """ "may" is May only when it is written so."""
+    """The month and the verb are May only when written so."""
     assert ask("what may happen next").speakers == ()
 
 
@@ -93,14 +93,14 @@ def test_whether_it_asks_for_a_time(text, asks):
 
 
 def test_days_are_read_against_now():
-    """ "Yesterday" in a question is the day before it is asked."""
+    """Yesterday, in a question, is the day before it is asked."""
     assert ask("What did I do yesterday?").days == days((date(2024, 2, 29), date(2024, 2, 29)))
     assert ask("What did I do on 5 May 2023?").days == days((date(2023, 5, 5), date(2023, 5, 5)))
     assert ask("What did I do?").days == ()
 
 
 def test_days_that_memory_knows_nothing_of_are_read_against_what_it_last_heard():
-    """ "In July", asked long after the conversation, is the July of the conversation."""
+    """A July asked for long after the conversation is the July of the conversation."""
     question = ask("What happened in July?", knows_of=lambda first, last: False, newest=date(2020, 9, 1))
     assert question.days == days((date(2020, 7, 1), date(2020, 7, 31)))
 

@@ -94,6 +94,21 @@ def relevance_floor(path: DataPath, json_out: JsonOut = None, limit: Limit = Non
         _write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
 
 
+@bench_app.command("weights")
+def ranking_weights(path: DataPath, json_out: JsonOut = None) -> None:
+    """Refit the ranking's weights on LoCoMo, each conversation judged by those of the others; ablations."""
+    from commonplace.bench import weights as bench
+    from commonplace.bench.weights_report import WeightsReport, tables
+
+    with _tools(None) as tools, _progress() as progress:
+        rows = bench.evaluate(LoCoMo(path), tools, progress=progress)
+    report = WeightsReport(Provenance.of(_command()), path.name, bench.BUDGETS_TOKENS, tuple(rows))
+    for table in tables(report):
+        _console.print(table)
+    if json_out:
+        _write(json_out, report.to_json())
+
+
 @bench_app.command()
 def speed(
     path: Annotated[

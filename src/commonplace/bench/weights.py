@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import lru_cache
 
 import numpy as np
@@ -19,17 +20,18 @@ from commonplace.bench.listwise import Contests, contests, fit
 from commonplace.bench.locomo import LoCoMo
 from commonplace.bench.metrics import is_found
 from commonplace.bench.runner import Progress
-from commonplace.bench.weights_report import Row, make_row
+from commonplace.bench.weights_report import Recalled, Row, make_row
 from commonplace.core import Evidence, Message, Recall, Scope, Trace
 from commonplace.errors import InvalidInput
-from commonplace.models.base import Tokenizer
+from commonplace.models.base import Embedder, Tokenizer
 from commonplace.models.static import shared_static_embedder
 from commonplace.recall import DEFAULT_FLOOR, choose
 from commonplace.search import dense
 from commonplace.search.lexical import Doubles, Floats
+from commonplace.search.thesaurus import Thesaurus
 from commonplace.views.base import Query
 from commonplace.views.messages import MessagesView
-from commonplace.views.messages.index import Thesaurus, Unit, UserIndex
+from commonplace.views.messages.index import Unit, UserIndex
 from commonplace.views.messages.question import take_apart
 from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
 from commonplace.views.messages.units import to_units
@@ -81,6 +83,7 @@ class Asked:
 class Talk:
     """One conversation: its units, its questions, and what is learnt from them."""
 
+    user: str
     index: UserIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
     asked: tuple[Asked, ...]
@@ -111,17 +114,20 @@ def evaluate(
     rows: list[Row] = []
     for done, variant in enumerate(variants):
         progress(variant.name, done, len(variants))
-        fitted = fold_weights(talks[variant.synonyms], variant)
-        recalls = [
-            (asked.example, [judge(talk, asked, weights, budget, count) for budget in budgets_tokens])
-            for talk, weights in zip(talks[variant.synonyms], fitted, strict=True)
+        judged = talks[variant.synonyms]
+        fitted = fold_weights(judged, variant)
+        recalled = [
+            Recalled(
+                asked.example.id,
+                asked.example.category,
+                tuple(judge(talk, asked, weights, budget, count) for budget in budgets_tokens),
+            )
+            for talk, weights in zip(judged, fitted, strict=True)
             for asked in talk.asked
         ]
-        folds = {
-            talk.asked[0].example.user: Weights(*weights.tolist())
-            for talk, weights in zip(talks[variant.synonyms], fitted, strict=True)
-        }
-        rows.append(make_row(variant.name, folds, recalls, budgets_tokens, benchmark.categories, rows[:1]))
+        folds = {talk.user: Weights(*weights.tolist()) for talk, weights in zip(judged, fitted, strict=True)}
+        first = rows[0] if rows else None
+        rows.append(make_row(variant.name, folds, recalled, benchmark.categories, first))
     return rows
 
 
@@ -131,7 +137,9 @@ def read_talks(benchmark: LoCoMo, tools: Tools, *, synonyms: bool = True) -> lis
     for example in map(benchmark.get_example, range(benchmark.num_examples())):
         if example.answerable and example.evidence:
             by_user.setdefault(example.user, []).append(example)
-    return [_read(benchmark.messages(user), asked, tools, synonyms) for user, asked in by_user.items()]
+    return [
+        _read(benchmark.messages(user), asked, tools, synonyms=synonyms) for user, asked in by_user.items()
+    ]
 
 
 def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
@@ -144,7 +152,9 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
     return [fit(data, kept) if variant.fitted_on else shipped] * len(data)
 
 
-def judge(talk: Talk, asked: Asked, weights: Doubles, budget_tokens: int, count: Callable[[str], int]) -> float:
+def judge(
+    talk: Talk, asked: Asked, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
+) -> float:
     """The share of the question's evidence that the engine recalls when it ranks with these weights."""
     example = asked.example
     if asked.relevance < DEFAULT_FLOOR:
@@ -168,7 +178,9 @@ class LineCounter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._first = lru_cache(maxsize=1 << 16)(self._count)
-        self._other = lru_cache(maxsize=1 << 16)(lambda line: self._count(f"\n{line}") - self._count("\n") + 1)
+        self._other = lru_cache(maxsize=1 << 16)(
+            lambda line: self._count(f"\n{line}") - self._count("\n") + 1
+        )
 
     def __call__(self, text: str) -> int:
         """Tokens of the text."""
@@ -179,29 +191,55 @@ class LineCounter:
         return self._tokenizer.count([text])[0]
 
 
-def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools, synonyms: bool) -> Talk:  # noqa: FBT001 - private
+def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools, *, synonyms: bool) -> Talk:
     words = shared_static_embedder()
     prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
-    stored = [dense.to_bytes(vector) for rows in prepared.vectors for vector in rows]
+    stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
     units = to_units(messages, prepared.cuts)
     index = UserIndex(tools.embedder.dimension, words)
     index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
     if not synonyms:
-        index.thesaurus = Thesaurus(words)  # knows no word
-    asked = tuple(_ask(index, example, tools) for example in examples)
-    relevant = [_relevant(messages, index, example) for example in examples]
-    learnt = [(one.features, rows) for one, rows in zip(asked, relevant, strict=True) if rows]
-    return Talk(index, tuple(map(_evidence, units)), asked, contests(*zip(*learnt, strict=True)))
+        index.thesaurus = Thesaurus(words)  # an empty one
+    asked = tuple(_ask(index, example, tools.embedder) for example in examples)
+    relevant = [_relevant(index, messages, example) for example in examples]
+    return Talk(
+        user=examples[0].user,
+        index=index,
+        units=tuple(map(_evidence, units)),
+        asked=asked,
+        contests=contests([one.features for one in asked], relevant),
+    )
 
 
-def _ask(index: UserIndex, example: Example, tools: Tools) -> Asked:
+def _ask(index: UserIndex, example: Example, embedder: Embedder) -> Asked:
     """As the view does it."""
-    ...
+    assert example.now is not None
+    newest = date.fromordinal(int(index.days.max()))
+    question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)
+    vector = embedder.embed([question.subject])[0]  # zero for no words
+    found, relevance = features(index, question, vector)
+    return Asked(example, np.stack([found[name] for name in FEATURES], axis=1), relevance)
 
 
-def _relevant(messages: Sequence[Message], index: UserIndex, example: Example) -> list[int]:
-    ...
+def _relevant(index: UserIndex, messages: Sequence[Message], example: Example) -> list[int]:
+    """The units of the evidence turns. An importer adds to a turn's text, so the shortest that starts so."""
+    seqs: set[int] = set()
+    for turn in example.evidence:
+        starting = [message for message in messages if message.content.startswith(turn.strip())]
+        seqs.update(message.seq for message in sorted(starting, key=lambda m: len(m.content))[:1])
+    return [row for row, unit in enumerate(index.units) if unit.seq in seqs]
 
 
 def _evidence(unit: Unit) -> Evidence:
-    ...
+    return Evidence(
+        text=unit.text,
+        speaker=unit.speaker,
+        sources=(unit.seq,),
+        time=unit.time,
+        session=unit.session,
+        view=MessagesView.name,
+        kind="message" if unit.parts == 1 else "passage",
+        score=0.0,  # only ranks matter from here on
+        tokens=unit.tokens,
+        place=unit.start,
+    )

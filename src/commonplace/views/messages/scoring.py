@@ -29,8 +29,8 @@ class Weights:
     lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
     lexical_2: float = 0.15  # in its window of 2
     lexical_5: float = 0.22  # in its window of 5
-    dense: float = 0.25  # cosine of question and unit, in standard deviations over the user's units
-    dense_2: float = 0.35  # of question and the mean of the window of 2
+    dense: float = 0.5  # cosine of question and unit, in standard deviations over the user's units
+    dense_2: float = 0.5  # of question and the mean of the window of 2
     speaker: float = 2.75  # the question names who said it
     answers: float = 0.75  # among people: the unit before it asks something
     asks: float = -0.7  # among people: it ends with a question
