@@ -1,0 +1,192 @@
+"""The house: what is public, where things stand, and which way imports go."""
+
+import ast
+import inspect
+import re
+import statistics
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import commonplace
+from commonplace import errors
+
+SOURCE = Path(commonplace.__file__).parent
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
+LAYERS = (
+    {"core", "errors"},
+    {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers"},
+    {"views"},
+    {"recall", "maintenance", "forgetting", "ingest"},
+    {"memory", "aio", "transfer", "testing", ""},
+    {"cli", "cli_input", "cli_output", "bench", "demo", "server"},
+)
+LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
+
+
+def place(path: Path) -> tuple[str, ...]:
+    """A file as dotted parts below the package: ("views", "messages", "view")."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imported(path: Path) -> Iterator[tuple[str, ...]]:
+    """What a file imports of this package at run time, functions included."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            first, *parts = name.split(".")
+            if first == "commonplace":
+                while parts and not exists(parts):
+                    parts.pop()  # a name inside a module
+                yield tuple(parts)
+
+
+def exists(parts: list[str]) -> bool:
+    """Whether these parts name a module or a package."""
+    path = SOURCE.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def top(parts: tuple[str, ...]) -> str:
+    """The module or package directly below ours."""
+    return parts[0] if parts else ""
+
+
+def test_the_packages_of_the_architecture_page_are_those_on_disk():
+    """The list under "The packages" names every module and package of the house, in order, and no other."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.split("\n## The packages\n")[1].split("\n## ")[0]
+    named = re.findall(r"^- `(\w+)(?:/|\.py)?`", section, re.MULTILINE)
+    on_disk = {top(place(path)) for path in MODULES} - {""}
+    assert named == sorted(on_disk)
+
+
+def test_every_item_of_the_list_says_something():
+    """Each package has its sentence."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    items = re.findall(r"^- `\w+/?`(.*)$", page.split("\n## The packages\n")[1], re.MULTILINE)
+    assert all(re.match(r": \S.{10,}", item) for item in items)
+
+
+def test_all_is_what_is_public():
+    """`__all__` lists every public name of the package, no more and no less, sorted."""
+    public = {
+        name
+        for name, value in vars(commonplace).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert set(commonplace.__all__) == public
+    assert commonplace.__all__ == sorted(commonplace.__all__)
+
+
+def test_every_error_is_public_and_drawn_in_the_tree():
+    """The tree at the top of errors.py is the tree of classes, and the package exports all of it."""
+    raised = {
+        name: cls for name, cls in vars(errors).items() if inspect.isclass(cls) and issubclass(cls, Exception)
+    }
+    assert set(raised) <= set(commonplace.__all__)
+    drawn, parents = {}, ["CommonplaceError"]
+    for line in errors.__doc__.splitlines():
+        if branch := re.match(r"([│ ]*)[├└]── (\w+)", line):
+            depth = len(branch[1]) // 4 + 1
+            drawn[branch[2]] = parents[depth - 1]
+            parents[depth:] = [branch[2]]
+    assert drawn == {
+        name: cls.__mro__[1].__name__ for name, cls in raised.items() if name != "CommonplaceError"
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: ".".join(place(path)) or "commonplace")
+def test_imports_go_downwards(path):
+    """A file imports of its own layer or of those below, never of one above."""
+    mine = top(place(path))
+    for other in imported(path):
+        assert LAYER[top(other)] <= LAYER[mine] or not mine, f"{mine} imports {'.'.join(other)}"
+
+
+def test_packages_do_not_go_in_circles():
+    """Inside a layer too, imports have one direction."""
+    graph = {}
+    for path in MODULES:
+        if mine := top(place(path)):
+            graph.setdefault(mine, set()).update(top(other) for other in imported(path))
+    for name, others in graph.items():
+        others.discard(name)
+        others.discard("")
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_the_vocabulary_imports_no_sibling():
+    """core.py and errors.py stand on their own."""
+    assert list(imported(SOURCE / "core.py")) == []
+    assert list(imported(SOURCE / "errors.py")) == []
+
+
+def test_views_never_import_each_other():
+    """A view knows itself and the contract, not its neighbours."""
+    for path in MODULES:
+        parts = place(path)
+        if parts[:1] == ("views",) and len(parts) > 1 and parts[1] != "base":
+            others = {other[1] for other in imported(path) if other[:1] == ("views",) and len(other) > 1}
+            assert others <= {parts[1], "base"}, path
+
+
+def test_importers_know_only_the_vocabulary():
+    """An importer stands on core, incoming, errors and text."""
+    for path in SOURCE.glob("importers/*.py"):
+        known = {top(other) for other in imported(path)}
+        assert known <= {"importers", "core", "incoming", "errors", "text"}, path
+
+
+def test_the_vocabulary_is_short():
+    """core.py is a vocabulary, and stays under two hundred lines."""
+    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 200
+
+
+def test_files_are_short():
+    """The median file has less than 150 lines, and none has more than 450."""
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert statistics.median(lengths.values()) < 150
+    assert {name: length for name, length in lengths.items() if length > 450} == {}
+
+
+@pytest.mark.parametrize("folder", ["src", "docs"])
+def test_no_file_names_a_path_of_somebody_s_machine(folder):
+    """Neither absolute paths of a home or a workplace, nor ways out of the repository."""
+    pattern = re.compile(r"(?<![\w.~>/])/(?:home|root|Users|tmp|mnt|work\w*)/\w|(?<!\.)\.\./\w|[A-Z]:\\\w")
+    for path in (ROOT / folder).rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not pattern.search(text), f"{path}: {pattern.search(text)}"
+
+
+def test_the_package_says_that_it_is_typed():
+    """Type checkers of users read our annotations."""
+    assert (SOURCE / "py.typed").is_file()
+
+
+def test_the_version_is_that_of_the_project():
+    """What the package says and what pip installs is one version."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{commonplace.__version__}"' in project

@@ -1,0 +1,302 @@
+"""From candidates to a context: what fits, in order, cited, or nothing at all."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count, pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from commonplace import Memory, Message
+from commonplace.models.static import shared_static_embedder
+from commonplace.rendering import header
+from commonplace.text.sentences import sentences
+
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+START = datetime(2023, 11, 1, 8, tzinfo=UTC)
+
+PHRASES = [
+    "I adopted a greyhound from the shelter.",
+    "Really?",
+    "We moved to Lisbon on 3 May 2021!",
+    "犬が好きです。猫も好きです。",
+    "القطة نائمة؟ نعم.",
+    "बिल्ली सो रही है।",
+    "Кошка спит на крыше дома.",
+    "😀😀😀",
+    "line one\nline two\n\nline three",
+    "x" * 700,
+    "The bees swarmed over the mill, and nobody knew where the queen had gone until Tuesday last week.",
+    "# Heading\n- item: 3.5 %\n- item",
+]
+CONTENT = st.one_of(
+    st.lists(st.sampled_from(PHRASES), max_size=8).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
+)
+MESSAGE = st.builds(
+    lambda content, name, session, hours: Message(
+        content, name=name, session=session, time=START + timedelta(hours=hours)
+    ),
+    CONTENT,
+    st.sampled_from(["Ann", "Bea", None, "A very long name of a person with many given names", "犬"]),
+    st.sampled_from(["1", "2", "3"]),
+    st.integers(0, 2000),
+)
+QUESTIONS = [
+    "Who adopted a greyhound?",
+    "When did they move to Lisbon?",
+    "犬",
+    "item",
+    "",
+    "What of 3 May 2021?",
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory):
+    """A memory that many examples share, each as a user of its own."""
+    with Memory(tmp_path_factory.mktemp("recall") / "memory", clock=lambda: NOW) as memory:
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def new_user():
+    """Names that nobody had before."""
+    numbers = count()
+    return lambda: f"user {next(numbers)}"
+
+
+def check(memory, user, found, budget):
+    """All that is promised of any recall."""
+    assert found.tokens == memory.count_tokens(found.text) <= budget
+    _check_order(found)
+    _check_text(found)
+    contents = {message.seq: message.content for message in memory.messages(user=user)}
+    for unit in found.evidence:
+        (seq,) = unit.sources
+        assert contents[seq][unit.place : unit.place + len(unit.text)] == unit.text
+        assert unit.text.strip()
+    said = [(unit.speaker, unit.text, unit.time.date()) for unit in found.evidence]
+    assert len(set(said)) == len(said)
+    decisions = found.trace.decisions
+    assert [decision.rank for decision in decisions] == list(range(1, len(decisions) + 1))
+    assert all(decision.reason for decision in decisions)
+    kept = [decision.evidence for decision in decisions if decision.kept]
+    assert sorted(map(hash, kept)) == sorted(map(hash, found.evidence))
+
+
+def _check_order(found):
+    """Sessions in one piece each, chronological inside."""
+    sessions = [unit.session for unit in found.evidence]
+    pieces = [session for i, session in enumerate(sessions) if i == 0 or sessions[i - 1] != session]
+    assert len(pieces) == len(set(pieces))
+    for one, other in pairwise(found.evidence):
+        assert one.session != other.session or one.time <= other.time
+
+
+def _check_text(found):
+    """Nothing but units, each behind what its place asks for: header, line break and name, or a join."""
+    end, before = 0, None
+    for unit, cited in zip(found.evidence, found.citations, strict=True):
+        assert (cited.seq,) == unit.sources
+        assert (cited.session, cited.time) == (unit.session, unit.time)
+        assert found.text[cited.start : cited.end] == unit.text
+        opening, name = found.text[end : cited.start], f"{unit.speaker}: "
+        day, last = unit.time.date(), before and before.time.date()
+        if before is None or before.session != unit.session or last != day:
+            assert opening == f"{chr(10) if before else ''}{header(day, last)}\n{name}"
+        elif before.sources == unit.sources:
+            assert opening in (" ", " … ")
+        else:
+            assert opening == f"\n{name}"
+        end, before = cited.end, unit
+    assert len(found.text) == end
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    messages=st.lists(MESSAGE, max_size=25),
+    question=st.sampled_from(QUESTIONS),
+    budget=st.integers(1, 3000),
+    floor=st.sampled_from([0, 0, None, 1]),
+)
+@example(messages=[Message("犬" * 50_000)], question="犬", budget=300, floor=0)
+@example(messages=[Message("bees " * 3000, name="Ann")] * 2, question="bees", budget=200, floor=0)
+@example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, floor=0)
+def test_every_recall_keeps_its_promises(memory, new_user, messages, question, budget, floor):
+    """Within the budget to the token, cited verbatim, in order, a date once per header, nothing twice."""
+    user = new_user()
+    memory.add(messages, user=user)
+    found = memory.recall(question, user=user, budget_tokens=budget, floor=floor)
+    check(memory, user, found, budget)
+    assert found.text == memory.recall(question, user=user, budget_tokens=budget, floor=floor).text
+
+
+def test_a_word_of_a_quarter_megabyte_fits_any_budget(memory, new_user):
+    """What cannot be shown whole is shown in part or not at all, never above the budget."""
+    user = new_user()
+    memory.add("a" * 250_000, user=user)
+    for budget in (10, 150, 1000):
+        check(memory, user, memory.recall("aaa", user=user, budget_tokens=budget, floor=0), budget)
+
+
+def test_every_budget_from_one_up(memory, new_user):
+    """No budget is overshot, and what a budget holds a larger one does not lose entirely."""
+    user = new_user()
+    memory.add([Message(f"{phrase} {i}", name="Ann") for i, phrase in enumerate(PHRASES)], user=user)
+    was_filled = False
+    for budget in range(1, 160):
+        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, floor=0)
+        check(memory, user, found, budget)
+        assert found or not was_filled
+        was_filled = was_filled or bool(found)
+    assert was_filled
+
+
+def test_a_large_budget_takes_all(memory, new_user):
+    """With room for everything, everything that says something is in, in the order of time."""
+    user = new_user()
+    contents = [f"Fact number {i}." for i in range(20)]
+    memory.add([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=3000, floor=0)
+    assert [unit.text for unit in found.evidence] == contents
+
+
+def test_a_budget_is_well_used(memory, new_user):
+    """When there is more than fits, nearly all of the budget is filled."""
+    user = new_user()
+    memory.add([f"Fact number {i} is short." for i in range(200)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=500, floor=0)
+    assert 450 <= found.tokens <= 500
+
+
+LONG = " ".join(
+    [
+        "We had breakfast at seven in the small kitchen.",
+        "Then my uncle polished his collection of brass trumpets.",
+        "In the afternoon we walked along the canal to the lock.",
+        "A heron stood in the reeds, and it never moved.",
+        "The evening ended with soup and an old film.",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "inside"), [("uncle's trumpets", "brass trumpets"), ("Where was the heron?", "A heron")]
+)
+@pytest.mark.parametrize("budget", [30, 45])
+def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
+    memory, new_user, question, inside, budget
+):
+    """Whole sentences in one run, the one that matched among them, and the decision says so."""
+    user = new_user()
+    memory.add(Message(LONG, name="Ann"), user=user)
+    found = memory.recall(question, user=user, budget_tokens=budget, floor=0)
+    check(memory, user, found, budget)
+    (unit,) = found.evidence
+    assert inside in unit.text
+    assert unit.text != LONG
+    spans = sentences(LONG)
+    assert unit.place in {start for start, _ in spans}
+    assert unit.place + len(unit.text) in {end for _, end in spans}
+    assert "cut at sentence borders" in found.why(unit.sources[0])
+
+
+def test_passages_of_one_message_are_joined(memory, new_user):
+    """A long message that fits is one line again, with its name once, word for word."""
+    user = new_user()
+    content = " ".join(f"On day {i} we climbed hill number {i} and slept in a hut." for i in range(1, 25))
+    memory.add(Message(content, name="Ann"), user=user)
+    found = memory.recall("hills", user=user, budget_tokens=3000, floor=0)
+    assert len(found.evidence) > 1
+    assert {unit.kind for unit in found.evidence} == {"passage"}
+    assert found.text.count("Ann: ") == 1
+    assert found.text.endswith(content)
+
+
+def test_a_gap_between_passages_is_marked(memory, new_user):
+    """Where a passage between two others was left out there is a mark."""
+    user = new_user()
+    parts = [("The bees swarmed in May. " * 12).strip(), "z" * 600, ("The bees came back. " * 12).strip()]
+    memory.add(Message("\n".join(parts), name="Ann"), user=user)
+    budgets = range(100, 600, 20)
+    texts = [memory.recall("bees", user=user, budget_tokens=b, floor=0).text for b in budgets]
+    assert any(" … " in text for text in texts)
+
+
+def test_the_same_words_of_one_day_are_in_once(memory, new_user):
+    """A repetition costs nothing; the same words of another day or another speaker are no repetition."""
+    user = new_user()
+    again = [
+        Message("The bees swarmed.", name=name, time=START + timedelta(days=day, hours=i))
+        for i, (name, day) in enumerate([("Ann", 0), ("Ann", 0), ("Bea", 0), ("Ann", 1)])
+    ]
+    memory.add(again, user=user)
+    found = memory.recall("bees", user=user, floor=0)
+    assert len(found.evidence) == 3
+    dropped = [decision for decision in found.trace.decisions if not decision.kept]
+    assert [decision.reason for decision in dropped] == ["the same words of the same day are in already"]
+
+
+def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_user):
+    """One token holds no evidence: the recall is empty, and every candidate knows how many were left."""
+    user = new_user()
+    memory.add("The bees swarmed over the mill.", user=user)
+    found = memory.recall("bees", user=user, budget_tokens=1, floor=0)
+    assert (found.text, found.tokens, found.evidence, found.citations) == ("", 0, (), ())
+    assert not found
+    assert "only 1 tokens were left" in found.why_not(1)
+
+
+def test_below_the_floor_nothing_is_recalled(memory, new_user):
+    """A question about nothing in memory gets an empty recall, with relevance and floor in its trace."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    found = memory.recall("quantum chromodynamics on a lattice", user=user, floor=1)
+    assert not found
+    assert found.trace.relevance < found.trace.floor == 1
+    assert found.trace.decisions
+    assert "nothing in memory is relevant enough" in found.why_not(1)
+
+
+def test_without_a_floor_something_is_always_recalled(memory, new_user):
+    """A floor of 0 lets the least relevant pass."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert memory.recall("quantum chromodynamics on a lattice", user=user, floor=0)
+
+
+def test_what_memory_knows_passes_the_highest_floor(memory, new_user):
+    """A question in memory's own words is as relevant as can be."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    memory.add("My greyhound chased the postman.", user=user)
+    found = memory.recall("Whose greyhound chased the postman?", user=user, floor=1)
+    assert found
+    assert found.trace.relevance >= 1
+
+
+def test_nobody_s_memory_is_empty(memory):
+    """A user without messages gets an empty recall and no error."""
+    found = memory.recall("anything", user="nobody ever", floor=0)
+    assert not found
+    assert found.why_not(1) == "There was no message 1 for this user when this was recalled."
+
+
+def test_the_trace_tells_what_each_view_did(memory, new_user):
+    """Per view: how many units were scored and offered, and the time that it took."""
+    user = new_user()
+    memory.add([f"Fact number {i}." for i in range(50)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=100, floor=0)
+    (view,) = found.trace.views
+    assert view.view == "messages"
+    assert view.considered == 50
+    assert view.candidates == len(found.trace.decisions)
+    assert 0 <= view.ms <= found.trace.ms
+    assert view.model_calls == 0
+    assert view.note == ""
+
+
+def test_tokens_are_those_of_the_default_tokenizer(memory):
+    """Budgets are counted as anybody can count them again."""
+    assert memory.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
