@@ -177,7 +177,7 @@ class LineCounter:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._first = lru_cache(maxsize=1 << 16)(self._count)
+        self._first = lru_cache(maxsize=1 << 16)(lambda line: self._count(f"{line}\n") - 1)
         self._other = lru_cache(maxsize=1 << 16)(
             lambda line: self._count(f"\n{line}") - self._count("\n") + 1
         )
@@ -185,7 +185,7 @@ class LineCounter:
     def __call__(self, text: str) -> int:
         """Tokens of the text."""
         first, *others = text.split("\n")
-        return self._first(first) + sum(map(self._other, others))
+        return self._first(first) + sum(map(self._other, others)) if text else 0
 
     def _count(self, text: str) -> int:
         return self._tokenizer.count([text])[0]

@@ -142,11 +142,13 @@ def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
 def _relevance(question: Question, covered: Floats, cosines: Floats) -> float:
     """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
 
-    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. 1 for a question
-    that gives little to go by: fewer than two words beside a name, or a day.
+    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. A day is reason
+    enough to answer (1), and so is a speaker with no more than one word; no word at all is none (0).
     """
-    if len(question.terms) < 2 or question.days:
+    if question.days or (question.speakers and len(question.terms) < 2):
         return 1.0
+    if not question.terms:
+        return 0.0
     return float(covered.max() + cosines.max() - cosines.mean())
 
 
