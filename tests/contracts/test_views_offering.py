@@ -111,7 +111,6 @@ def test_explanations_outlive_what_happens_afterwards(built):
     assert offer.explain(4) == explained
 
 
-@pytest.mark.xfail(strict=True, reason="an index from which rows were taken out explains by shifted rows")
 def test_explanations_outlive_forgetting(built):
     """After a message was forgotten, an older answer explains the others as it did before."""
     with built.database.read() as connection:

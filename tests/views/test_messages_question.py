@@ -62,7 +62,6 @@ def test_names_that_are_also_words(text, named):
     assert ask(text).speakers == named
 
 
-@pytest.mark.xfail(strict=True, reason="'may' is no stop word, so any 'may' names May")
 def test_may_in_small_letters_is_nobody():
     """The month and the verb are May only when written so."""
     assert ask("what may happen next").speakers == ()

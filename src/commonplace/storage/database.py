@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from commonplace.errors import (
     ClosedMemory,
@@ -43,7 +44,7 @@ class Database:
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
         self._closed = False
         self._engine = create_engine(
-            f"sqlite:///{self.path}",
+            URL.create("sqlite", database=str(self.path)),
             connect_args={"timeout": min(_ATTEMPT_S, busy_timeout_s), "check_same_thread": False},
             pool_size=8,
             max_overflow=24,
@@ -92,6 +93,8 @@ class Database:
                     raise
         except DBAPIError as error:
             raise self._typed(error) from error
+        except PoolTimeout as error:
+            raise self._busy() from error
 
     def _begin(self, connection: Connection, begin: str) -> None:
         give_up = time.monotonic() + self._busy_timeout_s
@@ -108,16 +111,25 @@ class Database:
                 return
 
     def purge(self) -> bool:
-        """Remove deleted text from the files: empties the write-ahead log into the database file.
+        """Remove deleted text from the files: writes the database anew and empties the write-ahead log.
 
-        False when another process still reads an older snapshot, which keeps the log alive.
+        secure_delete alone is not enough: where SQLite moved rows between pages, copies of them stay in the
+        pages' unused space, and are not zeroed when the row itself is deleted. A VACUUM takes about 4 ms per
+        megabyte. False when another process still reads an older snapshot, which keeps the log alive, or
+        when there is no room for the copy.
         """
         give_up = time.monotonic() + self._busy_timeout_s
+        rewritten = False
         with self._writing, self._engine.connect() as connection:
             while True:
                 try:
+                    if not rewritten:
+                        connection.exec_driver_sql("VACUUM")
+                        rewritten = True
                     blocked = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
                 except DBAPIError as error:
+                    if isinstance(self._typed(error), StorageFull):
+                        return False
                     if not _is_busy(error):
                         raise self._typed(error) from error
                     blocked = 1

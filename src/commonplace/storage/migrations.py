@@ -37,8 +37,8 @@ def log_and_messages_view(connection: Connection) -> None:
             cursor BIGINT NOT NULL, serving INTEGER NOT NULL, PRIMARY KEY ("user", view, generation))""",
         f"""CREATE TABLE message_units (
             "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part INTEGER NOT NULL,
-            start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL, days TEXT NOT NULL, vector {byte_string} NOT NULL,
-            PRIMARY KEY ("user", generation, seq, part))""",
+            start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL, days TEXT NOT NULL,
+            vector {byte_string} NOT NULL, PRIMARY KEY ("user", generation, seq, part))""",
     ):
         connection.execute(text(statement))
 

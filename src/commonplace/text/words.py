@@ -9,7 +9,7 @@ import regex
 import Stemmer
 
 # Function words of English, with the pieces that an apostrophe leaves behind ("don't" -> "don", "t").
-# Other languages need no list: their function words are frequent, and an inverse document frequency sees that.
+# Other languages need no list: their function words are frequent, and an idf sees that.
 STOP_WORDS = frozenset(
     """
     a about above after again all also am an and any are as at be because been before being below

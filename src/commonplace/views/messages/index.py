@@ -129,10 +129,6 @@ class UserIndex:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
-    def rows_of(self, seq: int) -> list[int]:
-        """The rows of a message's units; empty when it has none."""
-        return [row for row, unit in enumerate(self.units) if unit.seq == seq]
-
     def _terms_of(self, word: str) -> tuple[str, ...]:
         """What a word is indexed as; nothing for a stop word."""
         known = self._known.get(word)

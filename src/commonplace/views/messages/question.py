@@ -15,6 +15,9 @@ _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
 )
 
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_COMMON = STOP_WORDS | {"may"}
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -40,14 +43,10 @@ def take_apart(
     question means an earlier time that it does know, and is read as of the `newest` message.
     """
     said = words(text)
-    as_written = set(regex.findall(r"[\p{L}\p{M}\p{N}]+", text))
     named = []
     of_names: set[str] = set()
     for speaker in speakers:
-        parts = set(words(speaker))
-        # "will" is Will only when it is written so
-        seen = {p for p in parts.intersection(said) if p not in STOP_WORDS or p.capitalize() in as_written}
-        if seen:
+        if seen := _named(speaker, text):
             named.append(speaker)
             of_names |= seen
     content = [word for word in said if word not in STOP_WORDS and word not in of_names]
@@ -65,3 +64,13 @@ def take_apart(
 
 def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
     return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+
+
+def _named(speaker: str, text: str) -> set[str]:
+    """The words of a speaker's name that the text has; "will" and "may" only when written as names."""
+    parts = set(words(speaker))
+    return {
+        form
+        for word in _WORD.findall(text)
+        if (form := word.casefold()) in parts and (form not in _COMMON or word != form)
+    }

@@ -19,7 +19,7 @@ from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
 from commonplace.views.base import Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
-from commonplace.views.messages.index import UserIndex
+from commonplace.views.messages.index import Unit, UserIndex
 from commonplace.views.messages.question import Question, take_apart
 from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Scores, Weights, score
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
@@ -103,7 +103,7 @@ class MessagesView:
                 self._evidence(index, row, scores, channels)
                 for row, channels in zip(rows, ranks.of(rows), strict=True)
             )
-            return Offer(evidence, len(index), scores.relevance, partial(_explain, index, ranks), note)
+            return Offer(evidence, len(index), scores.relevance, partial(_explain, index.units, ranks), note)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
@@ -238,9 +238,12 @@ def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
     return best
 
 
-def _explain(index: UserIndex, ranks: Ranks, seq: int) -> tuple[ChannelScore, ...] | None:
-    """The channels of the message's best unit, as they were when the question was asked."""
-    rows = [row for row in index.rows_of(seq) if row < len(ranks)]
+def _explain(units: Sequence[Unit], ranks: Ranks, seq: int) -> tuple[ChannelScore, ...] | None:
+    """The channels of the message's best unit, as they were when the question was asked.
+
+    `units` may have grown since, but a row stays what it was: a deletion makes a new list.
+    """
+    rows = [row for row in range(len(ranks)) if units[row].seq == seq]
     return min(ranks.of(rows), key=lambda channels: channels[0].rank) if rows else None
 
 
