@@ -15,6 +15,8 @@ def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
 
     A single ranking comes back as it is.
     """
+    if len(rankings) == 1:
+        return list(rankings[0])
     scores: dict[T, float] = {}
     for ranking in rankings:
         for rank, item in enumerate(ranking, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 import regex
 
@@ -43,10 +44,13 @@ def take_apart(
     question means an earlier time that it does know, and is read as of the `newest` message.
     """
     said = words(text)
+    written = _WORD.findall(text)
+    # "will" and "may" name somebody only when they are written as names.
+    candidates = {form for word in written if (form := word.casefold()) not in _COMMON or word != form}
     named = []
     of_names: set[str] = set()
     for speaker in speakers:
-        if seen := _named(speaker, text):
+        if seen := candidates & _parts(speaker):
             named.append(speaker)
             of_names |= seen
     content = [word for word in said if word not in STOP_WORDS and word not in of_names]
@@ -66,11 +70,6 @@ def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
     return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
 
 
-def _named(speaker: str, text: str) -> set[str]:
-    """The words of a speaker's name that the text has; "will" and "may" only when written as names."""
-    parts = set(words(speaker))
-    return {
-        form
-        for word in _WORD.findall(text)
-        if (form := word.casefold()) in parts and (form not in _COMMON or word != form)
-    }
+@lru_cache(maxsize=10_000)
+def _parts(speaker: str) -> frozenset[str]:
+    return frozenset(words(speaker))
