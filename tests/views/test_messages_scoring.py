@@ -84,14 +84,33 @@ def test_a_day_that_the_question_names_wins(talk):
         assert talk.ranked(f"Where did we have lunch on {day}?")[0] == seq
 
 
-def test_a_message_that_names_the_day_counts_like_one_of_that_day(talk):
-    """What was told of a day beforehand is found by the day."""
+def test_a_message_that_means_the_day_counts_like_one_of_that_day(talk):
+    """What was told of a day beforehand is found by the day, in whatever words the day was named."""
     talk.fill()
-    other, announced = talk.say(
-        "[a] Ann: The lunch at the harbour is on 1 August.", "[b] Ann: The lunch at the harbour is on 9 July."
-    )
+    (other,) = talk.say("[a] Ann: The lunch at the harbour is tomorrow.", on="2023-05-12")
+    (meant,) = talk.say("[b] Ann: The lunch at the harbour is tomorrow.", on="2023-07-08")
     ranked = talk.ranked("What lunch is there on 9 July 2023?")
-    assert ranked.index(announced) < ranked.index(other)
+    assert ranked.index(meant) < ranked.index(other)
+
+
+def test_what_was_told_soon_after_the_day_comes_before_what_was_told_before(talk):
+    """What happened on a day is often told some days later."""
+    talk.fill()
+    (before,) = talk.say("[a] Ann: The regatta was splendid.", on="2023-07-05")
+    (after,) = talk.say("[b] Ann: The regatta was splendid.", on="2023-07-13")
+    ranked = talk.ranked("How was the regatta of 9 July 2023?")
+    assert ranked.index(after) < ranked.index(before)
+
+
+def test_a_month_that_the_question_names_brings_up_what_was_said_in_it(talk):
+    """A longer time is matched as a whole."""
+    talk.fill()
+    said = {
+        month: talk.say(f"[{month}] Ann: The regatta was splendid.", on=f"2023-{month:02}-09")[0]
+        for month in (4, 7, 10)
+    }
+    assert talk.ranked("How was the regatta in July 2023?")[0] == said[7]
+    assert talk.ranked("How was the regatta in April 2023?")[0] == said[4]
 
 
 def test_relative_days_are_resolved_on_both_sides(talk):
