@@ -111,12 +111,15 @@ def read(
     *,
     session: str | None = None,
     after: int = 0,
+    to: int | None = None,
     limit: int | None = None,
 ) -> list[Message]:
-    """Messages in the order of their seqs, those above seq `after`."""
+    """Messages in the order of their seqs, those above seq `after` and up to seq `to`."""
     query = select(messages).where(messages.c.user == user, messages.c.seq > after).order_by(messages.c.seq)
     if session is not None:
         query = query.where(messages.c.session == session)
+    if to is not None:
+        query = query.where(messages.c.seq <= to)
     return [_to_message(row) for row in connection.execute(query.limit(limit))]
 
 

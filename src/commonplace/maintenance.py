@@ -87,7 +87,7 @@ def rebuild(database: Database, user: str, view: View) -> None:
     while not _switch(database, view, building):
         with database.read() as connection:
             latest = _generation(connection, user, view, serving=False)
-        if latest is None or latest.number != building.number:
+        if latest is None or (latest.number, latest.fingerprint) != (building.number, building.fingerprint):
             return  # another process finished or replaced this build
         _step(database, user, view, latest)
 
@@ -171,5 +171,11 @@ def _move(connection: Connection, view: View, generation: Generation, cursor: in
 
 
 def _row(view: View, generation: Generation) -> Any:
+    """The generation's row; none once another model's build has taken its number."""
     c = view_states.c
-    return and_(c.user == generation.user, c.view == view.name, c.generation == generation.number)
+    return and_(
+        c.user == generation.user,
+        c.view == view.name,
+        c.generation == generation.number,
+        c.fingerprint == generation.fingerprint,
+    )

@@ -95,7 +95,7 @@ class Memory:
         self._tokenizer = static
         self._messages = MessagesView(embedder or static, static, static)
         self._views: dict[str, View] = {self._messages.name: self._messages}
-        self._database = Database(Path(path).expanduser(), busy_timeout_s=busy_timeout_s)
+        self._database = Database(Path(path), busy_timeout_s=busy_timeout_s)
 
     @property
     def path(self) -> Path:

@@ -12,7 +12,7 @@ from commonplace.core import Decision, Evidence, Recall, Trace, ViewTrace
 from commonplace.maintenance import serving
 from commonplace.rendering import header, in_order, line, render
 from commonplace.search.fusion import reciprocal_rank
-from commonplace.text.sentences import sentences
+from commonplace.text.sentences import Span, sentences
 from commonplace.text.words import terms
 from commonplace.views.base import Offer, Query, View
 
@@ -138,17 +138,21 @@ def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
     if not spans:
         return None
     first = last = max(range(len(spans)), key=lambda i: (matches[i], -i))
-    best: Evidence | None = None
-    while True:
-        text = unit.text[spans[first][0] : spans[last][1]]
-        place = unit.place + spans[first][0]
-        shorter = replace(unit, text=text, place=place, tokens=count(line(unit.speaker, text)))
-        if count(render([shorter])[0]) > query.budget_tokens:
-            return best
-        best = shorter
-        if last + 1 < len(spans):
-            last += 1
-        elif first > 0:
-            first -= 1
-        else:
-            return best
+    best = _part(unit, spans[first], count)
+    if _tokens([best], count) > query.budget_tokens:
+        return None
+    grown = True
+    while grown:
+        grown = False
+        for wider in ((first, last + 1), (first - 1, last)):
+            if wider[0] >= 0 and wider[1] < len(spans):
+                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
+                if _tokens([part], count) <= query.budget_tokens:
+                    (first, last), best, grown = wider, part, True
+                    break
+    return best
+
+
+def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
+    text = unit.text[span[0] : span[1]]
+    return replace(unit, text=text, place=unit.place + span[0], tokens=count(line(unit.speaker, text)))

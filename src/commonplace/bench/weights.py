@@ -35,7 +35,7 @@ from commonplace.views.messages.index import Unit, UserIndex
 from commonplace.views.messages.question import take_apart
 from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
 from commonplace.views.messages.units import to_units
-from commonplace.views.messages.view import _best
+from commonplace.views.messages.view import best
 
 BUDGETS_TOKENS = (500, 1000, 2000)
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -161,8 +161,8 @@ def judge(
         return 0.0
     assert example.now is not None
     query = Query(example.question, Scope(example.user), budget_tokens, example.now)
-    best = _best(talk.index, asked.features @ weights.astype(np.float32), query)
-    chosen = choose([talk.units[row] for row in best], query, count)
+    ranked = best(talk.index, asked.features @ weights.astype(np.float32), query)
+    chosen = choose([talk.units[row] for row in ranked], query, count)
     trace = Trace((), (), asked.relevance, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
     texts = [unit.text for unit in context.units]

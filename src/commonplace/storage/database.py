@@ -5,6 +5,7 @@ Durability: `synchronous=FULL`, so a commit that returned survives a crash and a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -145,7 +146,11 @@ class Database:
 
     def bytes_on_disk(self) -> int:
         """Size of all files of the folder, in bytes."""
-        return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
+        total = 0
+        for file in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
+                total += file.stat().st_size if file.is_file() else 0
+        return total
 
     def close(self) -> None:
         """Close all connections; idempotent."""
@@ -180,10 +185,13 @@ class Database:
 
 
 def _usable(folder: Path) -> Path:
-    if folder.exists() and not folder.is_dir():
-        raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
     try:
+        folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
+        if folder.exists() and not folder.is_dir():
+            raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
         folder.mkdir(parents=True, exist_ok=True)
+    except (UnicodeEncodeError, RuntimeError) as error:  # a lone surrogate; "~" of nobody
+        raise StorageUnusable(f"{str(folder)!r} names no folder ({error}): give Memory another") from error
     except OSError as error:
         raise StorageUnusable(f"cannot make the folder {str(folder)!r} ({error.strerror})") from error
     if not os.access(folder, os.W_OK | os.X_OK):

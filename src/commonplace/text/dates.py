@@ -27,14 +27,14 @@ times of day, events ("the week before the race"), years of two digits (but for 
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, date, timedelta
+from datetime import MAXYEAR, MINYEAR, date
 
-Span = tuple[date, date]  # inclusive
+from commonplace.text.periods import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
+
 Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
 
 
@@ -76,7 +76,7 @@ def _append(found: list[Days], days: Days, low: str) -> None:
     before = found[-1] if found else None
     if before and days.start - before.end < 16 and (link := _LINK.fullmatch(low, before.end, days.start)):
         first = before.first
-        if abs(days.last - first) > 366 * _DAY and before.end - before.start < 32:
+        if abs(days.last - first) > 366 * DAY and before.end - before.start < 32:
             # The year stands in the second half only.
             again = find_days(low[before.start : before.end], days.first)
             first = again[0].first if again else first
@@ -157,7 +157,7 @@ class _Scan:
         if self.looks_ahead():
             return next((span for span in spans if span[1] >= said), None)
         horizon = 0 if self.before()[0] == "since" else 120
-        return next((span for span in reversed(spans) if span[0] - said <= horizon * _DAY), None)
+        return next((span for span in reversed(spans) if span[0] - said <= horizon * DAY), None)
 
 
 _Meaning = Callable[[_Scan, Groups], Span | None]
@@ -180,7 +180,6 @@ def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callab
     return register
 
 
-_DAY = timedelta(1)
 _NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 _NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
 _NUMBERS |= {"seven": (7, 7), "eight": (8, 8), "nine": (9, 9), "ten": (10, 10), "twelve": (12, 12)}
@@ -234,14 +233,14 @@ def _beside(scan: _Scan, groups: Groups) -> Span | None:
         return _part_of(anchor, ordinal, unit, weekday)
     base, sign = (anchor[0], -1) if before else (anchor[1], 1)
     if weekday:
-        return _one(_next_weekday(base, _weekday(weekday), sign))
+        return one_day(next_weekday(base, _weekday(weekday), sign))
     if number:
         return _around(unit, base, number, sign)
     if unit == "week":
-        return (_monday(base) - 7 * _DAY, base - _DAY) if before else (base + _DAY, _monday(base) + 13 * _DAY)
+        return (monday(base) - 7 * DAY, base - DAY) if before else (base + DAY, monday(base) + 13 * DAY)
     if unit == "weekend" and after:
-        return _period(unit, _next_weekday(base, 5, 1))
-    return _period(unit, _step(unit, base, sign))
+        return period(unit, next_weekday(base, 5, 1))
+    return period(unit, moved(unit, base, sign))
 
 
 def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
@@ -250,16 +249,16 @@ def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
     if not ordinal and (first != last or unit not in ("week", "weekend")):
         return None
     if not ordinal:
-        return _period(unit, first if unit == "week" else first - 2 * _DAY)  # Monday's weekend is just over
+        return period(unit, first if unit == "week" else first - 2 * DAY)  # Monday's weekend is just over
     n = _ORDINALS[ordinal] - 1
     if unit == "week":
-        start = last - 6 * _DAY if n < 0 else first + 7 * n * _DAY
-        return start, start + 6 * _DAY
+        start = last - 6 * DAY if n < 0 else first + 7 * n * DAY
+        return start, start + 6 * DAY
     if weekday or unit == "weekend":
         number = _weekday(weekday or "saturday")
-        day = _next_weekday(last + _DAY, number, -1) if n < 0 else _next_weekday(first - _DAY, number, 1)
-        return _period(unit, day + 7 * max(0, n) * _DAY)
-    return _period(unit, last if n < 0 else _step(unit, first, n))
+        day = next_weekday(last + DAY, number, -1) if n < 0 else next_weekday(first - DAY, number, 1)
+        return period(unit, day + 7 * max(0, n) * DAY)
+    return period(unit, last if n < 0 else moved(unit, first, n))
 
 
 @_rule(
@@ -271,14 +270,14 @@ def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
 def _third(scan: _Scan, groups: Groups) -> Span | None:
     """Early in June, mid-May, the end of last month, the beginning of the year."""
     early, middle, beginning, unit = groups
-    whole = _period(unit, scan.said) if unit else scan.anchor()
+    whole = period(unit, scan.said) if unit else scan.anchor()
     if whole is None or whole[0] == whole[1]:
         return None
     first, last = whole
-    third = (last - first + _DAY) // 3
+    third = (last - first + DAY) // 3
     if early or beginning:
-        return first, first + third - _DAY
-    return (first + third, last - third) if middle else (last - third + _DAY, last)
+        return first, first + third - DAY
+    return (first + third, last - third) if middle else (last - third + DAY, last)
 
 
 @_rule(
@@ -288,7 +287,7 @@ def _third(scan: _Scan, groups: Groups) -> Span | None:
 def _year_first(_: _Scan, groups: Groups) -> Span | None:
     """2023-06-03, 2023-06, 2023/6/3, 2023.6.3, 2023年6月3日, 2023年6月."""
     year, month, *day = (int(group) for group in groups if group.isdecimal())
-    return _one(date(year, month, day[0])) if day else _month(year, month)
+    return one_day(date(year, month, day[0])) if day else month_of(year, month)
 
 
 @_rule(r"(?<!\.)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4})|(\.)(\d{1,2})\.(\d{4}))(?![\d/])", "0")
@@ -297,7 +296,7 @@ def _year_last(_: _Scan, groups: Groups) -> Span | None:
     month, day, year = (int(group) for group in groups if group.isdecimal())
     if "." in groups or month > 12:
         month, day = day, month
-    return _one(date(year + (0 if year > 99 else 1900 if year > 68 else 2000), month, day))
+    return one_day(date(year + (0 if year > 99 else 1900 if year > 68 else 2000), month, day))
 
 
 @_rule(
@@ -326,19 +325,19 @@ def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
 def _nth(scan: _Scan, groups: Groups) -> Span | None:
     """The 15th of last month; on the 15th, if no noun follows."""
     number, which = groups
-    day = _step("month", scan.said.replace(day=1), _STEPS[which or "this"]).replace(day=int(number))
+    day = moved("month", scan.said.replace(day=1), _STEPS[which or "this"]).replace(day=int(number))
     if which:
-        return _one(day)
+        return one_day(day)
     if scan.before()[:2] != ["the", "on"]:
         return None
-    return _one(day if day <= scan.said or scan.looks_ahead() else _step("month", day, -1))
+    return one_day(day if day <= scan.said or scan.looks_ahead() else moved("month", day, -1))
 
 
 @_rule(rf"{_MONTH}[\s,]{{1,3}}(?:of\s)?{_YEAR}|{_SEASON}\s(?:of\s)?{_YEAR}", _MONTHS, _SHORT_MONTHS, _SEASONS)
 def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
     """May 2023, the summer of 2022."""
     month, year, season, season_year = groups
-    return _season(int(season_year), season) if season else _month(int(year), _month_number(month))
+    return _season(int(season_year), season) if season else month_of(int(year), _month_number(month))
 
 
 @_rule(_YEAR, "0")
@@ -346,7 +345,7 @@ def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
     """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
     words = scan.before()[:2]
     told = words[0] in _PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
-    return _period("year", date(int(groups[0]), 1, 1)) if told else None
+    return period("year", date(int(groups[0]), 1, 1)) if told else None
 
 
 @_rule(_MONTH, _MONTHS, _SHORT_MONTHS)
@@ -357,7 +356,7 @@ def _bare_month(scan: _Scan, groups: Groups) -> Span | None:
         return None
     if name in ("march", "april", "may", "june") and word not in _PREPOSITIONS:
         return None
-    return scan.nearest(lambda year: _month(year, _month_number(name)), None)
+    return scan.nearest(lambda year: month_of(year, _month_number(name)), None)
 
 
 @_rule(_SEASON, _SEASONS)
@@ -380,22 +379,22 @@ def _named(scan: _Scan, groups: Groups) -> Span | None:
     said, step = scan.said, _STEPS[which.split()[-1]]
     if unit:
         running = "past" in which and unit != "weekend"
-        return (_step(unit, said, -1), said) if running else _period(unit, _step(unit, said, step))
+        return (moved(unit, said, -1), said) if running else period(unit, moved(unit, said, step))
     if season:
         return scan.nearest(lambda year: _season(year, season), step)
     if month:
-        return scan.nearest(lambda year: _month(year, _month_number(month)), step)
+        return scan.nearest(lambda year: month_of(year, _month_number(month)), step)
     if weekday:
         day = _weekday(weekday)
-        return _one(_next_weekday(said, day, step) if step else _monday(said) + day * _DAY)
-    return _one(said + step * _DAY) if night or step == 0 else None
+        return one_day(next_weekday(said, day, step) if step else monday(said) + day * DAY)
+    return one_day(said + step * DAY) if night or step == 0 else None
 
 
 @_rule(rf"(last|past|next|coming)\s{_NUMBER}\s{_UNIT}", _STEPS)
 def _running(scan: _Scan, groups: Groups) -> Span | None:
     """The last three days, the next few weeks: up to the day it was said, or from it."""
     which, number, unit = groups
-    end = _step(unit, scan.said, _STEPS[which] * _count(number)[1])
+    end = moved(unit, scan.said, _STEPS[which] * _count(number)[1])
     return min(end, scan.said), max(end, scan.said)
 
 
@@ -430,8 +429,8 @@ def _near(scan: _Scan, groups: Groups) -> Span | None:
     """Yesterday, today, tomorrow, the day after tomorrow, the other day."""
     for days, group in enumerate(groups, -2):
         if group:
-            return _one(scan.said + days * _DAY)
-    return scan.said - 7 * _DAY, scan.said - _DAY
+            return one_day(scan.said + days * DAY)
+    return scan.said - 7 * DAY, scan.said - DAY
 
 
 @_rule(
@@ -443,9 +442,9 @@ def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
     """The week before, the year after; the weekend before last."""
     unit, which, before_last = groups
     if before_last:
-        return _period(before_last, _step(before_last, scan.said, -2))
+        return period(before_last, moved(before_last, scan.said, -2))
     first, last = scan.previous or (scan.said, scan.said)
-    return _period(unit, _step(unit, first, -1) if which == "before" else _step(unit, last, 1))
+    return period(unit, moved(unit, first, -1) if which == "before" else moved(unit, last, 1))
 
 
 @_rule(rf"(?:{_WEEKDAY}|weekend\b)(?!\s?[:|])", _WEEKDAYS, _SHORT_WEEKDAYS, ("weekend",))
@@ -457,8 +456,8 @@ def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
     if word in ("every", "each") or (name in _SHORT_WEEKDAYS and word != "on"):
         return None
     sign = 1 if scan.looks_ahead() or (not name and earlier == "for") else -1
-    day = _next_weekday(scan.said - sign * _DAY, _weekday(name or "saturday"), sign)
-    return _one(day) if name else _period("weekend", day)
+    day = next_weekday(scan.said - sign * DAY, _weekday(name or "saturday"), sign)
+    return one_day(day) if name else period("weekend", day)
 
 
 # Grouped by first letter, so that a word that begins no phrase is passed by quickly.
@@ -473,54 +472,17 @@ _FIRST_WORD = re.compile(
 )
 
 
-def _one(day: date) -> Span:
-    return day, day
-
-
-def _month(year: int, month: int) -> Span:
-    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
-
-
 def _season(year: int, season: str) -> Span:
     first = date(year, _SEASONS[season], 1)
-    return first, _period("month", _step("month", first, 2))[1]
-
-
-def _monday(day: date) -> date:
-    return day - day.weekday() * _DAY
-
-
-def _next_weekday(day: date, weekday: int, sign: int) -> date:
-    """The first such weekday after `day` (sign 1), or the latest before it (-1)."""
-    return day + sign * ((weekday - day.weekday()) * sign % 7 or 7) * _DAY
-
-
-def _step(unit: str, day: date, n: int) -> date:
-    """`day` moved by n units; by months and years to the same day of the month, or to the month's last."""
-    if unit not in ("month", "year"):
-        return day + n * (7 if unit.startswith("week") else 1) * _DAY
-    months = day.year * 12 + day.month - 1 + n * (12 if unit == "year" else 1)
-    year, month = months // 12, months % 12 + 1
-    return date(year, month, min(day.day, monthrange(year, month)[1]))
-
-
-def _period(unit: str, day: date) -> Span:
-    """The week, the weekend of the week, the month or the year that `day` is in; else the day itself."""
-    if unit == "week":
-        return _monday(day), _monday(day) + 6 * _DAY
-    if unit == "weekend":
-        return _monday(day) + 5 * _DAY, _monday(day) + 6 * _DAY
-    if unit == "month":
-        return _month(day.year, day.month)
-    return (date(day.year, 1, 1), date(day.year, 12, 31)) if unit == "year" else _one(day)
+    return first, period("month", moved("month", first, 2))[1]
 
 
 def _around(unit: str, day: date, count: str, sign: int) -> Span:
     """What "two weeks ago" (sign -1) or "in a few days" (sign 1) spans, counted from `day`."""
-    first, last = sorted(_step(unit, day, sign * n) for n in _count(count))
+    first, last = sorted(moved(unit, day, sign * n) for n in _count(count))
     if unit == "week":
-        return first - 3 * _DAY, last + 3 * _DAY
-    return _period(unit, first)[0], _period(unit, last)[1]
+        return first - 3 * DAY, last + 3 * DAY
+    return period(unit, first)[0], period(unit, last)[1]
 
 
 def _count(word: str) -> tuple[int, int]:

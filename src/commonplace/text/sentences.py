@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import regex
 
@@ -77,29 +78,38 @@ def _joined(
 def _cut(
     text: str, spans: list[Span], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[tuple[Span, int]]:
-    """The spans with their tokens; spans above the limit are halved, between words where there are any."""
+    """The spans with their tokens; those above the limit in pieces."""
     found = []
-    waiting = spans[::-1]
-    while waiting:
-        # Count many at a time: one call of the tokenizer per round, not per span.
-        batch = waiting[::-1]
-        counts = count([text[start:end] for start, end in batch])
+    while spans:
+        # Many are counted at a time: one call of the tokenizer per round, and two or three rounds.
         waiting = []
-        for (start, end), tokens in zip(batch, counts, strict=True):
+        counts = count([text[start:end] for start, end in spans])
+        for (start, end), tokens in zip(spans, counts, strict=True):
             if tokens <= limit or end - start < 2:
                 found.append(((start, end), tokens))
             else:
-                waiting.extend(_halves(text, start, end))
-        waiting.reverse()
+                waiting.extend(_pieces(text, start, end, max(2, math.ceil(tokens / limit))))
+        spans = waiting
     return sorted(found)
 
 
-def _halves(text: str, start: int, end: int) -> list[Span]:
-    middle = (start + end) // 2
-    near = [m for m in (_SPACE.search(text, middle, end), _SPACE.search(text, start + 1, middle)) if m]
-    space = min(near, key=lambda m: abs(m.start() - middle), default=None)
-    left, right = (space.start(), space.end()) if space else (middle, middle)
-    return [s for s in (_strip(text, start, left), _strip(text, right, end)) if s[0] < s[1]]
+def _pieces(text: str, start: int, end: int, pieces: int) -> list[Span]:
+    """So many parts of like length, cut between words where there is a space within reach."""
+    reach = max(1, (end - start) // pieces)
+    borders = [start]
+    for piece in range(1, pieces):
+        ideal = start + (end - start) * piece // pieces
+        space = _SPACE.search(text, ideal, min(end, ideal + reach)) or _SPACE.search(
+            text, max(borders[-1] + 1, ideal - reach), ideal
+        )
+        if space and space.start() > borders[-1]:
+            borders.append(space.start())
+        elif ideal - borders[-1] > 2 * reach:  # in the middle of an endless word
+            borders.append(ideal)
+    if len(borders) == 1:
+        borders.append((start + end) // 2)
+    stripped = (_strip(text, left, right) for left, right in pairwise([*borders, end]))
+    return [span for span in stripped if span[0] < span[1]]
 
 
 def _strip(text: str, start: int, end: int) -> Span:

@@ -46,7 +46,7 @@ class IndexCache:
         with self._lock:
             slot = self._slots.setdefault(user, Slot())
             self._slots.move_to_end(user)
-            units = {name: len(s.index) if s.index else 0 for name, s in self._slots.items()}
+            units = {name: len(i) if (i := s.index) is not None else 0 for name, s in self._slots.items()}
             total = sum(units.values())
             for name in list(self._slots):
                 if total <= _MOST_UNITS or name == user:

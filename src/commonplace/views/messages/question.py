@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 
 import regex
 
+from commonplace.search.lexical import LexicalIndex
 from commonplace.text.dates import find_days
 from commonplace.text.words import STOP_WORDS, term_of, words
 
@@ -17,6 +18,7 @@ _ASKS_WHEN = regex.compile(
 )
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_MOST_TERMS = 64
 _COMMON = STOP_WORDS | {"may"}
 
 
@@ -45,8 +47,11 @@ def take_apart(
     """
     said = words(text)
     written = _WORD.findall(text)
-    # "will" and "may" name somebody only when they are written as names.
-    candidates = {form for word in written if (form := word.casefold()) not in _COMMON or word != form}
+    plain = {form for word in written if (form := word.casefold()) not in _COMMON}
+    # "will" and "may" name somebody only when they are written as names, and not as the first word.
+    inside = written if written[1:2] == ["s"] else written[1:]  # "Will's dog" begins with a name
+    common = {form for word in inside if (form := word.casefold()) in _COMMON and word != form}
+    candidates = plain | common
     named = []
     of_names: set[str] = set()
     for speaker in speakers:
@@ -66,10 +71,21 @@ def take_apart(
     )
 
 
+def narrowed(question: Question, index: LexicalIndex) -> Question:
+    """A question of a page has too many words to look for all: the rarest that memory knows are kept."""
+    if len(question.terms) <= _MOST_TERMS:
+        return question
+    known = [pair for pair in question.terms if index.df(pair[1])]
+    rarest = set(sorted(known, key=lambda pair: index.df(pair[1]))[:_MOST_TERMS])
+    return replace(question, terms=tuple(pair for pair in known if pair in rarest))
+
+
 def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
     return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
 
 
 @lru_cache(maxsize=10_000)
 def _parts(speaker: str) -> frozenset[str]:
-    return frozenset(words(speaker))
+    """The words of a name by which it is called: not "the" of the Doctor, not "I"."""
+    parts = frozenset(words(speaker))
+    return parts - _COMMON or frozenset(part for part in parts if len(part) > 1)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, select
 
+from commonplace import log
 from commonplace.core import Message
-from commonplace.log import from_us
 from commonplace.models.base import Tokenizer, Vectors
 from commonplace.rendering import line
 from commonplace.search import dense
 from commonplace.storage.schema import message_units as table
-from commonplace.storage.schema import messages
 from commonplace.text.dates import find_days
 from commonplace.text.sentences import Span, passages
 from commonplace.views.messages.index import Unit
@@ -103,41 +102,37 @@ def load(
     connection: Connection, user: str, generation: int, after: int, dimension: int
 ) -> tuple[list[Unit], Vectors]:
     """Units of messages above seq `after`, in the order of (seq, part), and their vectors (n, d)."""
-    m, u = messages.c, table.c
+    u = table.c
     query = (
-        select(
-            u.seq, u.part, u.start, u.end, u.tokens, u.days, u.vector,
-            m.content, m.session, m.role, m.name, m.time_us, m.utc_offset_s,
-        )
-        .join_from(table, messages, and_(m.user == u.user, m.seq == u.seq))
+        select(u.seq, u.part, u.start, u.end, u.tokens, u.days, u.vector)
         .where(u.user == user, u.generation == generation, u.seq > after)
         .order_by(u.seq, u.part)
-    )  # fmt: skip
+    )
     rows = connection.execute(query).all()
-    parts: dict[int, int] = {}
-    for row in rows:
-        parts[row[0]] = row[1] + 1
-    found = [
-        Unit(
-            seq=seq,
-            part=part,
-            parts=parts[seq],
-            start=start,
-            text=content[start:end],
-            tokens=tokens,
-            session=session,
-            role=role,
-            name=name,
-            time=from_us(time_us, utc_offset_s),
-            days=_parse_days(days),
-        )
-        for (
-            seq, part, start, end, tokens, days, _,
-            content, session, role, name, time_us, utc_offset_s,
-        ) in rows
-    ]  # fmt: skip
     if not rows:
         return [], np.zeros((0, dimension), dtype=np.float32)
+    last = rows[-1].seq
+    said = {message.seq: message for message in log.read(connection, user, after=after, to=last)}
+    parts = {row.seq: row.part + 1 for row in rows}
+    found = []
+    for seq, part, start, end, tokens, days, _ in rows:
+        message = said[seq]
+        assert message.time is not None
+        found.append(
+            Unit(
+                seq=seq,
+                part=part,
+                parts=parts[seq],
+                start=start,
+                text=message.content[start:end],
+                tokens=tokens,
+                session=message.session,
+                role=message.role,
+                name=message.name,
+                time=message.time,
+                days=_parse_days(days),
+            )
+        )
     return found, dense.from_bytes([row.vector for row in rows], dimension)
 
 

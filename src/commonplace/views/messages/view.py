@@ -20,7 +20,7 @@ from commonplace.storage.schema import messages
 from commonplace.views.base import Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.index import Unit, UserIndex
-from commonplace.views.messages.question import Question, take_apart
+from commonplace.views.messages.question import Question, narrowed, take_apart
 from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Scores, Weights, score
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
@@ -92,12 +92,13 @@ class MessagesView:
             if not len(index):
                 return Offer((), 0, 0.0, lambda _seq: None)
             newest = date.fromordinal(int(index.days.max()))
-            question = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
+            asked = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
+            question = narrowed(asked, index.lexical)
             vector, note = self._question_vector(question)
             if generation is not None and usable is None:
                 note = "the vectors are another embedder's: lexical only until the view is rebuilt"
             scores = score(index, question, vector, self._weights)
-            rows = _best(index, scores.total, query)
+            rows = best(index, scores.total, query)
             ranks = Ranks(scores)
             evidence = tuple(
                 self._evidence(index, row, scores, channels)
@@ -217,7 +218,7 @@ class Ranks:
         return list(zip(*columns, strict=True))
 
 
-def _best(index: UserIndex, total: Floats, query: Query) -> list[int]:
+def best(index: UserIndex, total: Floats, query: Query) -> list[int]:
     """Rows by falling score, ties in the order of the log, until they fill the offer."""
     # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
     falling = -np.round(total, 4)
