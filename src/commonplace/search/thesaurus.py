@@ -47,13 +47,11 @@ class Thesaurus:
         self._settle()
         if not forms or not self._terms:
             return [[] for _ in forms]
-        cosines = self._vectors.rows @ self._embedder.embed(forms).T
+        # Rounded: the last bits depend on where in the matrix a row happens to stand.
+        cosines = np.round(self._vectors.rows @ self._embedder.embed(forms).T, 5)
+        found = [np.flatnonzero(cosines[:, q] >= threshold).tolist() for q in range(len(forms))]
         return [
-            sorted(
-                (self._terms[row], float(cosines[row, q]))
-                for row in np.flatnonzero(cosines[:, q] >= threshold)
-            )
-            for q in range(len(forms))
+            sorted((self._terms[row], float(cosines[row, q])) for row in rows) for q, rows in enumerate(found)
         ]
 
     def _settle(self) -> None:
@@ -65,15 +63,13 @@ class Thesaurus:
         self._row.update((term, row) for row, term in enumerate(fresh, len(self._terms)))
         self._terms.extend(fresh)
         self._vectors.extend(np.zeros((len(fresh), self._embedder.dimension), dtype=np.float32))
-        owners = [self._row[term] for term in changed for _ in self._forms[term]]
+        owners = [place for place, term in enumerate(changed) for _ in self._forms[term]]
         forms = [form for term in changed for form in sorted(self._forms[term])]
-        sums: Vectors = np.zeros_like(self._vectors.rows)
+        sums: Vectors = np.zeros((len(changed), self._embedder.dimension), dtype=np.float32)
         np.add.at(sums, owners, self._embedder.embed(forms))
-        rows = [self._row[term] for term in changed]
-        norms = np.linalg.norm(sums[rows], axis=1, keepdims=True)
-        self._vectors.rows[rows] = np.divide(
-            sums[rows], norms, out=np.zeros_like(sums[rows]), where=norms > 0
-        )
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        np.divide(sums, norms, out=sums, where=norms > 0)
+        self._vectors.rows[[self._row[term] for term in changed]] = sums
         for term in changed:
             if not self._forms[term]:
                 del self._forms[term]

@@ -78,7 +78,7 @@ class UserIndex:
         self._uses: Counter[str] = Counter()  # how often each word is in the units
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
-        self._of: list[tuple[int, float, int, bool]] = []  # session, time, day, said by an assistant
+        self._of = np.zeros((0, 4))  # session, time, day, said by an assistant
 
     def __len__(self) -> int:
         """Units in the index."""
@@ -122,7 +122,7 @@ class UserIndex:
         self.time_words = self.time_words[mask]
         self._ends_asking = self._ends_asking[mask]
         self._has_question = self._has_question[mask]
-        self.speakers, self.named_days, self._sessions, self._of = {}, [], {}, []
+        self.speakers, self.named_days, self._sessions = {}, [], {}
         self._arrange(0)
 
     def knows_of(self, first: int, last: int) -> bool:
@@ -143,17 +143,20 @@ class UserIndex:
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
+        new = []
         for row, unit in enumerate(self.units[first:], first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
             self.named_days.extend((row, *days) for days in unit.days)
             session = self._sessions.setdefault(unit.session, len(self._sessions))
             assistant = unit.role == "assistant" and unit.name is None
-            self._of.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
+            new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
+        columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
+        self._of = np.concatenate([self._of[:first], columns])
+        sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
+        self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3]
         if not self.units:
-            self.days = self.days[:0]
             return
-        sessions, times, self.days, by_assistant = map(np.array, zip(*self._of, strict=True))
         by_time = np.argsort(times, kind="stable")
         order = by_time[np.argsort(sessions[by_time], kind="stable")]
         counts = np.bincount(sessions)
