@@ -58,7 +58,7 @@ class Evidence:
     view: str
     kind: str  # what the unit is in its view: "message", "passage", later "chunk", "theme" ...
     score: float  # comparable inside one view only
-    tokens: int  # of the rendered line
+    tokens: int  # of the rendered line and its line break
     place: int = 0  # where in its source it starts, for units that are parts of one
     channels: tuple[ChannelScore, ...] = ()
 

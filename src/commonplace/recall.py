@@ -10,15 +10,13 @@ from sqlalchemy import Connection
 
 from commonplace.core import Decision, Evidence, Recall, Trace, ViewTrace
 from commonplace.maintenance import serving
-from commonplace.rendering import header, in_order, line, render
+from commonplace.rendering import header, in_order, line, line_tokens, render
 from commonplace.search.fusion import reciprocal_rank
 from commonplace.text.sentences import Span, sentences
 from commonplace.text.words import terms
 from commonplace.views.base import Offer, Query, View
 
 DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
-_NEW_LINES = 1  # tokens of the line break after a header
-_YEAR = 5  # tokens that a header may need for its year, above its tokens without
 
 Count = Callable[[str], int]
 
@@ -89,13 +87,14 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
     kept: dict[int, Evidence] = {}  # by rank
     reasons: list[str] = []
     opened: set[tuple[str, int]] = set()  # (session, day) that have their header
+    years: set[int] = set()  # that a header names
     said: set[tuple[str | None, str, int]] = set()
     for rank, unit in enumerate(candidates, 1):
         day = unit.time.date()
         place = (unit.session, day.toordinal())
-        cost = unit.tokens + 1
+        cost = unit.tokens
         if place not in opened:
-            cost += count(header(day, day)) + _NEW_LINES + (0 if opened else _YEAR)
+            cost += _added(header(day, day if day.year in years else None), count)
         words = (unit.speaker, unit.text, day.toordinal())
         if words in said:
             reasons.append("the same words of the same day are in already")
@@ -103,6 +102,7 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
             left -= cost
             kept[rank] = unit
             opened.add(place)
+            years.add(day.year)
             said.add(words)
             reasons.append(
                 f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
@@ -124,6 +124,10 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
         for rank, unit in enumerate(candidates, 1)
     ]
     return Chosen(in_order(kept.values()), decisions, tokens)
+
+
+def _added(text: str, count: Count) -> int:
+    return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
 
 
 def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
@@ -155,4 +159,6 @@ def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
 
 def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
     text = unit.text[span[0] : span[1]]
-    return replace(unit, text=text, place=unit.place + span[0], tokens=count(line(unit.speaker, text)))
+    return replace(
+        unit, text=text, place=unit.place + span[0], tokens=_added(line(unit.speaker, text), count)
+    )

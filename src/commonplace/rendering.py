@@ -12,7 +12,7 @@ the year where it changes. The session's own name is in the citations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
 from commonplace.core import Citation, Evidence
@@ -55,6 +55,15 @@ def header(day: date, before: date | None) -> str:
 def line(speaker: str | None, text: str) -> str:
     """A unit as it is rendered under its header."""
     return f"{speaker}: {text}" if speaker else text
+
+
+def line_tokens(lines: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]]) -> list[int]:
+    """What each line adds to the tokens of a text that it stands in, its line break included.
+
+    Tokenizers treat the beginning of a text in their own way, so a line is counted behind another.
+    """
+    alone, *both = count(["x", *(f"x\n{line}" for line in lines)])
+    return [tokens - alone for tokens in both]
 
 
 # Not strftime, whose names change with the process's locale.

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from commonplace import maintenance
 from commonplace.core import Scope
-from commonplace.rendering import line
+from commonplace.rendering import line, line_tokens
 from commonplace.views.base import Query
 
 OTHERS = messages_from(
@@ -33,7 +33,7 @@ def test_units_say_what_they_are(built):
         for unit in evidence:
             assert unit.view == built.view.name == built.case.name
             assert unit.kind
-            assert unit.tokens == STATIC.count([line(unit.speaker, unit.text)])[0]
+            assert [unit.tokens] == line_tokens([line(unit.speaker, unit.text)], STATIC.count)
             sources = [CONVERSATION[seq - 1] for seq in unit.sources]
             assert unit.session in {message.session for message in sources}
             assert unit.time in {message.time for message in sources}

@@ -10,6 +10,7 @@ import numpy as np
 from commonplace.models.base import Embedder, Vectors
 from commonplace.search.dense import Matrix
 
+_LAST_BITS = 1e-5
 Pairs = Sequence[tuple[str, str]]  # (surface form, term)
 
 
@@ -47,12 +48,14 @@ class Thesaurus:
         self._settle()
         if not forms or not self._terms:
             return [[] for _ in forms]
-        # Rounded: the last bits depend on where in the matrix a row happens to stand.
-        cosines = np.round(self._vectors.rows @ self._embedder.embed(forms).T, 5)
-        found = [np.flatnonzero(cosines[:, q] >= threshold).tolist() for q in range(len(forms))]
-        return [
-            sorted((self._terms[row], float(cosines[row, q])) for row in rows) for q, rows in enumerate(found)
-        ]
+        cosines = self._vectors.rows @ self._embedder.embed(forms).T
+        found = []
+        for column in cosines.T:
+            rows = np.flatnonzero(column >= threshold - _LAST_BITS)
+            # Rounded: the last bits depend on where in the matrix a row happens to stand.
+            near = zip((self._terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
+            found.append(sorted(pair for pair in near if pair[1] >= threshold))
+        return found
 
     def _settle(self) -> None:
         """Make the vectors of changed terms; a term without forms has a zero vector."""

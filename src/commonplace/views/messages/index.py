@@ -43,7 +43,7 @@ class Unit:
     parts: int  # how many the message has
     start: int  # where in the message's content `text` starts
     text: str
-    tokens: int  # of the rendered line
+    tokens: int  # of the rendered line and its line break
     session: str
     role: str
     name: str | None

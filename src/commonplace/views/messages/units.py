@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from commonplace import log
 from commonplace.core import Message
 from commonplace.models.base import Tokenizer, Vectors
-from commonplace.rendering import line
+from commonplace.rendering import line, line_tokens
 from commonplace.search import dense
 from commonplace.storage.schema import message_units as table
 from commonplace.text.dates import find_days
@@ -27,7 +27,7 @@ class Cut:
     """One message, cut into units; lists aligned with `spans`."""
 
     spans: list[Span]
-    tokens: list[int]  # of the rendered line
+    tokens: list[int]  # of the rendered line and its line break
     days: list[tuple[tuple[int, int], ...]]
 
     def texts(self, message: Message) -> list[str]:
@@ -37,7 +37,7 @@ class Cut:
 
 def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[Cut]:
     """Cut messages into units of at most PASSAGE_TOKENS, count them and find the days that they name."""
-    lines = tokenizer.count([line(m.speaker, m.content.strip()) for m in messages])
+    lines = line_tokens([line(m.speaker, m.content.strip()) for m in messages], tokenizer.count)
     cuts = []
     for message, tokens in zip(messages, lines, strict=True):
         content = message.content
@@ -48,7 +48,7 @@ def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[Cut]:
             counts = [tokens] if stripped else []
         else:
             spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
-            counts = tokenizer.count([line(message.speaker, content[a:b]) for a, b in spans])
+            counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
         cuts.append(Cut(spans, counts, [_days(message, content[a:b]) for a, b in spans]))
     return cuts
 
