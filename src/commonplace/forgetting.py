@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +10,13 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from commonplace import log
-from commonplace.errors import InvalidInput
-from commonplace.incoming import TimeLike, count, key, to_time
+from commonplace.errors import InvalidInput, StorageError
+from commonplace.incoming import TimeLike, count, key, shown, to_time
+from commonplace.maintenance import serving
 from commonplace.storage.database import Database
 from commonplace.views.base import Counted, View
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,10 @@ class Receipt:
     dry_run: bool
     seqs: tuple[int, ...]  # of the messages, which existed
     views: tuple[Removed, ...]
-    purged: bool  # no file of the folder has the text any more; False in a dry run, and while another
-    # process reads an older snapshot: then the next forget, or closing the memory, purges it
+    # No file of the folder has the text any more. False in a dry run, when there is no room to write the
+    # database anew, and while another process reads an older snapshot: then the next forget, or whoever opens
+    # the folder next, purges it.
+    purged: bool
 
     @property
     def messages(self) -> int:
@@ -55,7 +61,7 @@ def selector(
 ) -> Selector:
     """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
     if not isinstance(everything, bool):
-        raise InvalidInput(f"everything must be True or False, not {everything!r}")
+        raise InvalidInput(f"everything must be True or False, not {shown(everything)}")
     given = sum((seqs is not None, session is not None, before is not None, everything))
     if given != 1:
         raise InvalidInput(
@@ -63,7 +69,7 @@ def selector(
         )
     if seqs is not None:
         if isinstance(seqs, str | bytes) or not isinstance(seqs, Iterable):
-            raise InvalidInput(f"seqs must be whole numbers, not {seqs!r}")
+            raise InvalidInput(f"seqs must be whole numbers, not {shown(seqs)}")
         return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in seqs})))
     if session is not None:
         return Selector(session=key("session", session))
@@ -88,7 +94,19 @@ def forget(
         seqs = _select(connection, user, selected)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
-    return Receipt(user, False, tuple(seqs), removed, purged=database.purge())
+        if seqs:
+            database.purge_is_due(connection)
+    if not seqs:
+        return Receipt(user, False, (), removed, purged=True)
+    with database.read() as connection:
+        for view in views:
+            view.refresh(connection, user, serving(connection, user, view))
+    try:
+        purged = database.purge()
+    except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
+        _logger.warning("the files could not be purged yet: %s", error)
+        purged = False
+    return Receipt(user, False, tuple(seqs), removed, purged)
 
 
 def _select(connection: Connection, user: str, selected: Selector) -> list[int]:

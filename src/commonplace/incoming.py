@@ -8,10 +8,11 @@ are kept word for word, any other part becomes a placeholder that describes it.
 from __future__ import annotations
 
 import json
-import math
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 from commonplace.core import DEFAULT_SESSION, Message
@@ -22,6 +23,9 @@ TimeLike = datetime | str | float | int
 
 _KEYS = {"role", "content", "name", "time", "session", "metadata", "id"}
 _TOOL_KEYS = {"tool_calls", "tool_call_id", "function_call", "refusal", "audio", "annotations"}
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_SHORT.maxlevel = 3
 _YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
@@ -42,16 +46,27 @@ def to_messages(given: MessageLike | Iterable[MessageLike], *, session: str | No
 def key(what: str, value: object) -> str:
     """Check a user, session or id: any non-empty text without surrogates; it is never a path or SQL."""
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{what} must be a non-empty string, not {value!r}")
+        raise InvalidInput(f"{what} must be a non-empty string, not {shown(value)}")
     if (at := _surrogate(value)) is not None:
-        raise InvalidInput(f"{what} {value!r} has a lone surrogate at character {at}: it is not valid text")
+        raise InvalidInput(
+            f"{what} {shown(value)} has a lone surrogate at character {at}: it is not valid text"
+        )
     return value
+
+
+def file_path(what: str, value: object) -> Path:
+    """Check a path."""
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise InvalidInput(f"{what} must be a path, not {shown(value)}")
+    if _surrogate(str(value)) is not None:
+        raise InvalidInput(f"{what} {shown(value)} has a lone surrogate: it is not valid text")
+    return Path(value)
 
 
 def count(what: str, value: object, *, least: int) -> int:
     """Check a whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise InvalidInput(f"{what} must be a whole number of at least {least}, not {value!r}")
+        raise InvalidInput(f"{what} must be a whole number of at least {least}, not {shown(value)}")
     return value
 
 
@@ -66,12 +81,12 @@ def to_time(value: TimeLike, what: str = "time") -> datetime:
             value = datetime.fromisoformat(value.strip())
         except ValueError as error:
             raise InvalidInput(
-                f"{what} {value!r} is not an ISO 8601 date and time, such as '2023-05-08T13:56'"
+                f"{what} {shown(value)} is not an ISO 8601 date and time, such as '2023-05-08T13:56'"
             ) from error
     elif not isinstance(value, datetime):
-        if not math.isfinite(value) or abs(value) > 253_370_764_800:
+        if not _YEAR_MIN.timestamp() <= value <= _YEAR_MAX.timestamp():  # a NaN is not, either
             raise InvalidInput(
-                f"{what} {value!r} is not epoch seconds: if it is milliseconds, divide by 1000"
+                f"{what} {shown(value)} is not epoch seconds: if it is milliseconds, divide by 1000"
             )
         value = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)
     if value.tzinfo is None:
@@ -101,7 +116,9 @@ def _to_message(given: object, where: str, session: str) -> Message:
 def _from_mapping(given: Mapping[Any, Any], session: str) -> Message:
     for name in given:
         if name not in _KEYS and name not in _TOOL_KEYS:
-            raise InvalidInput(f"unknown field {name!r}: put it into metadata, or use one of {sorted(_KEYS)}")
+            raise InvalidInput(
+                f"unknown field {shown(name)}: put it into metadata, or use one of {sorted(_KEYS)}"
+            )
     if "content" not in given and not given.get("tool_calls"):
         raise InvalidInput("has no content")
     metadata = given.get("metadata")
@@ -136,7 +153,7 @@ def _part(part: object, index: int) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-        raise InvalidInput(f"content[{index}] must be a mapping with a string 'type', not {part!r:.80}")
+        raise InvalidInput(f"content[{index}] must be a mapping with a string 'type', not {shown(part)}")
     kind = part["type"]
     text = part.get("text", part.get("refusal"))
     if kind in ("text", "input_text", "output_text", "refusal"):
@@ -203,5 +220,13 @@ def _surrogate(text: str) -> int | None:
     return None
 
 
+def shown(value: object) -> str:
+    """A short repr of anything, however large, deep or broken, for an error's sentence."""
+    try:
+        return _SHORT.repr(value)
+    except Exception:  # noqa: BLE001 - a repr is anybody's code, and an int of 5000 digits has none
+        return object.__repr__(value)
+
+
 def _kind(value: object) -> str:
-    return f"{type(value).__name__} ({value!r:.60})" if value is not None else "None"
+    return f"{type(value).__name__} ({shown(value)})" if value is not None else "None"

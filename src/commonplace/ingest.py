@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from commonplace import log, maintenance
 from commonplace.core import Message
-from commonplace.errors import ModelFailed
+from commonplace.errors import ModelFailed, StorageError
 from commonplace.log import Appended
 from commonplace.storage.database import Database
-from commonplace.views.messages import MessagesView
-from commonplace.views.messages.view import Prepared
+from commonplace.views.base import View
 
+_logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]  # messages done, messages in all
 
 
 def ingest(
     database: Database,
-    view: MessagesView,
+    view: View,
     parts: Sequence[tuple[str, Sequence[Message]]],
     now: datetime,
     progress: Progress | None = None,
@@ -36,7 +38,7 @@ def ingest(
         if progress:
             progress(done + of_this_part, total)
 
-    prepared: list[Prepared | None] = []
+    prepared: list[Any] = []  # what the view made of each part; None when it could not
     for _, messages in parts:
         timed = [replace(m, time=m.time or now) for m in messages]
         try:
@@ -54,5 +56,8 @@ def ingest(
             if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
                 behind.append(user)
     for user in behind:
-        maintenance.advance(database, user, view)
+        try:
+            maintenance.advance(database, user, view)
+        except StorageError as error:  # the messages are stored: the caller must not be told otherwise
+            _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     return results

@@ -13,7 +13,16 @@ from commonplace import forgetting, log, maintenance
 from commonplace.core import Message, Recall, Scope
 from commonplace.errors import InvalidInput, UnknownName
 from commonplace.forgetting import Receipt
-from commonplace.incoming import MessageLike, TimeLike, count, key, to_messages, to_time
+from commonplace.incoming import (
+    MessageLike,
+    TimeLike,
+    count,
+    file_path,
+    key,
+    shown,
+    to_messages,
+    to_time,
+)
 from commonplace.ingest import Progress, ingest
 from commonplace.log import Appended, Session
 from commonplace.models.base import Embedder
@@ -60,6 +69,7 @@ class Integrity:
         return not self.faults
 
 
+_LONGEST_S = 86_400  # a day
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -87,15 +97,18 @@ class Memory:
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema or StorageBusy.
         """
-        if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-            raise InvalidInput(f"path must name a folder, not {path!r}")
+        folder = file_path("path", path)
+        if isinstance(busy_timeout_s, bool) or not isinstance(busy_timeout_s, int | float):
+            raise InvalidInput(f"busy_timeout_s must be a number of seconds, not {shown(busy_timeout_s)}")
+        if not 0 <= busy_timeout_s <= _LONGEST_S:
+            raise InvalidInput(f"busy_timeout_s must be from 0 to {_LONGEST_S}, not {shown(busy_timeout_s)}")
         static = shared_static_embedder()
         self._clock = clock
         self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
         self._messages = MessagesView(embedder or static, static, static)
         self._views: dict[str, View] = {self._messages.name: self._messages}
-        self._database = Database(Path(path), busy_timeout_s=busy_timeout_s)
+        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
 
     @property
     def path(self) -> Path:
@@ -149,13 +162,13 @@ class Memory:
         """
         key("user", user)
         if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {query!r:.60}")
+            raise InvalidInput(f"query must be a string, not {shown(query)}")
         query = query.encode(errors="replace").decode()
         if session is not None:
             key("session", session)
         floor = DEFAULT_FLOOR if floor is None else floor
         if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1:
-            raise InvalidInput(f"floor must be a number from 0 to 1, not {floor!r}")
+            raise InvalidInput(f"floor must be a number from 0 to 1, not {shown(floor)}")
         asked = Query(
             text=query,
             scope=Scope(user, session),
@@ -206,13 +219,16 @@ class Memory:
         user. A dry run changes nothing and counts the same.
         """
         key("user", user)
+        if not isinstance(dry_run, bool):
+            raise InvalidInput(f"dry_run must be True or False, not {shown(dry_run)}")
+        self._count_short.cache_clear()
         selected = forgetting.selector(seqs, session, before, everything)
         return forgetting.forget(self._database, list(self._views.values()), user, selected, dry_run=dry_run)
 
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
         key("user", user)
-        return export_messages(self._all_messages(user), Path(path))
+        return export_messages(self._all_messages(user), file_path("path", path))
 
     def import_(
         self,
@@ -230,7 +246,9 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        return import_file(self._ingest, Path(path), user=user, format=format, progress=progress)
+        if format is not None:
+            key("format", format)
+        return import_file(self._ingest, file_path("path", path), user=user, format=format, progress=progress)
 
     def rebuild(self, *, user: str, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""
@@ -287,7 +305,9 @@ class Memory:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, by the tokenizer that budgets are counted with."""
-        return self._tokenizer.count([text])[0]
+        if not isinstance(text, str):
+            raise InvalidInput(f"text must be a string, not {shown(text)}")
+        return self._tokenizer.count([text.encode(errors="replace").decode()])[0]
 
     def _ingest(
         self, parts: Sequence[tuple[str, Sequence[Message]]], progress: Progress | None = None
@@ -297,11 +317,11 @@ class Memory:
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:
             return list(self._views.values())
-        if isinstance(names, str) or not names:
-            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {names!r}")
+        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
         for name in names:
-            if name not in self._views:
-                raise UnknownName(f"no view {name!r}: there is {', '.join(sorted(self._views))}")
+            if not isinstance(name, str) or name not in self._views:
+                raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")
         return [self._views[name] for name in dict.fromkeys(names)]
 
     def _all_messages(self, user: str) -> Iterator[Message]:

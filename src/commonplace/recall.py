@@ -12,7 +12,7 @@ from commonplace.core import Decision, Evidence, Recall, Trace, ViewTrace
 from commonplace.maintenance import serving
 from commonplace.rendering import header, in_order, line, line_tokens, render
 from commonplace.search.fusion import reciprocal_rank
-from commonplace.text.sentences import Span, sentences
+from commonplace.text.sentences import Span, passages, sentences
 from commonplace.text.words import terms
 from commonplace.views.base import Offer, Query, View
 
@@ -107,15 +107,16 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
             reasons.append(
                 f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
             )
+        elif not kept and (part := _cut_to_fit(unit, query, count)):
+            left -= _tokens([part], count)
+            kept[rank] = part
+            opened.add(place)
+            years.add(day.year)
+            reasons.append(f"rank {rank} of {len(candidates)}, cut at sentence borders to fit the budget")
         else:
             reasons.append(
                 f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
             )
-    if not kept and candidates:
-        shorter = _cut_to_fit(candidates[0], query, count)
-        if shorter is not None:
-            kept[1] = shorter
-            reasons[0] = "the best candidate, cut at sentence borders to fit the budget"
     while (tokens := _tokens(kept.values(), count)) > query.budget_tokens:
         rank, _ = kept.popitem()
         reasons[rank - 1] = f"rank {rank} of {len(candidates)}, and the rendered text was over the budget"
@@ -135,13 +136,21 @@ def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
 
 
 def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
-    """The sentences around what matched, as many as the budget holds; None when not even one fits."""
-    asked = set(terms(query.text))
+    """The unit, or as many of its sentences around what matched as the budget holds.
+
+    When not even one sentence fits, a part of it between words; None when there is no room for a word.
+    """
+    if _tokens([unit], count) <= query.budget_tokens:
+        return unit
     spans = sentences(unit.text)
-    matches = [len(asked.intersection(terms(unit.text[a:b]))) for a, b in spans]
-    if not spans:
+    room = query.budget_tokens - _tokens([replace(unit, text="")], count)
+    if room < 1 or not spans:
         return None
-    first = last = max(range(len(spans)), key=lambda i: (matches[i], -i))
+    best_at = _best_match(unit, spans, query)
+    if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
+        spans = passages(unit.text, room, lambda texts: [count(one) for one in texts])
+        best_at = _best_match(unit, spans, query)
+    first = last = best_at
     best = _part(unit, spans[first], count)
     if _tokens([best], count) > query.budget_tokens:
         return None
@@ -155,6 +164,12 @@ def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
                     (first, last), best, grown = wider, part, True
                     break
     return best
+
+
+def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
+    asked = set(terms(query.text))
+    matches = [len(asked.intersection(terms(unit.text[start:end]))) for start, end in spans]
+    return max(range(len(spans)), key=lambda i: (matches[i], -i))
 
 
 def _part(unit: Evidence, span: Span, count: Count) -> Evidence:

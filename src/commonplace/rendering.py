@@ -47,9 +47,10 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def header(day: date, before: date | None) -> str:
-    """Such as "Mon 8 May 2023", or "Thu 25 May" when the year stays what it was in the header before."""
+    """Such as "Mon 8 May 2023", or "Thu 25 May" when the year stays and time does not run back."""
     text = f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
-    return text if before is not None and before.year == day.year else f"{text} {day.year}"
+    known = before is not None and before.year == day.year and before <= day
+    return text if known else f"{text} {day.year}"
 
 
 def line(speaker: str | None, text: str) -> str:

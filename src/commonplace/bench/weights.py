@@ -161,7 +161,7 @@ def judge(
         return 0.0
     assert example.now is not None
     query = Query(example.question, Scope(example.user), budget_tokens, example.now)
-    ranked = best(talk.index, asked.features @ weights.astype(np.float32), query)
+    ranked = best(talk.index, asked.features @ weights.astype(np.float32), budget_tokens)
     chosen = choose([talk.units[row] for row in ranked], query, count)
     trace = Trace((), (), asked.relevance, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib.metadata import version
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,8 +51,8 @@ class StaticEmbedder:
 
     @cached_property
     def name(self) -> str:
-        """Package, version and table."""
-        return f"wordllama-{version('wordllama')}-l2_supercat_256"
+        """The table and a digest of its numbers: a new version of the package may carry the same ones."""
+        return f"wordllama-l2_supercat_256-{blake2b(self._table.tobytes(), digest_size=6).hexdigest()}"
 
     @property
     def dimension(self) -> int:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from commonplace.models.base import Vectors
 
 _STORED = np.dtype("<f2")  # half precision: unit vectors keep 3 digits, half the bytes
+BYTES = _STORED.itemsize  # per number as stored
 
 
 def to_bytes(vector: Vectors) -> bytes:

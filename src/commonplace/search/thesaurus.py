@@ -26,9 +26,13 @@ class Thesaurus:
         self._vectors = Matrix(embedder.dimension)
         self._changed: set[str] = set()  # terms whose vector is to be made anew
 
+    def __len__(self) -> int:
+        """Terms that have, or will have, a vector."""
+        return len(self._forms)
+
     def learn(self, pairs: Pairs) -> None:
         """Note the surface forms and terms of a word that was not there before."""
-        for form, term in pairs:
+        for form, term in _worded(pairs):
             self._uses[form] += 1
             if self._uses[form] == 1:
                 self._forms.setdefault(term, set()).add(form)
@@ -36,7 +40,7 @@ class Thesaurus:
 
     def unlearn(self, pairs: Pairs) -> None:
         """Forget a word that was learnt and is there no more."""
-        for form, term in pairs:
+        for form, term in _worded(pairs):
             self._uses[form] -= 1
             if not self._uses[form]:
                 del self._uses[form]
@@ -78,3 +82,8 @@ class Thesaurus:
                 del self._forms[term]
                 self._terms[self._row.pop(term)] = ""
         self._changed.clear()
+
+
+def _worded(pairs: Pairs) -> Pairs:
+    """Numbers, hashes and ids mean nothing like anything, and there is no end of them."""
+    return [pair for pair in pairs if not any(map(str.isdigit, pair[0]))]

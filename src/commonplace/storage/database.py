@@ -11,9 +11,8 @@ import random
 import sqlite3
 import threading
 import time
-import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,11 @@ from commonplace.errors import (
     StorageFull,
     StorageUnusable,
 )
-from commonplace.storage.migrations import migrate
+from commonplace.forking import start_anew_in_children
+from commonplace.storage.migrations import OURS, migrate
 
 FILE = "commonplace.sqlite3"
+_PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 
 
@@ -52,9 +53,13 @@ class Database:
             pool_timeout=busy_timeout_s,
         )
         event.listen(self._engine, "connect", _configure)
-        this = weakref.ref(self)
-        os.register_at_fork(after_in_child=lambda: _start_anew(this()))
-        migrate(self.write)
+        start_anew_in_children(self)
+        try:
+            migrate(self.write)
+            self._purge_what_is_due()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -103,13 +108,27 @@ class Database:
             try:
                 connection.exec_driver_sql(begin)
             except DBAPIError as error:
-                if not _is_busy(error):
+                if not _is_busy(error.orig):
                     raise
                 if time.monotonic() >= give_up:
                     raise self._busy() from error
                 time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
             else:
                 return
+
+    def purge_is_due(self, connection: Connection) -> None:
+        """Note, in the transaction that deletes text, that the files have to be purged of it.
+
+        Whoever opens the folder next does it, should this process die in between.
+        """
+        connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
+
+    def _purge_what_is_due(self) -> None:
+        with self._engine.connect() as connection:
+            due = connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE
+        if due:
+            with suppress(StorageError):  # others may be reading: the next one to open tries again
+                self.purge()
 
     def purge(self) -> bool:
         """Remove deleted text from the files: writes the database anew and empties the write-ahead log.
@@ -120,23 +139,30 @@ class Database:
         when there is no room for the copy.
         """
         give_up = time.monotonic() + self._busy_timeout_s
-        rewritten = False
         with self._writing, self._engine.connect() as connection:
-            while True:
-                try:
-                    if not rewritten:
-                        connection.exec_driver_sql("VACUUM")
-                        rewritten = True
-                    blocked = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
-                except DBAPIError as error:
-                    if isinstance(self._typed(error), StorageFull):
-                        return False
-                    if not _is_busy(error):
-                        raise self._typed(error) from error
-                    blocked = 1
-                if not blocked or time.monotonic() >= give_up:
-                    return not blocked
-                time.sleep(0.01)
+            rewritten = self._until(give_up, connection, "VACUUM")
+            if rewritten:
+                rewritten = self._until(give_up, connection, "PRAGMA user_version=0")
+            emptied = self._until(give_up, connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            if rewritten and not emptied:
+                self._until(give_up, connection, f"PRAGMA user_version={_PURGE_DUE}")
+        return rewritten and emptied
+
+    def _until(self, give_up: float, connection: Connection, statement: str) -> bool:
+        """Try a statement of which others may be in the way; False when the time or the space is over."""
+        while True:
+            try:
+                done = connection.exec_driver_sql(statement)
+                if not done.returns_rows or not done.one()[0]:  # 1: a checkpoint was blocked
+                    return True
+            except DBAPIError as error:
+                if isinstance(typed := self._typed(error), StorageFull):
+                    return False
+                if not _is_busy(error.orig):
+                    raise typed from error
+            if time.monotonic() >= give_up:
+                return False
+            time.sleep(0.01)
 
     def faults(self) -> list[str]:
         """What SQLite's own integrity check finds; empty when the file is sound."""
@@ -152,6 +178,12 @@ class Database:
                 total += file.stat().st_size if file.is_file() else 0
         return total
 
+    def start_anew(self) -> None:
+        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        _abandoned.append(self._engine.pool)
+        self._engine.dispose(close=False)
+        self._writing = threading.Lock()
+
     def close(self) -> None:
         """Close all connections; idempotent."""
         self._closed = True
@@ -165,7 +197,7 @@ class Database:
 
     def _typed(self, error: DBAPIError) -> StorageError:
         name = getattr(error.orig, "sqlite_errorname", "") or ""
-        what, where = str(error.orig), repr(str(self.path))
+        what, where = str(error.orig)[:100], repr(str(self.path))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return self._busy()
         if name.startswith("SQLITE_FULL"):
@@ -174,7 +206,9 @@ class Database:
             return StorageUnusable(
                 f"cannot write {where} ({what}): memory needs a folder that this process may write"
             )
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
+        undecodable = what.startswith("Could not decode")  # the driver's own words; no code of SQLite's
+        if undecodable or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
+            what = what.partition(" with text ")[0]  # which may be anybody's
             return StorageCorrupt(
                 f"{where} is damaged ({what}): restore a copy, or salvage it with"
                 f" sqlite3 {FILE} .recover into a new folder"
@@ -202,8 +236,18 @@ def _usable(folder: Path) -> Path:
 def _configure(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions on its own
     cursor = connection.cursor()
-    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        cursor.execute("PRAGMA journal_mode=WAL")
+    give_up = time.monotonic() + _ATTEMPT_S
+    while True:  # SQLite does not wait for others when it changes the journal's mode
+        try:
+            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
+                if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
+                    cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() >= give_up:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
     cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
@@ -216,12 +260,8 @@ def _driver(connection: Connection) -> sqlite3.Connection:
     return driver
 
 
-def _is_busy(error: DBAPIError) -> bool:
-    return (getattr(error.orig, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+def _is_busy(error: BaseException | None) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
-def _start_anew(database: Database | None) -> None:
-    """In a forked child: neither a connection nor a held lock may be carried across a fork."""
-    if database is not None:
-        database._engine.dispose(close=False)  # noqa: SLF001 - a method of Database in all but form
-        database._writing = threading.Lock()  # noqa: SLF001
+_abandoned: list[object] = []  # in a forked child: its parent's connections, which it must not even close

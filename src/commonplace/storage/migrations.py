@@ -23,7 +23,7 @@ def log_and_messages_view(connection: Connection) -> None:
     byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
     for statement in (
         """CREATE TABLE users (
-            "user" TEXT PRIMARY KEY, next_seq BIGINT NOT NULL, version BIGINT NOT NULL,
+            "user" TEXT NOT NULL PRIMARY KEY, next_seq BIGINT NOT NULL, version BIGINT NOT NULL,
             deletions BIGINT NOT NULL)""",
         """CREATE TABLE messages (
             "user" TEXT NOT NULL, seq BIGINT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL,
@@ -44,6 +44,7 @@ def log_and_messages_view(connection: Connection) -> None:
 
 
 MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view,)
+OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
 
 def migrate(
@@ -79,7 +80,7 @@ def _applied(connection: Connection) -> int:
     if not tables:
         record.create(connection)
         return 0
-    if record.name not in tables:
+    if not OURS.issubset(tables):
         raise StorageUnusable(
             f"the database holds tables that are not commonplace's ({', '.join(sorted(tables)[:3])}):"
             " choose another folder"

@@ -45,6 +45,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(folded)
 
 
+def as_written(text: str) -> list[str]:
+    """Words in order, in the case in which they stand."""
+    return _WORD.findall(text)
+
+
 def content_words(text: str) -> set[str]:
     """The distinct words that are not stop words."""
     return set(words(text)) - STOP_WORDS

@@ -10,7 +10,7 @@ then `commit` in one that also moves the cursor, so a crash in between repeats w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -71,11 +71,12 @@ class View(Protocol):
     def fingerprint(self) -> str:
         """All that the output depends on besides the log; another one means another generation."""
 
-    def prepare(self, messages: Sequence[Message]) -> Any:
+    def prepare(self, messages: Sequence[Message], progress: Callable[[int], None] | None = None) -> Any:
         """The slow part of reading these messages: models may be asked. Reads and writes no table.
 
-        The result is handed to `commit` with the same messages, by then stored. Raises ModelFailed when
-        the view cannot go on without a model that does not answer.
+        `progress` gets the number of messages done so far. The result is handed to `commit` with the same
+        messages, by then stored. Raises ModelFailed when the view cannot go on without a model that does not
+        answer.
         """
 
     def commit(
@@ -88,6 +89,9 @@ class View(Protocol):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove all that was made from these messages, in every generation; says what went."""
+
+    def refresh(self, connection: Connection, user: str, generation: Generation | None) -> None:
+        """Bring what is held in memory in step with the tables; called when a forgetting was committed."""
 
     def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What `forget` would remove; changes nothing."""

@@ -11,12 +11,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from commonplace import log
+from commonplace.forking import start_anew_in_children
 from commonplace.models.base import Tokenizer
 from commonplace.views.base import Generation
 from commonplace.views.messages.index import UserIndex
 from commonplace.views.messages.units import cut, load, present, to_units
 
-_MOST_UNITS = 400_000  # over all users, about 1 GB; the least recently used user goes first
+_MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
+_MOST_USERS = 1000
 
 
 @dataclass(slots=True)
@@ -39,21 +41,38 @@ class IndexCache:
         self._new_index = new_index
         self._tokenizer = tokenizer
         self._slots: OrderedDict[str, Slot] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the parent's threads may have held the locks, half way through a change."""
+        self._slots, self._sizes, self._total = OrderedDict(), {}, 0
         self._lock = threading.Lock()
 
     def slot(self, user: str) -> Slot:
-        """The user's slot, new or not."""
+        """The slot of a user who has messages, new or not."""
         with self._lock:
             slot = self._slots.setdefault(user, Slot())
             self._slots.move_to_end(user)
-            units = {name: len(i) if (i := s.index) is not None else 0 for name, s in self._slots.items()}
-            total = sum(units.values())
-            for name in list(self._slots):
-                if total <= _MOST_UNITS or name == user:
-                    break
-                total -= units[name]
-                del self._slots[name]
             return slot
+
+    def holds(self, user: str) -> bool:
+        """Whether anything of the user is in memory."""
+        with self._lock:
+            return user in self._slots
+
+    def _resized(self, user: str, units: int) -> None:
+        """Note how large the user's index is now; drops others' while all are too large together."""
+        with self._lock:
+            self._total += units - self._sizes.get(user, 0)
+            self._sizes[user] = units
+            for name in list(self._slots):
+                if name == user or (self._total <= _MOST_UNITS and len(self._slots) <= _MOST_USERS):
+                    break
+                del self._slots[name]
+                self._total -= self._sizes.pop(name, 0)
 
     def refresh(
         self, slot: Slot, connection: Connection, user: str, generation: Generation | None, dimension: int
@@ -67,12 +86,17 @@ class IndexCache:
         number = generation.number if generation else 0
         if slot.index is not None and (slot.version, slot.generation) == (state.version, number):
             return slot.index
-        if slot.index is None or slot.generation != number or slot.has_tail or slot.version > state.version:
+        if slot.index is None or slot.generation != number or slot.version > state.version:
             slot.index, slot.cursor, slot.deletions = self._new_index(), 0, state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
+        gone = set()
         if slot.deletions != state.deletions:
-            index.remove({unit.seq for unit in index.units} - set(present(connection, user, number)))
+            gone = {unit.seq for unit in index.units} - set(present(connection, user, number))
+        if slot.has_tail:  # it has vectors by now, or still none
+            gone |= {unit.seq for unit in index.units if unit.seq > slot.cursor}
+        if gone:
+            index.remove(gone)
         cursor = generation.cursor if generation else 0
         if generation is not None and cursor > slot.cursor:
             index.extend(*load(connection, user, number, slot.cursor, dimension))
@@ -83,4 +107,5 @@ class IndexCache:
             index.extend(units, np.zeros((len(units), index.vectors.rows.shape[1]), dtype=np.float32))
         slot.index, slot.generation, slot.cursor = index, number, cursor
         slot.version, slot.deletions = state.version, state.deletions
+        self._resized(user, len(index) + len(index.thesaurus))
         return index

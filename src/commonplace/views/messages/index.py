@@ -66,6 +66,7 @@ class UserIndex:
         self.thesaurus = Thesaurus(word_embedder)
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
+        self.seqs = np.zeros(0, dtype=np.int64)
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
@@ -153,6 +154,8 @@ class UserIndex:
             new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
         columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
         self._of = np.concatenate([self._of[:first], columns])
+        fresh = np.array([unit.seq for unit in self.units[first:]], dtype=np.int64)
+        self.seqs = np.concatenate([self.seqs[:first], fresh])
         sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
         self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3]
         if not self.units:

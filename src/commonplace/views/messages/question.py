@@ -11,14 +11,14 @@ import regex
 
 from commonplace.search.lexical import LexicalIndex
 from commonplace.text.dates import find_days
-from commonplace.text.words import STOP_WORDS, term_of, words
+from commonplace.text.words import STOP_WORDS, as_written, term_of, words
 
 _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
 )
 
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _MOST_TERMS = 64
+_MOST_DAYS = 16  # times that one question can ask for
 _COMMON = STOP_WORDS | {"may"}
 
 
@@ -46,7 +46,7 @@ def take_apart(
     question means an earlier time that it does know, and is read as of the `newest` message.
     """
     said = words(text)
-    written = _WORD.findall(text)
+    written = as_written(text)
     plain = {form for word in written if (form := word.casefold()) not in _COMMON}
     # "will" and "may" name somebody only when they are written as names, and not as the first word.
     inside = written if written[1:2] == ["s"] else written[1:]  # "Will's dog" begins with a name
@@ -81,7 +81,14 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
 
 
 def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
-    return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+    found = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+    return tuple(found)[:_MOST_DAYS]
+
+
+def forget_words() -> None:
+    """Empty the caches of this process that hold words of messages and names."""
+    term_of.cache_clear()
+    _parts.cache_clear()
 
 
 @lru_cache(maxsize=10_000)

@@ -1,7 +1,8 @@
 """The score of every unit for a question: a weighted sum of few features.
 
-The weights were fitted on five conversations, each judged by the weights of the other four, then rounded
-(docs/log.md has the table: what each feature is worth, and what did not help). Where the English words of
+The weights were fitted on five conversations among people, each judged by the weights of the other four, and
+rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
+each feature is worth, and what did not help). Where the English words of
 `when`-questions, times and questions do not occur, the language-neutral parts are left.
 """
 
@@ -11,14 +12,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
+import numpy.typing as npt
 
 from commonplace.models.base import Vectors
 from commonplace.search.lexical import K1, B, Floats
-from commonplace.views.messages.index import AFTER_DAYS, UserIndex
+from commonplace.views.messages.index import AFTER_DAYS, RADII, UserIndex
 from commonplace.views.messages.question import Question
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
+Mask = npt.NDArray[np.bool_]
+
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 
 
@@ -59,10 +63,17 @@ class Scores:
 
 
 def score(
-    index: UserIndex, question: Question, vector: Vectors, weights: Weights = DEFAULT_WEIGHTS
+    index: UserIndex,
+    question: Question,
+    vector: Vectors,
+    weights: Weights = DEFAULT_WEIGHTS,
+    inside: Mask | None = None,
 ) -> Scores:
-    """Score all units of a user; `vector` is the question's, (d,), zero when there is none."""
-    found, relevance = features(index, question, vector)
+    """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
+
+    `inside` (n,) says which units may be recalled; the relevance is of those.
+    """
+    found, relevance = features(index, question, vector, inside)
     weighted = {f.name: np.float32(getattr(weights, f.name)) * found[f.name] for f in fields(weights)}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
@@ -70,14 +81,16 @@ def score(
     return Scores(total, found["lexical"], found["dense"], context, clues, relevance)
 
 
-def features(index: UserIndex, question: Question, vector: Vectors) -> tuple[dict[str, Floats], float]:
+def features(
+    index: UserIndex, question: Question, vector: Vectors, inside: Mask | None = None
+) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
     cosines = index.vectors.rows @ vector
     near = index.windows[2]
     found, covered = _lexical(index, question)
     found["dense"] = standardised(cosines)
     found["dense_2"] = standardised(near.sum(cosines) / near.sizes)
-    return found | _clues(index, question), _relevance(question, covered, cosines)
+    return found | _clues(index, question), _relevance(index, question, covered, cosines, inside)
 
 
 def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
@@ -87,8 +100,7 @@ def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], F
     is summed over both, and saturates once.
     """
     n = len(index)
-    radii = (0, 2, 5)
-    totals = {radius: np.zeros(n) for radius in radii}
+    totals = {radius: np.zeros(n) for radius in RADII}
     covered, whole = np.zeros(n), 0.0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (_, term), near in zip(question.terms, synonyms, strict=True):
@@ -103,13 +115,13 @@ def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], F
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
         at, much = np.concatenate(rows), np.concatenate(frequencies)
-        for radius in radii:
+        for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(at, much)
             totals[radius] += idf * (K1 + 1) * inside / (inside + K1 * (1 - B + B * window.relative_lengths))
     covered /= max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
-    found = {name: totals[radius].astype(np.float32) for name, radius in zip(names, radii, strict=True)}
+    found = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
     return found, covered.astype(np.float32)
 
 
@@ -139,17 +151,27 @@ def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
     }
 
 
-def _relevance(question: Question, covered: Floats, cosines: Floats) -> float:
+def _relevance(
+    index: UserIndex, question: Question, covered: Floats, cosines: Floats, inside: Mask | None
+) -> float:
     """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
 
-    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. A day is reason
-    enough to answer (1), and so is a speaker with no more than one word; no word at all is none (0).
+    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. A day or month
+    that memory knows of is reason enough to answer (1), and so is a speaker with no more than one word; no
+    word at all is none (0).
     """
-    if question.days or (question.speakers and len(question.terms) < 2):
+    if inside is not None and not inside.any():
+        return 0.0
+    if any(last - first < 31 and index.knows_of(first, last) for first, last in question.days):
+        return 1.0
+    if question.speakers and len(question.terms) < 2:
         return 1.0
     if not question.terms:
         return 0.0
-    return float(covered.max() + cosines.max() - cosines.mean())
+    mean = float(cosines.mean())
+    if inside is not None:
+        covered, cosines = covered[inside], cosines[inside]
+    return float(covered.max() + cosines.max()) - mean
 
 
 def standardised(values: Floats) -> Floats:

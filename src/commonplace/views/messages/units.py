@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from commonplace import log
 from commonplace.core import Message
+from commonplace.errors import StorageCorrupt
 from commonplace.models.base import Tokenizer, Vectors
 from commonplace.rendering import line, line_tokens
 from commonplace.search import dense
@@ -115,9 +116,12 @@ def load(
     said = {message.seq: message for message in log.read(connection, user, after=after, to=last)}
     parts = {row.seq: row.part + 1 for row in rows}
     found = []
-    for seq, part, start, end, tokens, days, _ in rows:
-        message = said[seq]
-        assert message.time is not None
+    for seq, part, start, end, tokens, days, vector in rows:
+        message = said.get(seq)
+        if message is None or message.time is None or len(vector) != dense.BYTES * dimension:
+            raise StorageCorrupt(
+                f"a unit of message {seq} of {user!r} is damaged: memory.rebuild(user=...) makes it anew"
+            )
         found.append(
             Unit(
                 seq=seq,

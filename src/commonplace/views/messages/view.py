@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
 
+from commonplace import log
 from commonplace.core import ChannelScore, Evidence, Message
 from commonplace.errors import ModelFailed
 from commonplace.log import in_chunks
@@ -19,9 +20,10 @@ from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
 from commonplace.views.base import Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
-from commonplace.views.messages.index import Unit, UserIndex
-from commonplace.views.messages.question import Question, narrowed, take_apart
-from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Scores, Weights, score
+from commonplace.views.messages.explanation import Explanation
+from commonplace.views.messages.index import UserIndex
+from commonplace.views.messages.question import Question, forget_words, narrowed, take_apart
+from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Mask, Scores, Weights, score
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
@@ -85,26 +87,41 @@ class MessagesView:
     def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
         """The best units, as many as fill twice the budget."""
         user = query.scope.user
+        if not log.state(connection, user).last_seq:
+            return Offer((), 0, 0.0, Explanation.of_nothing())
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         slot = self._cache.slot(user)
         with slot.lock:
             index = self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
             if not len(index):
-                return Offer((), 0, 0.0, lambda _seq: None)
+                return Offer((), 0, 0.0, Explanation.of_nothing())
             newest = date.fromordinal(int(index.days.max()))
             asked = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
             question = narrowed(asked, index.lexical)
             vector, note = self._question_vector(question)
             if generation is not None and usable is None:
                 note = "the vectors are another embedder's: lexical only until the view is rebuilt"
-            scores = score(index, question, vector, self._weights)
-            rows = best(index, scores.total, query)
-            ranks = Ranks(scores)
+            inside = None
+            if query.scope.session is not None:
+                inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+            scores = score(index, question, vector, self._weights, inside)
+            rows = best(index, scores.total, query.budget_tokens, inside)
+            explanation = Explanation(index.seqs, scores)
             evidence = tuple(
                 self._evidence(index, row, scores, channels)
-                for row, channels in zip(rows, ranks.of(rows), strict=True)
+                for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
             )
-            return Offer(evidence, len(index), scores.relevance, partial(_explain, index.units, ranks), note)
+            return Offer(evidence, len(index), scores.relevance, explanation, note)
+
+    def refresh(self, connection: Connection, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory, if anything of the user is there."""
+        forget_words()
+        usable = generation if generation and generation.fingerprint == self.fingerprint else None
+        if self._cache.holds(user):
+            slot = self._cache.slot(user)
+            with slot.lock:
+                if slot.index is not None:
+                    self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
@@ -152,12 +169,22 @@ class MessagesView:
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         expected = (len(texts), self._embedder.dimension)
-        vectors = self._embedder.embed(texts) if texts else np.zeros(expected, dtype=np.float32)
+        if not texts:
+            return np.zeros(expected, dtype=np.float32)
+        name = self._embedder.name
+        try:
+            vectors = np.array(self._embedder.embed(texts), dtype=np.float32)
+        except ModelFailed:
+            raise
+        except Exception as error:
+            raise ModelFailed(f"embedder {name!r} failed: {error!r}") from error
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelFailed(
-                f"embedder {self._embedder.name!r} gave vectors of shape {vectors.shape}; {expected} finite"
-                " numbers were expected"
+                f"embedder {name!r} gave vectors of shape {vectors.shape}; {expected} finite numbers were"
+                " expected"
             )
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors
 
     def _question_vector(self, question: Question) -> tuple[Vectors, str]:
@@ -188,64 +215,23 @@ class MessagesView:
         )
 
 
-class Ranks:
-    """Ranks among all units, per channel."""
-
-    def __init__(self, scores: Scores) -> None:
-        self._channels = {
-            "score": scores.total,
-            "lexical": scores.lexical,
-            "dense": scores.dense,
-            "context": scores.context,
-            "clues": scores.clues,
-        }
-        self._sorted = {name: np.sort(values) for name, values in self._channels.items()}
-
-    def __len__(self) -> int:
-        return len(self._channels["score"])
-
-    def of(self, rows: Sequence[int]) -> list[tuple[ChannelScore, ...]]:
-        """What every channel gave each row; a lexical or dense score of zero is no find."""
-        columns = []
-        for name, values in self._channels.items():
-            mine = values[rows]
-            ranks = len(values) - np.searchsorted(self._sorted[name], mine, side="right") + 1
-            if name in ("lexical", "dense"):
-                ranks[mine <= 0] = 0
-            columns.append(
-                [ChannelScore(name, *pair) for pair in zip(ranks.tolist(), mine.tolist(), strict=True)]
-            )
-        return list(zip(*columns, strict=True))
-
-
-def best(index: UserIndex, total: Floats, query: Query) -> list[int]:
+def best(index: UserIndex, total: Floats, budget_tokens: int, inside: Mask | None = None) -> list[int]:
     """Rows by falling score, ties in the order of the log, until they fill the offer."""
     # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
     falling = -np.round(total, 4)
-    rows = np.arange(len(falling))
-    if query.scope.session is not None:
-        rows = rows[[unit.session == query.scope.session for unit in index.units]]
-    enough = int(_OFFERED * query.budget_tokens) // _LEAST_TOKENS + 1
+    rows = np.arange(len(falling)) if inside is None else np.flatnonzero(inside)
+    enough = int(_OFFERED * budget_tokens) // _LEAST_TOKENS + 1
     if enough < len(rows):  # sort the best only, with all that tie with the last of them
         rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
     rows = rows[np.argsort(falling[rows], kind="stable")]
-    best: list[int] = []
-    room = _OFFERED * query.budget_tokens
+    offered: list[int] = []
+    room = _OFFERED * budget_tokens
     for row in rows.tolist():
-        best.append(row)
+        offered.append(row)
         room -= index.units[row].tokens
         if room < 0:
             break
-    return best
-
-
-def _explain(units: Sequence[Unit], ranks: Ranks, seq: int) -> tuple[ChannelScore, ...] | None:
-    """The channels of the message's best unit, as they were when the question was asked.
-
-    `units` may have grown since, but a row stays what it was: a deletion makes a new list.
-    """
-    rows = [row for row in range(len(ranks)) if units[row].seq == seq]
-    return min(ranks.of(rows), key=lambda channels: channels[0].rank) if rows else None
+    return offered
 
 
 def _units(user: str, seqs: Sequence[int]) -> ColumnElement[bool]:

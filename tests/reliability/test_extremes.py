@@ -1,0 +1,178 @@
+"""Much, long, empty and strange: everything that is text is kept word for word and found by its own words."""
+
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commonplace import InvalidMessage, Memory
+from commonplace.testing import HashEmbedder
+
+SCRIPTS = {
+    "Adlam": "𞤀𞤣𞤤𞤢𞤥 𞤆𞤵𞤤𞤢𞤪 𞤋𞤲𞤣𞤫",
+    "Amharic": "ሰላም ለዓለም ሁሉ ይሁን",
+    "Arabic": "أحب القهوة في الصباح الباكر",
+    "Armenian": "Ես սիրում եմ սուրճ առավոտյան",
+    "Balinese": "ᬲᬸᬓ᭄ᬱ᭄ᬫ ᬳᬶᬤ ᬩᬢᬭ",
+    "Bengali": "আমি সকালে কফি ভালোবাসি",
+    "Burmese": "ကျွန်တော် ကော်ဖီ ကြိုက်တယ်",
+    "Cherokee": "ᎣᏏᏲ ᎢᎦᏓ ᏗᎦᏃᏣᎵ",
+    "Chinese": "我喜欢在早上喝咖啡",
+    "Coptic": "Ⲡⲓⲁⲅⲁⲡⲏ ⲛⲉⲙ ϯϩⲓⲣⲏⲛⲏ",
+    "Cyrillic": "Утром я люблю крепкий кофе",
+    "Deseret": "𐐔𐐯𐑅𐐨𐑉𐐯𐐻 𐐊𐑊𐑁𐐩𐐺𐐯𐐻",
+    "Devanagari": "मुझे सुबह कॉफ़ी पसंद है",
+    "Georgian": "მე მიყვარს ყავა დილით",
+    "Glagolitic": "Ⰳⰾⰰⰳⱁⰾⰹⱌⰰ ⱄⰾⱁⰲⱁ",
+    "Gothic": "𐌲𐌿𐍄𐌹𐍃𐌺 𐍂𐌰𐌶𐌳𐌰",
+    "Greek": "Μου αρέσει ο καφές το πρωί",
+    "Gujarati": "મને સવારે કોફી ગમે છે",
+    "Gurmukhi": "ਮੈਨੂੰ ਸਵੇਰੇ ਕੌਫੀ ਪਸੰਦ ਹੈ",
+    "Hangul": "나는 아침에 커피를 좋아해요",
+    "Hebrew": "אני אוהב קפה בבוקר",
+    "Hiragana": "わたしはあさにコーヒーをのむ",
+    "Javanese": "ꦄꦏ꧀ꦱꦫ ꦗꦮ",
+    "Kannada": "ನನಗೆ ಬೆಳಿಗ್ಗೆ ಕಾಫಿ ಇಷ್ಟ",
+    "Katakana": "コーヒーガスキデス",
+    "Khmer": "ខ្ញុំចូលចិត្តកាហ្វេ",
+    "Lao": "ຂ້ອຍມັກກາເຟ",
+    "Latin": "Žluťoučký kůň pěl ďábelské ódy",
+    "Malayalam": "എനിക്ക് രാവിലെ കാപ്പി ഇഷ്ടമാണ്",
+    "Mongolian": "ᠮᠣᠩᠭᠣᠯ ᠪᠢᠴᠢᠭ",
+    "Nko": "ߒߞߏ ߛߓߍߛߎ߲",
+    "Ogham": "ᚑᚌᚆᚐᚋ ᚉᚂᚑᚉᚆ",
+    "Oriya": "ମୋତେ ସକାଳେ କଫି ଭଲ ଲାଗେ",
+    "Runic": "ᚠᚢᚦᚬᚱᚴ ᚼᚾᛁᛅᛋ",
+    "Sinhala": "මම උදේට කෝපි කැමතියි",
+    "Syriac": "ܫܠܡܐ ܠܥܠܡܐ",
+    "Tamil": "எனக்கு காலையில் காபி பிடிக்கும்",
+    "Telugu": "నాకు ఉదయం కాఫీ ఇష్టం",
+    "Thaana": "އަހަރެން ކޮފީ ގަޔާވޭ",
+    "Thai": "ฉันชอบกาแฟตอนเช้า",
+    "Tibetan": "བཀྲ་ཤིས་བདེ་ལེགས",
+    "Tifinagh": "ⵜⴰⵎⴰⵣⵉⵖⵜ ⵜⵓⵜⵍⴰⵢⵜ",
+    "Vai": "ꕙꔤ ꗞꗡ ꔎꘋ",
+    "Yi": "ꆈꌠꁱꂷ ꉬꄒꌠ",
+}
+ODD = {
+    "NUL": "before\0after",
+    "only NUL": "\0",
+    "empty": "",
+    "spaces": "   ",
+    "lines": "\n\r\n\t\u2028\u0085",
+    "zero width": "\u200b\u200d\ufeff",
+    "right to left": "abc \u202egnp.exe\u202c def",
+    "emoji": "👩‍👩‍👧‍👦 🇨🇭 👍🏽 ❤️",
+    "combining": "Z" + "\u0301" * 500,
+    "decomposed": "u\u0308ber",
+    "noncharacter": "\ufffe\uffff\U0010ffff",
+    "private": "\ue000\U000f0000",
+    "controls": "".join(map(chr, range(1, 32))),
+    "one word": "x" * 200_000,
+    "quotes": "\"'`’“”",
+    "SQL": "'); DROP TABLE messages; --",
+    "JSON": '{"a": "\\ud800"}',
+    "SQLite": "SQLite format 3\0",
+    "digits": "1" * 5000,
+    "dots": "." * 5000,
+    "questions": "?" * 5000,
+    "format": "%s {0} {} %(a)s \\x00 \\n",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_odd_texts(memory, text):
+    """What can be text is kept to the character, in the content, the name, the metadata and the session."""
+    given = {"content": text, "metadata": {"k": text, text or "e": [text]}}
+    if text:
+        given |= {"name": text[:1000], "session": text, "role": text[:1000], "id": text}
+    stored = memory.add([given, "A tulip."], user="ann")
+    assert stored[0].content == text
+    assert memory.messages(user="ann") == stored
+    if text:
+        assert memory.messages(user="ann", session=text) == stored[:1]
+    memory.recall(text, user="ann")
+    assert any(e.sources == (2,) for e in memory.recall("Where is the tulip?", user="ann", floor=0).evidence)
+    assert memory.check_integrity().ok
+    assert memory.forget(user="ann", seqs=[1]).messages == 1
+
+
+def test_forty_scripts(memory):
+    """A sentence in each of forty scripts comes back word for word, and is found by its own words."""
+    assert len(SCRIPTS) >= 40
+    stored = memory.add(list(SCRIPTS.values()), user="ann")
+    assert [m.content for m in memory.messages(user="ann")] == list(SCRIPTS.values())
+    for message in stored:
+        found = memory.recall(message.content, user="ann", budget_tokens=150)
+        assert any((e.sources, e.text) == ((message.seq,), message.content) for e in found.evidence)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_forms_of_one_text(memory, form):
+    """A word is found in whatever Unicode form it is asked for."""
+    memory.add(["Ich mag Öl, Käse und Ærø.", "Nothing else."], user="ann")
+    found = memory.recall(unicodedata.normalize(form, "Öl Käse"), user="ann", floor=0)
+    assert found.trace.decisions[0].evidence.sources == (1,)
+    assert found.trace.decisions[0].evidence.channels[1].rank == 1
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One memory for hundreds of texts."""
+    with Memory(tmp_path_factory.mktemp("texts")) as memory:
+        yield memory
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(), st.text(max_size=20))
+def test_any_text(shared, content, query):
+    """Any text at all: kept as it is or refused for a lone surrogate; any query has an answer."""
+    if any("\ud800" <= c <= "\udfff" for c in content):
+        with pytest.raises(InvalidMessage, match="lone surrogate"):
+            shared.add(content, user="ann")
+    else:
+        assert (
+            shared.messages(user="ann", after=shared.add(content, user="ann")[0].seq - 1)[0].content
+            == content
+        )
+    found = shared.recall(query, user="ann", budget_tokens=60)
+    assert found.tokens <= 60
+    assert all(found.text[c.start : c.end] for c in found.citations)
+
+
+@pytest.mark.parametrize("where", ["content", "name", "session", "id", "role"])
+def test_lone_surrogates(memory, where):
+    """Half of a character is no text: the error says where it is."""
+    with pytest.raises(InvalidMessage, match=r"lone surrogate .*at character 3"):
+        memory.add({"content": "x", where: "abc\ud83d"}, user="ann")
+    assert memory.users() == []
+    memory.add("x", user="ann")
+    assert memory.recall("what \ud83d is x", user="ann", floor=0)
+
+
+def test_a_megabyte(memory):
+    """A message of a megabyte is kept whole; a recall shows what matched of it, within the budget."""
+    filler = "".join(f"Sentence {i} tells of nothing in particular. " for i in range(22_000))
+    text = filler[:600_000] + "The vault's number is 4711 and the key is under the fern. " + filler[600_000:]
+    assert len(text) > 1_000_000
+    memory.add(["Hello.", text, "Goodbye."], user="ann")
+    assert memory.messages(user="ann")[1].content == text
+    found = memory.recall("What is the number of the vault under the fern?", user="ann", budget_tokens=300)
+    assert "4711" in found.text
+    assert found.tokens <= 300
+    assert memory.check_integrity().ok
+    assert memory.forget(user="ann", seqs=[2]).purged
+    assert sum(f.stat().st_size for f in memory.path.iterdir()) < 500_000
+
+
+def test_fifty_thousand_in_one_call(opened):
+    """One call of fifty thousand messages is one transaction, and all of it can be recalled."""
+    memory = opened(embedder=HashEmbedder(16))
+    stored = memory.add([f"Number {i} of the long list is a tulip." for i in range(50_000)], user="ann")
+    assert [m.seq for m in stored] == list(range(1, 50_001))
+    assert memory.stats(user="ann").messages == 50_000
+    found = memory.recall("Which is number 31416?", user="ann")
+    assert "31416" in found.text
+    assert memory.check_integrity().ok
+    assert memory.forget(user="ann", seqs=range(1, 49_999)).messages == 49_998

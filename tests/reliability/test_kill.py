@@ -1,0 +1,130 @@
+"""kill -9 at any moment: what was acknowledged is there, once, and nothing is half done."""
+
+import random
+
+import pytest
+from children import Child
+
+from commonplace import Memory
+from commonplace.testing import HashEmbedder
+from traces import Traceable, serial, serials
+
+EMBEDDER = HashEmbedder(16)
+KILLS = 100
+
+
+def kill_at_random(child, chance, most_s):
+    """Kill after a random time; returns what the child told before."""
+    told = list(child.told(within_s=chance.random() * most_s))
+    child.kill()
+    return told + list(child.told(within_s=0))
+
+
+def open_(path):
+    """The memory of the folder."""
+    return Memory(path, embedder=EMBEDDER)
+
+
+def keep_adding(path, seed):
+    """Adds batches of random sizes, forever; tells each before it is tried and when it is acknowledged."""
+
+    def run(tell, hear):
+        chance = random.Random(seed)
+        memory = open_(path)
+        for number in range(10**9):
+            user = chance.choice(["ann", "bea"])
+            batch = [f"{seed}-{number}-{i}" for i in range(chance.choice([1, 1, 3, 20]))]
+            content = " rye" * chance.choice([1, 1, 5, 10, 10, 500])
+            tell({"user": user, "tried": batch})
+            stored = memory.add([{"id": one, "content": one + content} for one in batch], user=user)
+            tell({"user": user, "acknowledged": [m.id for m in stored], "seq": stored[0].seq})
+
+    return run
+
+
+def test_a_killed_writer(tmp_path):
+    """A writer killed a hundred times: every acknowledged message is there once, and batches are whole."""
+    chance = random.Random(7)
+    acknowledged, tried = {"ann": {}, "bea": {}}, []
+    for kill in range(KILLS):
+        child = Child(keep_adding(tmp_path, kill))
+        for told in kill_at_random(child, chance, 0.12):
+            if "tried" in told:
+                tried.append((told["user"], told["tried"]))
+            else:
+                acknowledged[told["user"]] |= {
+                    one: told["seq"] + i for i, one in enumerate(told["acknowledged"])
+                }
+        with open_(tmp_path) as memory:
+            assert memory.check_integrity().faults == ()
+            present = {user: {m.id: m.seq for m in memory.messages(user=user)} for user in acknowledged}
+            for user, expected in acknowledged.items():
+                assert expected.items() <= present[user].items()
+                assert sorted(present[user].values()) == list(range(1, len(present[user]) + 1))
+                assert not expected or memory.recall("rye", user=user)
+    sure = {user: set(expected) for user, expected in acknowledged.items()}
+    assert sum(map(len, sure.values())) > KILLS
+    assert sum(1 for user, batch in tried if batch[0] not in sure[user]) > KILLS / 4, (
+        "killed between adds only"
+    )
+    stored = {(user, one) for user in present for one in present[user]}
+    assert stored <= {(user, one) for user, batch in tried for one in batch}
+    for user, batch in tried:
+        assert len({one in present[user] for one in batch}) == 1, "a batch was stored in part"
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """A folder with 1,300 messages, more than two batches of a rebuild."""
+    make = Traceable()
+    texts = [make.text(4 if i % 50 else 300) for i in range(1300)]
+    with open_(tmp_path) as memory:
+        memory.add([{"content": t, "session": "ab"[i % 2]} for i, t in enumerate(texts)], user="ann")
+    return texts
+
+
+def test_a_killed_rebuild(tmp_path, filled):
+    """Killed while it makes the view anew: the old one serves unchanged, and the next rebuild completes."""
+    chance = random.Random(8)
+
+    def answer():
+        with open_(tmp_path) as memory:
+            assert memory.check_integrity().faults == ()
+            return memory.recall(filled[17], user="ann").evidence, memory.messages(user="ann")
+
+    before = answer()
+    for _ in range(12):
+        kill_at_random(Child(lambda tell, hear: open_(tmp_path).rebuild(user="ann")), chance, 0.5)
+        assert answer() == before
+    with open_(tmp_path) as memory:
+        memory.rebuild(user="ann")
+    assert answer() == before
+
+
+def test_a_killed_forget(tmp_path, filled):
+    """Killed while it forgets: all of it has gone or none, and forgetting once more leaves no byte."""
+    chance = random.Random(9)
+    left = set(range(1, 1301))
+    while len(left) > 300:
+        seqs = chance.sample(sorted(left), 100)
+        child = Child(lambda tell, hear, seqs=seqs: open_(tmp_path).forget(user="ann", seqs=seqs))
+        kill_at_random(child, chance, 0.15)
+        with open_(tmp_path) as memory:
+            assert memory.check_integrity().faults == ()
+            now = {m.seq for m in memory.messages(user="ann")}
+            assert now in (left, left - set(seqs))
+            left -= set(seqs)
+            assert memory.forget(user="ann", seqs=seqs).purged
+    assert serials(tmp_path) == {serial(filled[seq - 1]) for seq in left}
+
+
+def test_a_killed_first_open(tmp_path):
+    """Killed while it makes the folder's tables: the next one to open it finds none, or all."""
+    chance = random.Random(10)
+    for number in range(15):
+        path = tmp_path / str(number)
+        kill_at_random(Child(lambda tell, hear, path=path: open_(path).add("x", user="u")), chance, 0.04)
+        with open_(path) as memory:
+            memory.add("y", user="u")
+            assert [m.content for m in memory.messages(user="u")] in (["y"], ["x", "y"])
+            assert memory.check_integrity().ok

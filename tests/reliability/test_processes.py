@@ -1,0 +1,153 @@
+"""Several processes with one folder open, and processes that were forked from one with it open."""
+
+from children import Child
+
+from commonplace import Memory
+from commonplace.testing import HashEmbedder
+from traces import Traceable, serial, serials
+
+EMBEDDER = HashEmbedder(16)
+BATCHES = 40
+
+
+def test_two_writers_and_two_readers(tmp_path):
+    """Every message of both writers is there once; readers only ever see whole batches, and never fewer."""
+
+    def writer(number):
+        def run(tell, hear):
+            memory = Memory(tmp_path, embedder=EMBEDDER)
+            for batch in range(BATCHES):
+                memory.add([f"writer {number} batch {batch} rye"] * 3, user="ann", session=str(number))
+                memory.add("tulip", user=f"own {number}")
+
+        return run
+
+    def reader(tell, hear):
+        memory = Memory(tmp_path, embedder=EMBEDDER)
+        seen = 0
+        while seen < 2 * 3 * BATCHES:
+            found = memory.messages(user="ann")
+            assert [m.seq for m in found] == list(range(1, len(found) + 1))
+            assert len(found) >= seen
+            assert all(
+                found[i].content == found[i + 1].content == found[i + 2].content
+                for i in range(0, len(found), 3)
+            )
+            recalled = memory.recall("rye", user="ann", floor=0)
+            assert recalled or not found
+            seen = len(found)
+        tell(memory.check_integrity().faults)
+
+    children = [Child(writer(0)), Child(writer(1)), Child(reader), Child(reader)]
+    told = [child.wait() for child in children]
+    assert told == [[], [], [[]], [[]]]
+    with Memory(tmp_path, embedder=EMBEDDER) as memory:
+        assert len(memory.messages(user="ann")) == 2 * 3 * BATCHES
+        assert [len(memory.messages(user=f"own {n}")) for n in (0, 1)] == [BATCHES] * 2
+        stats = memory.stats()
+        assert (stats.views[0].lag, stats.views[0].counts[0].rows) == (0, stats.messages)
+        assert memory.check_integrity().faults == ()
+
+
+def test_many_open_a_fresh_folder_at_once(tmp_path):
+    """Processes that make one folder at the same time all get it, and each can write."""
+    for number in range(12):
+        path = tmp_path / str(number)
+
+        def run(tell, hear):
+            tell("ready")
+            hear()
+            with Memory(path, embedder=EMBEDDER) as memory:  # noqa: B023
+                memory.add("x", user="ann")
+
+        children = [Child(run) for _ in range(4)]
+        for child in children:
+            assert child.next() == "ready"
+        for child in children:
+            child.say()
+        for child in children:
+            child.wait()
+        with Memory(path, embedder=EMBEDDER) as memory:
+            assert [m.seq for m in memory.messages(user="ann")] == [1, 2, 3, 4]
+            assert memory.check_integrity().ok
+
+
+def test_many_open_and_close_at_once(tmp_path):
+    """Processes that open, write and close the folder again and again never hinder each other."""
+
+    def run(tell, hear):
+        for _ in range(12):
+            with Memory(tmp_path, embedder=EMBEDDER) as memory:
+                memory.add("x", user="ann")
+
+    for child in [Child(run) for _ in range(4)]:
+        child.wait()
+    with Memory(tmp_path, embedder=EMBEDDER) as memory:
+        assert len(memory.messages(user="ann")) == 48
+
+
+def test_fork_after_open(memory):
+    """A child may use a memory that its parent opened, beside the parent, on connections of its own."""
+    memory.add("A tulip of the parent.", user="ann")
+    memory.recall("tulip", user="ann")
+    with memory._database.read() as connection:
+        parents = connection.connection.driver_connection
+
+    def run(tell, hear):
+        with memory._database.read() as connection:
+            assert connection.connection.driver_connection is not parents
+        for i in range(5):
+            memory.add(f"Tulip {i} of the child.", user="ann")
+        tell(len(memory.recall("tulip", user="ann").evidence))
+        hear()
+        memory.add("A tulip of the orphan.", user="ann")
+        memory.close()
+
+    child = Child(run)
+    assert child.next() == 6
+    memory.add("Another tulip of the parent.", user="ann")
+    assert len(memory.recall("tulip", user="ann").evidence) == 7
+    child.say()
+    child.wait()
+    assert len(memory.messages(user="ann")) == 8
+    memory.add("The last.", user="ann")
+    assert memory.check_integrity().ok
+
+
+def test_forgetting_while_others_have_it_open(tmp_path):
+    """Text is gone from every file also when other processes had read it; one that reads on delays it."""
+    make = Traceable()
+    memory = Memory(tmp_path, embedder=EMBEDDER, busy_timeout_s=0.3)
+    texts = [make.text(8) for _ in range(200)]
+    memory.add(texts, user="ann")
+
+    def idle(tell, hear):
+        other = Memory(tmp_path, embedder=EMBEDDER)
+        other.recall("tulip", user="ann")
+        other.add("x", user="bea")
+        tell("open")
+        hear()
+        other.close()
+
+    def reading(tell, hear):
+        other = Memory(tmp_path, embedder=EMBEDDER)
+        with other._database.read() as connection:
+            connection.exec_driver_sql("SELECT * FROM messages").all()
+            tell("reading")
+            hear()
+        tell("done")
+        hear()
+
+    children = [Child(idle), Child(idle)]
+    assert [child.next() for child in children] == ["open", "open"]
+    assert memory.forget(user="ann", seqs=range(1, 101)).purged
+    children.append(Child(reading))
+    assert children[-1].next() == "reading"
+    assert not memory.forget(user="ann", seqs=range(101, 151)).purged
+    children[-1].say()
+    assert children[-1].next() == "done"
+    assert memory.forget(user="ann", seqs=range(101, 151)).purged
+    for child in children:
+        child.kill()
+    memory.close()
+    assert serials(tmp_path) == {serial(text) for text in texts[150:]}

@@ -1,0 +1,174 @@
+"""Transactions: snapshots, one writer at a time, bounded waiting, nothing left behind."""
+
+import threading
+import time
+
+import pytest
+from sqlalchemy import text
+
+from commonplace import ClosedMemory, InvalidInput, Memory, StorageBusy
+from commonplace.storage.database import FILE, Database
+
+
+@pytest.fixture
+def open_database(tmp_path):
+    """Opens the one folder, as another process would."""
+    opened = []
+
+    def open_database(busy_timeout_s=5.0):
+        opened.append(Database(tmp_path, busy_timeout_s=busy_timeout_s))
+        return opened[-1]
+
+    yield open_database
+    for database in opened:
+        database.close()
+
+
+def put(connection, user):
+    """Write something."""
+    connection.execute(text(f"INSERT INTO users VALUES ('{user}', 1, 1, 1)"))
+
+
+def users(database):
+    """What was written."""
+    with database.read() as connection:
+        return list(connection.execute(text('SELECT "user" FROM users ORDER BY 1')).scalars())
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("temp_store", 2)],
+)
+def test_every_connection_is_durable(open_database, pragma, value):
+    """Each connection syncs at every commit, overwrites what is deleted and keeps no text in other files."""
+    database = open_database()
+    with database.read() as one, database.read() as two:
+        assert {c.exec_driver_sql(f"PRAGMA {pragma}").scalar_one() for c in (one, two)} == {value}
+
+
+@pytest.mark.parametrize("fault", [LookupError, KeyboardInterrupt, SystemExit])
+def test_a_write_that_raises_is_undone(open_database, fault):
+    """Whatever ends the block early, nothing of it is stored and the next write begins at once."""
+    database = open_database(0.1)
+    with pytest.raises(fault), database.write() as connection:  # noqa: PT012 - the block is the subject
+        put(connection, "ann")
+        raise fault
+    with database.write() as connection:
+        put(connection, "bea")
+    assert users(database) == ["bea"]
+
+
+def test_a_read_is_one_snapshot(open_database):
+    """What is committed during a read is not seen by it."""
+    reading, writing = open_database(), open_database()
+    with reading.read() as connection:
+        count = text("SELECT count(*) FROM users")
+        assert connection.execute(count).scalar_one() == 0
+        with writing.write() as other:
+            put(other, "ann")
+        assert connection.execute(count).scalar_one() == 0
+    assert users(reading) == ["ann"]
+
+
+def test_a_locked_database(open_database):
+    """When another process writes for longer than the timeout, the call says so and has stored nothing."""
+    one, two = open_database(), open_database(0.2)
+    with one.write() as connection:
+        put(connection, "ann")
+        began = time.monotonic()
+        with (
+            pytest.raises(StorageBusy, match=r"nothing was stored: try again, or raise busy_timeout_s"),
+            two.write(),
+        ):
+            raise AssertionError
+        assert 0.2 <= time.monotonic() - began < 3
+        assert users(two) == []
+    with two.write() as connection:
+        put(connection, "bea")
+    assert users(two) == ["ann", "bea"]
+
+
+def test_a_locked_database_of_a_thread(open_database):
+    """Threads of one process wait for each other no longer than the timeout."""
+    database = open_database(0.1)
+    caught = []
+
+    def other():
+        try:
+            with database.write():
+                raise AssertionError
+        except StorageBusy as error:
+            caught.append(error)
+
+    with database.write():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert len(caught) == 1
+
+
+def test_waiting_for_the_lock(open_database):
+    """A write waits for another one that ends in time."""
+    one, two = open_database(), open_database(20)
+    begun = threading.Event()
+
+    def other():
+        begun.set()
+        with two.write() as connection:
+            put(connection, "bea")
+
+    with one.write() as connection:
+        put(connection, "ann")
+        thread = threading.Thread(target=other)
+        thread.start()
+        begun.wait()
+    thread.join()
+    assert users(one) == ["ann", "bea"]
+
+
+def test_more_threads_than_connections(open_database):
+    """A thread that gets no connection in time is told that the database is busy."""
+    database = open_database(0.1)
+    opened = [database.read() for _ in range(32)]
+    for one in opened:
+        one.__enter__()
+    try:
+        with pytest.raises(StorageBusy), database.read():
+            raise AssertionError
+    finally:
+        for one in opened:
+            one.__exit__(None, None, None)
+    assert users(database) == []
+
+
+def test_purge_waits_for_readers_and_gives_up(open_database):
+    """The log cannot be emptied while somebody reads an older snapshot; the data stays right."""
+    database, reading = open_database(0.2), open_database()
+    with database.write() as connection:
+        put(connection, "ann")
+    with reading.read() as connection:
+        connection.execute(text("SELECT * FROM users")).all()
+        with database.write() as writing:
+            writing.execute(text("DELETE FROM users"))
+        assert not database.purge()
+    assert database.purge()
+    assert (database.folder / f"{FILE}-wal").stat().st_size == 0
+    assert users(database) == []
+
+
+def test_closed(open_database):
+    """A closed database refuses, and leaves one file."""
+    database = open_database()
+    database.close()
+    database.close()
+    with pytest.raises(ClosedMemory), database.read():
+        raise AssertionError
+    assert [p.name for p in database.folder.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1", None, True, 10**9])
+def test_bad_timeouts(tmp_path, seconds):
+    """A timeout that is no number of seconds is refused before anything is opened."""
+    with pytest.raises(InvalidInput, match="busy_timeout_s must be"):
+        Memory(tmp_path / "memory", busy_timeout_s=seconds)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,138 @@
+"""Migrations: a folder gets to the tables of schema.py, whole or not at all, and never back."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from commonplace import Memory, NewerSchema, StorageError
+from commonplace.storage import migrations, schema
+from commonplace.storage.database import FILE, Database
+from commonplace.storage.migrations import MIGRATIONS, migrate
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A fresh folder, opened."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    yield database
+    database.close()
+
+
+def described(connection):
+    """Every table: its columns with type, nullability and place in the primary key, and its indexes."""
+    seen = inspect(connection)
+    return {
+        table: (
+            [(c["name"], str(c["type"]), c["nullable"], c["default"]) for c in seen.get_columns(table)],
+            seen.get_pk_constraint(table)["constrained_columns"],
+            sorted((i["name"], tuple(i["column_names"]), bool(i["unique"])) for i in seen.get_indexes(table)),
+            seen.get_foreign_keys(table),
+        )
+        for table in seen.get_table_names()
+    }
+
+
+def test_a_fresh_folder_has_the_tables_of_the_schema(database):
+    """What the migrations make is what schema.py says, to the column, key and index."""
+    memory = create_engine("sqlite://")
+    with memory.begin() as connection:
+        schema.metadata.create_all(connection)
+        expected = described(connection)
+    memory.dispose()
+    with database.read() as connection:
+        assert described(connection) == expected
+    assert set(expected) == {"migrations", "users", "messages", "view_states", "message_units"}
+
+
+@pytest.mark.parametrize(
+    "table", [t for t in schema.metadata.sorted_tables if t.name != "migrations"], ids=str
+)
+def test_every_key_begins_with_the_user(table):
+    """A database that is split by user finds every row of one user in one place."""
+    assert [c.name for c in table.primary_key][0] == "user"  # noqa: RUF015 - the order is the point
+    assert all(next(iter(index.columns)).name == "user" for index in table.indexes)
+
+
+def test_what_we_know_our_database_by():
+    """The tables by which a folder is known are among those that the first migration makes."""
+    assert migrations.OURS.issubset(schema.metadata.tables)
+
+
+def test_each_migration_is_recorded(database):
+    """The record has one row per migration, in order, with its name."""
+    with database.read() as connection:
+        rows = connection.execute(text("SELECT number, name FROM migrations ORDER BY number")).all()
+    assert [tuple(row) for row in rows] == [(i, m.__name__) for i, m in enumerate(MIGRATIONS, 1)]
+
+
+def test_migrating_again_does_nothing(database):
+    """A folder at the newest schema is left alone."""
+    migrate(database.write)
+    with database.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM migrations")).scalar_one() == len(MIGRATIONS)
+
+
+def add_a_table(connection):
+    """A migration."""
+    connection.execute(text("CREATE TABLE added (x TEXT)"))
+
+
+def fail_half_way(connection):
+    """A migration that makes a table, changes another, and fails."""
+    connection.execute(text("CREATE TABLE half (x TEXT)"))
+    connection.execute(text("ALTER TABLE added ADD COLUMN y TEXT"))
+    connection.execute(text("UPDATE users SET version = 99"))
+    raise LookupError
+
+
+def make_the_other(connection):
+    """The same migration, mended."""
+    connection.execute(text("CREATE TABLE half (x TEXT)"))
+
+
+def test_a_failing_migration_leaves_the_old_schema(tmp_path):
+    """Those before it are kept, nothing of it is; when it is mended, it is the next."""
+    with Memory(tmp_path) as memory:
+        memory.add("rye", user="ann")
+    database = Database(tmp_path, busy_timeout_s=5)
+    with pytest.raises(LookupError):
+        migrate(database.write, [*MIGRATIONS, add_a_table, fail_half_way])
+    with database.read() as connection:
+        tables = described(connection)
+        assert "half" not in tables
+        assert [c[0] for c in tables["added"][0]] == ["x"]
+        assert connection.execute(text("SELECT version FROM users")).scalar_one() == 1
+        numbers = connection.execute(text("SELECT number FROM migrations")).scalars().all()
+        assert numbers == list(range(1, len(MIGRATIONS) + 2))
+    migrate(database.write, [*MIGRATIONS, add_a_table, make_the_other])
+    with database.read() as connection:
+        assert "half" in described(connection)
+    database.close()
+
+
+def test_a_newer_folder(tmp_path):
+    """A folder of a newer version is refused with what to do, and no byte of it changes."""
+    with Memory(tmp_path) as memory:
+        memory.add("rye", user="ann")
+    database = Database(tmp_path, busy_timeout_s=5)
+    migrate(database.write, [*MIGRATIONS, add_a_table])
+    database.close()
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(NewerSchema, match=rf"schema {len(MIGRATIONS) + 1}, .* upgrade with pip install -U"):
+        Memory(tmp_path)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_refused_folder_is_not_held_open(tmp_path):
+    """After a refusal no connection stays: the file can be opened by whoever it belongs to."""
+    connection = sqlite3.connect(tmp_path / FILE)
+    connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+    with pytest.raises(StorageError):
+        Memory(tmp_path)
+    connection = sqlite3.connect(tmp_path / FILE, timeout=0)
+    connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+    connection.execute("INSERT INTO notes VALUES ('x')")
+    connection.commit()
+    connection.close()

@@ -1,0 +1,131 @@
+"""AsyncMemory: the same names, the same signatures and the same answers as Memory."""
+
+import inspect
+from functools import partial
+
+import anyio
+import pytest
+
+from commonplace import AsyncMemory, ClosedMemory, InvalidInput, Memory
+
+NAMES = sorted(name for name in vars(Memory) if not name.startswith("_"))
+TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
+
+
+def run(function):
+    """Run a coroutine function to its end."""
+    return anyio.run(function)
+
+
+def test_names():
+    """Every public name of one is a public name of the other."""
+    assert sorted(name for name in vars(AsyncMemory) if not name.startswith("_")) == NAMES
+
+
+@pytest.mark.parametrize("name", ["__init__", *NAMES])
+def test_signatures(name):
+    """Parameters, defaults, annotations and return types are the same; only the methods are awaited."""
+    one, other = vars(Memory)[name], vars(AsyncMemory)[name]
+    if isinstance(one, property):
+        one, other = one.fget, other.fget
+    else:
+        assert inspect.iscoroutinefunction(other) == (name != "__init__")
+    assert inspect.signature(one) == inspect.signature(other)
+
+
+def same(value):
+    """What two runs of one call have in common."""
+    if hasattr(value, "trace"):
+        return value.text, value.evidence, value.citations, value.trace.decisions
+    if hasattr(value, "bytes_on_disk"):
+        return value.users, value.messages, value.sessions, value.views
+    return value
+
+
+def test_behaviour(opened, tmp_path, clock):
+    """Each method gives what Memory's method gives, called in the same order on a folder of its own."""
+    calls = [
+        ("add", (TALK,), {"user": "ann", "session": "s"}),
+        ("add", ("One of Bea's",), {"user": "bea"}),
+        (
+            "recall",
+            ("Tulip number 3",),
+            {"user": "ann", "session": "1", "budget_tokens": 50, "floor": 0.0, "now": 0},
+        ),
+        ("recall", ("Tulip",), {"user": "ann", "views": ["messages"]}),
+        ("messages", (), {"user": "ann", "session": "1", "after": 2, "limit": 2}),
+        ("sessions", (), {"user": "ann"}),
+        ("users", (), {}),
+        ("forget", (), {"user": "ann", "seqs": [1], "dry_run": True}),
+        ("forget", (), {"user": "ann", "session": "1"}),
+        ("forget", (), {"user": "ann", "before": "1999-01-01"}),
+        ("forget", (), {"user": "bea", "everything": True}),
+        ("export", (), {"user": "ann", "path": tmp_path / "out"}),
+        ("import_", (tmp_path / "out",), {"user": "cid", "format": "jsonl", "progress": lambda *_: None}),
+        ("rebuild", (), {"user": "ann", "view": "messages"}),
+        ("stats", (), {"user": "ann"}),
+        ("check_integrity", (), {}),
+        ("count_tokens", ("three words here",), {}),
+        ("close", (), {}),
+    ]
+    assert {name for name, _, _ in calls} == set(NAMES) - {"path"}
+    plain = opened("plain")
+    expected = [same(getattr(plain, name)(*args, **options)) for name, args, options in calls]
+
+    async def awaited():
+        memory = AsyncMemory(tmp_path / "async", clock=clock)
+        assert memory.path == tmp_path / "async"
+        return [same(await getattr(memory, name)(*args, **options)) for name, args, options in calls]
+
+    assert without_ids(run(awaited)) == without_ids(expected)
+
+
+def without_ids(values):
+    """Made ids are random."""
+    return [
+        [(m.content, m.seq, m.time) for m in v] if isinstance(v, list) and hasattr(v[0], "seq") else v
+        for v in values
+    ]
+
+
+def test_errors(tmp_path):
+    """Errors come through as they are; async with closes."""
+
+    async def main():
+        async with AsyncMemory(tmp_path / "m") as memory:
+            with pytest.raises(InvalidInput):
+                await memory.forget(user="ann")
+        with pytest.raises(ClosedMemory):
+            await memory.users()
+
+    run(main)
+
+
+def test_many_at_once(tmp_path):
+    """Calls run beside each other in worker threads, and the event loop stays free."""
+
+    async def main():
+        async with AsyncMemory(tmp_path / "m") as memory:
+            async with anyio.create_task_group() as group:
+                for i in range(20):
+                    group.start_soon(partial(memory.add, f"Tulip {i}", user="ann"))
+                    group.start_soon(partial(memory.recall, "Tulip", user="ann"))
+            return [m.seq for m in await memory.messages(user="ann")]
+
+    assert run(main) == list(range(1, 21))
+
+
+def test_a_cancelled_add_is_whole(tmp_path):
+    """Cancelling waits for a write that has begun: afterwards it is there, and not half."""
+
+    async def main():
+        async with AsyncMemory(tmp_path / "m") as memory:
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(partial(memory.add, ["a"] * 500, user="ann"))
+                    await anyio.sleep(0)  # lets it begin
+                    scope.cancel()
+            assert len(await memory.messages(user="ann")) in (0, 500)
+            assert (await memory.check_integrity()).ok
+
+    run(main)

@@ -1,0 +1,213 @@
+"""Forgetting: exactly what was chosen goes, everywhere, and a receipt says what went."""
+
+import itertools
+import random
+
+import pytest
+
+from commonplace import Counted, InvalidInput, Receipt, Removed
+from commonplace.testing import FailingEmbedder, HashEmbedder
+from traces import Traceable, serial, serials
+
+LONG = " ".join(f"On day {i} we climbed hill {i * 7}." for i in range(120))
+TALK = [
+    {"content": "My dentist is Dr. Moss.", "session": "a", "time": "2024-01-02T09:00Z"},
+    {"content": "I bake rye bread.", "session": "b", "time": "2024-01-03T09:00Z"},
+    {"content": LONG, "session": "a", "time": "2024-01-01T09:00Z"},
+    {"content": "Rye needs a sourdough.", "session": "b", "time": "2024-01-03T09:00:00.000001Z"},
+]
+SELECTORS = {"seqs": [1], "session": "a", "before": "2024-01-03", "everything": True}
+CASES = [
+    ({"seqs": [3, 1, 1, 99]}, (1, 3)),
+    ({"seqs": []}, ()),
+    ({"seqs": range(2, 4)}, (2, 3)),
+    ({"session": "a"}, (1, 3)),
+    ({"session": "none"}, ()),
+    ({"before": "2024-01-03T09:00Z"}, (1, 3)),
+    ({"before": "2024-01-03T11:00+02:00"}, (1, 3)),
+    ({"before": 1704272400.000001}, (1, 2, 3)),
+    ({"everything": True}, (1, 2, 3, 4)),
+]
+
+
+@pytest.fixture
+def filled(memory):
+    """Ann's talk, and one message of Bea's."""
+    memory.add(TALK, user="ann")
+    memory.add("My dentist is Dr. Pike.", user="bea")
+    return memory
+
+
+def durable(folder):
+    """The bytes of the database and of its log; the third file is shared memory, which reading changes."""
+    return [path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.endswith("-shm")]
+
+
+def units(memory, user):
+    """How many units the messages view holds for the user."""
+    return memory.stats(user=user).views[0].counts[0].rows
+
+
+@pytest.mark.parametrize(("selector", "seqs"), CASES)
+def test_exactly_what_was_chosen(filled, selector, seqs):
+    """What a selector says goes, the rest stays and is recalled, and the receipt has the counts."""
+    before = units(filled, "ann")
+    receipt = filled.forget(user="ann", **selector)
+    left = [m.seq for m in filled.messages(user="ann")]
+    assert left == [s for s in range(1, 5) if s not in seqs]
+    gone = before - units(filled, "ann")
+    removed = (Removed("messages", (Counted("units", gone), Counted("vectors", gone))),)
+    assert receipt == Receipt("ann", False, seqs, removed, purged=True)
+    assert receipt.messages == len(seqs)
+    found = filled.recall("dentist, rye bread, sourdough, hill", user="ann", floor=0, budget_tokens=9000)
+    assert {s for e in found.evidence for s in e.sources} == set(left)
+    assert len(filled.messages(user="bea")) == 1
+    assert filled.check_integrity().ok
+
+
+@pytest.mark.parametrize(("selector", "seqs"), CASES)
+def test_a_dry_run_changes_nothing(filled, selector, seqs):
+    """A dry run counts what the real run will remove, and no byte of the files changes."""
+    before = durable(filled.path)
+    dry = filled.forget(user="ann", dry_run=True, **selector)
+    assert durable(filled.path) == before
+    real = filled.forget(user="ann", **selector)
+    assert (dry.dry_run, dry.purged, real.dry_run, real.purged) == (True, False, False, True)
+    assert (dry.seqs, dry.views) == (real.seqs, real.views)
+
+
+def test_without_a_selector(filled):
+    """Nothing can be deleted by leaving something out."""
+    for options in (
+        {},
+        {"everything": False},
+        {"seqs": None, "session": None, "before": None},
+        {"dry_run": True},
+    ):
+        with pytest.raises(InvalidInput, match="exactly one of seqs="):
+            filled.forget(user="ann", **options)
+    assert len(filled.messages(user="ann")) == 4
+
+
+@pytest.mark.parametrize("pair", list(itertools.combinations(SELECTORS, 2)), ids=" and ".join)
+def test_two_selectors(filled, pair):
+    """Two selectors are refused: whether both or either is meant cannot be told."""
+    with pytest.raises(InvalidInput, match="2 were given"):
+        filled.forget(user="ann", **{name: SELECTORS[name] for name in pair})
+    assert len(filled.messages(user="ann")) == 4
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"seqs": "1"},
+        {"seqs": 1},
+        {"seqs": [0]},
+        {"seqs": ["1"]},
+        {"seqs": [1.0]},
+        {"seqs": [True]},
+        {"session": ""},
+        {"before": "soon"},
+        {"everything": 1},
+        {"everything": "no"},
+    ],
+    ids=str,
+)
+def test_bad_selectors(filled, bad):
+    """A selector of a wrong type is refused before anything goes."""
+    with pytest.raises(InvalidInput):
+        filled.forget(user="ann", **bad)
+    assert len(filled.messages(user="ann")) == 4
+
+
+def test_what_is_gone_is_not_recalled(filled):
+    """A forgotten message is neither found nor explained, also by an object that had it in its cache."""
+    assert any(e.sources == (1,) for e in filled.recall("Who is the dentist?", user="ann").evidence)
+    filled.forget(user="ann", seqs=[1])
+    found = filled.recall("Who is the dentist?", user="ann", floor=0)
+    assert all(1 not in d.evidence.sources for d in found.trace.decisions)
+    assert "no message 1" in found.why_not(1)
+
+
+def test_before_the_view_has_read(opened):
+    """A message that the view has not embedded yet is forgotten all the same, and does not come later."""
+    embedder = FailingEmbedder(HashEmbedder())
+    memory = opened(embedder=embedder)
+    memory.add(TALK, user="ann")
+    receipt = memory.forget(user="ann", seqs=[1])
+    assert receipt.views[0].counts[0].rows == 0
+    embedder.failing = False
+    memory.add("It rained.", user="ann")
+    assert {e.sources for e in memory.recall("dentist rained", user="ann", floor=0).evidence} >= {(5,)}
+    assert not any(1 in e.sources for e in memory.recall("dentist", user="ann", floor=0).evidence)
+    assert memory.check_integrity().ok
+
+
+@pytest.mark.parametrize(
+    ("selector", "left"),
+    [
+        ({"seqs": [2]}, {0, 2, 3}),
+        ({"session": "a"}, {1, 3}),
+        ({"before": 2}, {2, 3}),
+        ({"everything": True}, set()),
+    ],
+    ids=["one", "session", "before", "everything"],
+)
+@pytest.mark.parametrize("repeats", [2, 40, 700, 3000], ids="of {}".format)
+def test_no_byte_is_left(memory, selector, left, repeats):
+    """No file of the folder has twelve bytes in a row of a forgotten text, short or of many pages."""
+    make = Traceable(10**6)
+    texts = [make.text(repeats) for _ in range(4)]
+    for user in ("ann", "bea"):
+        memory.add([make.text(3) for _ in range(50)], user="cid")
+        texts_of_user = texts if user == "ann" else [make.text(repeats) for _ in range(4)]
+        memory.add(
+            [{"content": t, "session": "ab"[i % 2], "time": i} for i, t in enumerate(texts_of_user)],
+            user=user,
+        )
+    memory.recall("something", user="ann")
+    assert {serial(t) for t in texts} <= serials(memory.path)
+    assert memory.forget(user="ann", **selector).purged
+    assert {serial(t) for t in texts} & serials(memory.path) == {serial(texts[i]) for i in left}
+
+
+def test_no_byte_is_left_beside_the_content(memory):
+    """Names, ids, sessions, roles and metadata of a forgotten message go with it."""
+    make = Traceable()
+    fields = ("content", "name", "id", "session", "role")
+    given = [
+        {field: make.text(5) for field in fields} | {"metadata": {make.text(5): [make.text(5)]}}
+        for _ in range(60)
+    ]
+    memory.add(given, user="ann")
+    assert len(serials(memory.path)) == 7 * 60
+    memory.forget(user="ann", seqs=range(1, 60))
+    assert len(serials(memory.path)) == 7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_byte_is_left_after_pages_moved(opened, seed):
+    """Thousands of messages of four users, forgotten at random between adds: no trace of any of them.
+
+    SQLite moves rows between pages when some are deleted, and leaves copies behind.
+    """
+    chance = random.Random(seed)
+    make = Traceable(chance.randrange(10**6))
+    memory = opened(embedder=HashEmbedder(8))
+    alive, gone = {}, set()
+    for _ in range(14):
+        for _ in range(6):
+            user = f"user {chance.randrange(4)}"
+            texts = [make.text(chance.choice([2, 2, 4, 12, 60])) for _ in range(chance.randint(1, 40))]
+            for message in memory.add(texts, user=user, session=f"s{chance.randrange(5)}"):
+                alive[user, message.seq] = serial(message.content)
+        user = f"user {chance.randrange(4)}"
+        mine = [seq for name, seq in alive if name == user]
+        if chance.random() < 0.7 and mine:
+            receipt = memory.forget(user=user, seqs=chance.sample(mine, chance.randint(1, len(mine))))
+        else:
+            receipt = memory.forget(user=user, session=f"s{chance.randrange(5)}")
+        gone |= {alive.pop((user, seq)) for seq in receipt.seqs}
+        left = serials(memory.path)
+        assert not left & gone
+        assert left >= set(alive.values())

@@ -1,0 +1,170 @@
+"""The log: a row of seqs per user, ids that make a retry harmless, all of a call or none of it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import IdConflict, InvalidMessage, Message
+from commonplace.log import from_us, to_us
+
+FIRST = {
+    "id": "x",
+    "content": "My dentist is Dr. Moss.",
+    "name": "Ann",
+    "session": "s",
+    "time": "2024-01-02T09:00Z",
+}
+
+
+def test_a_retried_add_adds_nothing(memory, clock):
+    """Messages with known ids come back as they were first stored, with their first seqs."""
+    first = memory.add([FIRST, {"id": "y", "content": "b"}], user="ann")
+    version = memory.stats()
+    clock.tick(timedelta(days=1))
+    assert memory.add([FIRST, {"id": "y", "content": "b"}], user="ann") == first
+    assert memory.stats() == version
+
+
+def test_a_retry_with_more(memory):
+    """Known and new messages in one call: the known keep their seqs, the new get the next ones, in order."""
+    memory.add([{"id": str(i), "content": str(i)} for i in (0, 1, 2)], user="ann")
+    stored = memory.add([{"id": str(i), "content": str(i)} for i in (3, 1, 4)], user="ann")
+    assert [(m.id, m.seq) for m in stored] == [("3", 4), ("1", 2), ("4", 5)]
+    assert len(memory.messages(user="ann")) == 5
+    assert memory.recall("4", user="ann", floor=0)
+    assert memory.check_integrity().ok
+
+
+def test_the_same_id_twice_in_one_call(memory):
+    """The second copy of a message in one call is the first."""
+    stored = memory.add([FIRST, "between", FIRST], user="ann")
+    assert [m.seq for m in stored] == [1, 2, 1]
+    assert stored[0] == stored[2]
+    assert len(memory.messages(user="ann")) == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("content", "other"), ("role", "tool"), ("name", None), ("name", "Bea"), ("session", "t"), ("time", 0)],
+)
+@pytest.mark.parametrize("together", [False, True])
+def test_a_taken_id(memory, field, value, together):
+    """The id of a message that says something else is refused with what differs, and nothing is stored."""
+    changed = FIRST | {field: value}
+    if not together:
+        memory.add(FIRST, user="ann")
+    before = memory.messages(user="ann")
+    with pytest.raises(IdConflict, match=rf"'x' is taken .* another {field}"):
+        memory.add(["new", *([FIRST] if together else []), changed], user="ann")
+    assert memory.messages(user="ann") == before
+
+
+def test_a_retry_may_leave_out_the_time(memory, clock):
+    """A message that was stored without a time is the same one when it is sent again later without one."""
+    (first,) = memory.add({"id": "x", "content": "a"}, user="ann")
+    clock.tick(timedelta(hours=1))
+    assert memory.add({"id": "x", "content": "a"}, user="ann") == [first]
+    assert memory.add({"id": "x", "content": "a", "time": first.time}, user="ann") == [first]
+
+
+def test_the_same_moment_on_another_clock(memory):
+    """The same instant with another offset is no conflict; the first offset stays."""
+    (first,) = memory.add(FIRST, user="ann")
+    (again,) = memory.add(FIRST | {"time": "2024-01-02T10:00+01:00"}, user="ann")
+    assert again == first
+    assert again.time.utcoffset() == timedelta()
+
+
+def test_ids_are_of_one_user(memory):
+    """Two users may use the same id for different messages."""
+    memory.add(FIRST, user="ann")
+    memory.add(FIRST | {"content": "Mine is Dr. Pike."}, user="bea")
+    assert [m.content for m in memory.messages(user="bea")] == ["Mine is Dr. Pike."]
+
+
+@pytest.mark.parametrize("bad", [{"content": 3}, {"content": "\ud800"}, {"content": "x", "time": "soon"}])
+def test_all_or_nothing(memory, bad):
+    """A bad third message, and none of the call is stored; the next add gets the first seq."""
+    with pytest.raises(InvalidMessage, match=r"messages\[2\]"):
+        memory.add(["a", "b", bad, "d"], user="ann")
+    assert memory.users() == []
+    assert memory.add("a", user="ann")[0].seq == 1
+
+
+def test_an_iterator_that_fails(memory):
+    """When the caller's own iterator raises, nothing of the call is stored."""
+
+    def some():
+        yield "a"
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        memory.add(some(), user="ann")
+    assert memory.users() == []
+
+
+def test_forgotten_seqs_are_not_given_again(memory):
+    """A new message gets a new seq, also when the last one was forgotten, or everything."""
+    memory.add(["a", "b", "c"], user="ann")
+    memory.forget(user="ann", seqs=[3])
+    assert memory.add("d", user="ann")[0].seq == 4
+    memory.forget(user="ann", everything=True)
+    assert memory.add("e", user="ann")[0].seq == 5
+    assert memory.check_integrity().ok
+
+
+def test_a_forgotten_id_is_free(memory):
+    """After its message was forgotten an id may be used again."""
+    memory.add(FIRST, user="ann")
+    memory.forget(user="ann", seqs=[1])
+    assert memory.add(FIRST | {"content": "new"}, user="ann")[0].seq == 2
+
+
+def test_generated_ids_do_not_collide(memory):
+    """Messages stored at one moment of a frozen clock get ids of their own."""
+    stored = memory.add(["x"] * 2000, user="ann")
+    assert len({m.id for m in stored}) == 2000
+
+
+@given(
+    st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29)),  # noqa: DTZ001 - the zone comes beside it
+    st.integers(-86399, 86399),
+)
+def test_times_are_exact(naive, offset_s):
+    """A stored time is the same to the microsecond, on the same clock."""
+    time = naive.replace(tzinfo=timezone(timedelta(seconds=offset_s)))
+    back = from_us(to_us(time), offset_s)
+    assert back == time
+    assert back.utcoffset() == time.utcoffset()
+
+
+def test_times_at_the_ends(memory):
+    """The first and the last usable moments are stored, listed, recalled and compared."""
+    times = ["0001-01-02T00:00+00:00", "9999-12-30T00:00+00:00", "0001-01-03T00:00+14:00"]
+    stored = memory.add([{"content": "last week, next year", "time": t} for t in times], user="ann")
+    assert memory.messages(user="ann") == stored
+    for now in times:
+        assert memory.recall("last week, next year, yesterday, in May", user="ann", now=now)
+    assert memory.forget(user="ann", before="0001-01-02T12:00Z").seqs == (1, 3)
+
+
+def test_integrity_tells_what_disagrees(memory):
+    """A message above the user's counter, or without its unit, is a fault in words."""
+    memory.add(["a", "b"], user="ann")
+    with memory._database.write() as connection:
+        connection.exec_driver_sql("UPDATE messages SET seq = 9 WHERE seq = 2")
+    faults = memory.check_integrity().faults
+    assert "user 'ann': message 9 is above the last seq 2" in faults
+    assert any("message 2" in fault for fault in faults)
+
+
+def test_a_message_is_a_value():
+    """Messages are frozen, comparable and hashable, whatever their metadata."""
+    message = Message("a", metadata={"k": [1]}, time=datetime(2024, 1, 1, tzinfo=UTC))
+    assert hash(message) == hash(replace(message))
+    assert message == replace(message)
+    assert message.speaker == "user"
+    assert replace(message, name="Ann").speaker == "Ann"

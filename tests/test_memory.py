@@ -1,0 +1,164 @@
+"""The object that a user holds: what goes in comes out, and what was wired together holds together."""
+
+import os
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from commonplace import (
+    Imported,
+    InvalidImport,
+    InvalidInput,
+    Message,
+)
+
+TALK = [
+    {"id": "1", "name": "Ann", "content": "My dentist is Dr. Moss.", "time": "2024-01-02T09:00+02:00"},
+    {
+        "id": "2",
+        "role": "assistant",
+        "content": "Noted: Dr. Moss.",
+        "metadata": {"model": "m", "n": [1, None]},
+    },
+    {
+        "id": "3",
+        "session": "b",
+        "content": "I bake rye bread on Sundays.",
+        "time": "2024-02-03T10:00:00.000001",
+    },
+    {"id": "4", "session": "b", "content": "   \n"},
+]
+
+
+def view(memory):
+    """The figures of the messages view."""
+    (only,) = memory.stats().views
+    return {counted.kind: counted.rows for counted in only.counts} | {"lag": only.lag}
+
+
+def same(found):
+    """All of a recall that does not change from one run to the next."""
+    return (
+        found.text,
+        found.tokens,
+        found.evidence,
+        found.citations,
+        found.trace.decisions,
+        found.trace.relevance,
+    )
+
+
+def test_messages_come_back_as_stored(memory, clock):
+    """What add returns is what messages lists: seqs from 1, times aware, ids made where none were given."""
+    stored = memory.add(TALK, user="ann", session="a")
+    assert memory.messages(user="ann") == stored
+    assert [m.seq for m in stored] == [1, 2, 3, 4]
+    assert [m.session for m in stored] == ["a", "a", "b", "b"]
+    assert stored[0].time == datetime(2024, 1, 2, 7, tzinfo=UTC)
+    assert stored[0].time.utcoffset() == timedelta(hours=2)
+    assert stored[1].time == clock.now
+    assert stored[1].metadata == {"model": "m", "n": [1, None]}
+    assert memory.add("hello", user="ann")[0].id
+
+
+def test_paging_by_seq(memory):
+    """`after` and `limit` page through all messages, or those of one session, without gap or overlap."""
+    memory.add([{"content": str(i), "session": str(i % 2)} for i in range(10)], user="ann")
+    pages, after = [], 0
+    while page := memory.messages(user="ann", session="1", after=after, limit=2):
+        pages.append([m.content for m in page])
+        after = page[-1].seq
+    assert pages == [["1", "3"], ["5", "7"], ["9"]]
+    assert memory.messages(user="ann", limit=0) == []
+
+
+def test_sessions_and_users(memory):
+    """Sessions come in the order of their first messages, with the span of what happened in them."""
+    memory.add(TALK, user="ann", session="a")
+    memory.add("x", user="bea")
+    first, second = memory.sessions(user="ann")
+    assert (first.session, first.messages, first.first_seq, first.last_seq) == ("a", 2, 1, 2)
+    assert first.start == datetime(2024, 1, 2, 7, tzinfo=UTC)
+    assert second.start == datetime(2024, 2, 3, 10, 0, 0, 1, tzinfo=UTC)
+    assert memory.users() == ["ann", "bea"]
+    assert memory.sessions(user="nobody") == []
+
+
+def test_times_may_come_in_any_order(memory):
+    """Messages told out of order keep their seqs, and a recall shows them in the order they happened."""
+    days = [3, 1, 2]
+    memory.add([{"content": f"Walk number {d}", "time": f"2024-01-0{d}"} for d in days], user="ann")
+    assert [m.seq for m in memory.messages(user="ann")] == [1, 2, 3]
+    assert [e.sources for e in memory.recall("walk", user="ann").evidence] == [(2,), (3,), (1,)]
+
+
+def test_a_clock_that_goes_backwards(memory, clock):
+    """Seqs rise and nothing is lost when the machine's clock is set back."""
+    memory.add("first tulip", user="ann")
+    clock.tick(timedelta(days=-400))
+    memory.add("second tulip", user="ann")
+    first, second = memory.messages(user="ann")
+    assert first.seq < second.seq
+    assert first.time > second.time
+    assert [e.sources for e in memory.recall("tulip", user="ann").evidence] == [(2,), (1,)]
+
+
+def test_nothing_to_add(memory):
+    """An empty list stores nothing and makes no user."""
+    assert memory.add([], user="ann") == []
+    assert memory.users() == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_export_and_import(memory, opened, tmp_path, again):
+    """What was exported comes back equal, in its order; importing it twice adds nothing."""
+    memory.add(TALK, user="ann", session="a")
+    assert memory.export(user="ann", path=tmp_path / "out") == 4
+    other = opened("other")
+    for _ in range(1 + again):
+        done = other.import_(tmp_path / "out", user="ann")
+    assert done == Imported("jsonl", ("ann",), 1, 4, 0 if again else 4)
+    before, after = memory.messages(user="ann"), other.messages(user="ann")
+    assert after == before
+    assert [m.time.utcoffset() for m in after] == [m.time.utcoffset() for m in before]
+
+
+def test_export_replaces_whole_or_not_at_all(memory, tmp_path, monkeypatch):
+    """An export that fails half way leaves the file that was there, and no other."""
+    memory.add(TALK, user="ann")
+    path = tmp_path / "out"
+    path.write_text("old")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(InvalidInput, match="No space left"):
+        memory.export(user="ann", path=path)
+    assert path.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["memory", "out"]
+
+
+def test_a_bad_import_adds_nothing(memory, tmp_path):
+    """One bad line of a file, and none of its messages is stored."""
+    (tmp_path / "f").write_text('{"content": "fine"}\n{"content": 3}\n')
+    with pytest.raises(InvalidImport, match="line 2"):
+        memory.import_(tmp_path / "f", user="ann")
+    assert memory.users() == []
+
+
+def test_stats(memory):
+    """Stats count messages, sessions and units, of one user and of all."""
+    memory.add(TALK, user="ann", session="a")
+    memory.add("x", user="bea")
+    mine, everybodys = memory.stats(user="ann"), memory.stats()
+    assert (mine.users, mine.messages, mine.sessions) == (1, 4, 2)
+    assert (everybodys.users, everybodys.messages, everybodys.sessions) == (2, 5, 3)
+    assert view(memory) == {"units": 4, "vectors": 4, "lag": 0}
+    assert everybodys.bytes_on_disk >= sum(f.stat().st_size for f in memory.path.iterdir()) > 0
+
+
+def test_messages_equal_after_a_round_trip(memory):
+    """A Message stored and listed differs from the one given in seq and id alone."""
+    given = Message(
+        "hi", "tool", "Ann", datetime(2020, 1, 1, tzinfo=timezone(-timedelta(hours=3))), "s", {"a": 1}, "i"
+    )
+    (stored,) = memory.add(given, user="ann")
+    assert memory.messages(user="ann") == [stored]
+    assert stored == Message(given.content, "tool", "Ann", given.time, "s", {"a": 1}, "i", 1)

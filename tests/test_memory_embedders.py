@@ -1,0 +1,87 @@
+"""Embedders that fail, and others than the folder's: nothing is lost, and recall goes on."""
+
+import pytest
+
+from commonplace import ModelFailed, UnknownName
+from commonplace.testing import FailingEmbedder, HashEmbedder
+
+TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
+
+
+def view(memory):
+    """The figures of the messages view."""
+    (only,) = memory.stats().views
+    return {counted.kind: counted.rows for counted in only.counts} | {"lag": only.lag}
+
+
+def same(found):
+    """All of a recall that does not change from one run to the next."""
+    return (
+        found.text,
+        found.tokens,
+        found.evidence,
+        found.citations,
+        found.trace.decisions,
+        found.trace.relevance,
+    )
+
+
+def test_a_failing_embedder_loses_nothing(opened):
+    """Messages are stored and recalled by their words at once; the next add catches up by itself."""
+    embedder = FailingEmbedder(HashEmbedder())
+    memory = opened(embedder=embedder)
+    memory.add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
+    assert view(memory) == {"units": 0, "vectors": 0, "lag": 2}
+    assert memory.recall("Who is the dentist?", user="ann").evidence[0].sources == (1,)
+    assert memory.check_integrity().ok
+    embedder.failing = False
+    memory.add("It rained.", user="ann")
+    assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
+
+
+def test_recall_goes_on_without_the_embedder(opened):
+    """When the embedder fails at a question, recall answers by words and says so in the trace."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
+    memory = opened(embedder=embedder)
+    memory.add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
+    embedder.failing = True
+    found = memory.recall("Who is the dentist?", user="ann")
+    assert found.evidence[0].sources == (1,)
+    assert "told to fail" in found.trace.views[0].note
+
+
+def test_another_embedder_rebuilds_beside_the_serving_one(opened):
+    """A folder of another embedder answers by words; it is embedded anew at the next add, whole or not."""
+    opened().add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
+    embedder = FailingEmbedder(HashEmbedder())
+    memory = opened(embedder=embedder)
+    found = memory.recall("Who is the dentist?", user="ann")
+    assert found.evidence[0].sources == (1,)
+    assert "another embedder" in found.trace.views[0].note
+    memory.add("It rained.", user="ann")
+    assert len(opened().recall("dentist bread rained", user="ann").evidence) == 3
+    embedder.failing = False
+    memory.rebuild(user="ann")
+    assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
+    assert not memory.recall("Who is the dentist?", user="ann").trace.views[0].note
+
+
+def test_a_rebuild_with_a_failing_embedder_changes_nothing(opened):
+    """The view that serves goes on serving when a rebuild fails, and the failure is told."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
+    memory = opened(embedder=embedder)
+    memory.add(TALK, user="ann")
+    before = same(memory.recall("dentist", user="ann"))
+    embedder.failing = True
+    with pytest.raises(ModelFailed):
+        memory.rebuild(user="ann")
+    embedder.failing = False
+    assert same(memory.recall("dentist", user="ann")) == before
+
+
+def test_rebuild_of_nobody(memory):
+    """Rebuilding for a user who never said anything makes no user."""
+    memory.rebuild(user="nobody")
+    assert memory.users() == []
+    with pytest.raises(UnknownName, match="there is messages"):
+        memory.rebuild(user="nobody", view="topics")

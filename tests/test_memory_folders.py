@@ -1,0 +1,111 @@
+"""Folders: opened once and again, by several objects and threads, under any name, and closed."""
+
+import threading
+
+import pytest
+
+from commonplace import ClosedMemory, Memory
+
+TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
+
+
+def same(found):
+    """All of a recall that does not change from one run to the next."""
+    return (
+        found.text,
+        found.tokens,
+        found.evidence,
+        found.citations,
+        found.trace.decisions,
+        found.trace.relevance,
+    )
+
+
+def test_opening_again_keeps_everything(opened, tmp_path):
+    """Opening a folder never wipes it; a with block closes it, and leaves one file."""
+    with opened() as memory:
+        memory.add(TALK, user="ann")
+        before = memory.messages(user="ann"), same(memory.recall("dentist", user="ann"))
+    assert [p.name for p in (tmp_path / "memory").iterdir()] == ["commonplace.sqlite3"]
+    again = opened()
+    assert (again.messages(user="ann"), same(again.recall("dentist", user="ann"))) == before
+
+
+@pytest.mark.parametrize("name", ["a?b=c", "a#b", "a%20b", "a b", "ü:@", "file:x?mode=memory", ":memory:"])
+def test_folders_of_any_name(opened, tmp_path, name):
+    """A folder's name is a name, whatever it means in a URL."""
+    opened(name).add("x", user="ann")
+    assert (tmp_path / name / "commonplace.sqlite3").stat().st_size
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):
+    """The folder does not move when the process goes elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    with Memory("memory") as memory:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        memory.add("x", user="ann")
+        other = threading.Thread(target=memory.users)  # a thread of its own gets a connection of its own
+        other.start()
+        other.join()
+        assert memory.path == tmp_path / "memory"
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_closed(memory, tmp_path):
+    """After close, which may be called twice, every method says that the memory is closed."""
+    memory.close()
+    memory.close()
+    calls = [
+        lambda: memory.add("x", user="ann"),
+        lambda: memory.recall("x", user="ann"),
+        lambda: memory.messages(user="ann"),
+        lambda: memory.sessions(user="ann"),
+        memory.users,
+        lambda: memory.forget(user="ann", everything=True),
+        lambda: memory.forget(user="ann", everything=True, dry_run=True),
+        lambda: memory.export(user="ann", path=tmp_path / "out"),
+        lambda: memory.rebuild(user="ann"),
+        memory.stats,
+        memory.check_integrity,
+    ]
+    for call in calls:
+        with pytest.raises(ClosedMemory):
+            call()
+
+
+def test_two_memories_of_one_folder(opened):
+    """Each of two objects sees at once what the other added or forgot."""
+    one, two = opened(), opened()
+    one.add("A tulip.", user="ann")
+    assert two.recall("tulip", user="ann")
+    two.add("Another tulip.", user="ann")
+    assert len(one.recall("tulip", user="ann").evidence) == 2
+    two.forget(user="ann", seqs=[1])
+    assert [e.sources for e in one.recall("tulip", user="ann").evidence] == [(2,)]
+
+
+def test_many_threads(memory):
+    """Threads that add and recall at once get every message stored once, in one row of seqs."""
+    faults = []
+
+    def work(number):
+        try:
+            for i in range(12):
+                memory.add([f"thread {number} tulip {i}", "and one more"], user="ann", session=str(number))
+                assert memory.recall(f"tulip {i}", user="ann")
+        except Exception as error:  # noqa: BLE001 - handed to the test below
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    stored = memory.messages(user="ann")
+    assert [m.seq for m in stored] == list(range(1, 8 * 12 * 2 + 1))
+    assert {m.content for m in stored} >= {f"thread {n} tulip {i}" for n in range(8) for i in range(12)}
+    assert memory.check_integrity().ok
+    assert memory.stats().views[0].lag == 0

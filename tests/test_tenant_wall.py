@@ -1,0 +1,150 @@
+"""The wall between users: nothing of one reaches or influences another."""
+
+import random
+
+import pytest
+
+from commonplace.testing import HashEmbedder
+
+WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
+QUESTIONS = (
+    "Who is the dentist?",
+    "What did Ann say about the bassoon in Lisbon?",
+    "rye bread",
+    "When did it rain?",
+    "",
+    "犬は好きですか",
+    "What happened last month?",
+    "quantum chromodynamics",
+    "tulip " * 300,
+)
+
+
+def talk(seed, names, count=60):
+    """A conversation of these speakers, always the same for a seed, with ids 0, 1 ..."""
+    chance = random.Random(seed)
+    return [
+        {
+            "id": str(i),
+            "content": " ".join(chance.choices(WORDS, k=chance.choice([3, 8, 20]))).capitalize()
+            + chance.choice(".?"),
+            "name": chance.choice(names),
+            "session": chance.choice("abc"),
+            "time": f"2024-0{chance.randint(1, 2)}-{chance.randint(10, 28)}T09:00",
+        }
+        for i in range(count)
+    ]
+
+
+def everything(memory, user, path):
+    """All that a user can get out of a memory, but for milliseconds and the size of the files."""
+    recalls = []
+    for question in QUESTIONS:
+        for options in ({}, {"floor": 0}, {"session": "a", "budget_tokens": 60}):
+            found = memory.recall(question, user=user, **options)
+            trace = found.trace
+            recalls.append((found.text, found.tokens, found.evidence, found.citations))
+            recalls.append(
+                (trace.decisions, trace.relevance, [(v.candidates, v.considered) for v in trace.views])
+            )
+            recalls.append([(found.why(seq), found.why_not(seq)) for seq in range(70)])
+    memory.export(user=user, path=path)
+    stats = memory.stats(user=user)
+    dry = [memory.forget(user=user, dry_run=True, **s) for s in ({"session": "a"}, {"everything": True})]
+    return (
+        recalls,
+        memory.messages(user=user),
+        memory.sessions(user=user),
+        path.read_bytes(),
+        dry,
+        (stats.users, stats.messages, stats.sessions, stats.views),
+    )
+
+
+@pytest.mark.parametrize("embedder", [None, HashEmbedder()], ids=["default", "hash"])
+def test_another_user_changes_nothing(opened, tmp_path, embedder):
+    """Bit-equal answers for Ann, whatever a second user of the same words, names and ids adds and forgets.
+
+    Asked of the object that has Ann in its cache, and of one that has just been opened.
+    """
+    memory = opened(embedder=embedder)
+    memory.add(talk(1, ["Ann", "Bea"]), user="ann")
+    before = everything(memory, "ann", tmp_path / "out")
+
+    def unchanged():
+        assert everything(memory, "ann", tmp_path / "out") == before
+        assert everything(opened(embedder=embedder), "ann", tmp_path / "out") == before
+
+    memory.add(talk(2, ["Ann", "Cid"], count=150), user="Ann")
+    memory.add(talk(1, ["Ann", "Bea"]), user="ann ")
+    unchanged()
+    memory.rebuild(user="Ann")
+    memory.forget(user="Ann", session="a")
+    memory.forget(user="Ann", seqs=range(1, 61))
+    unchanged()
+    memory.forget(user="Ann", everything=True)
+    memory.forget(user="ann ", everything=True)
+    unchanged()
+
+
+def test_the_other_users_words_are_not_found(memory):
+    """A user who has nothing recalls nothing, and cites no one else's messages."""
+    memory.add("My dentist is Dr. Moss.", user="ann")
+    assert not memory.recall("Who is the dentist?", user="bea", floor=0)
+    assert memory.messages(user="bea") == []
+    assert memory.forget(user="bea", everything=True).seqs == ()
+    assert len(memory.messages(user="ann")) == 1
+
+
+def test_seqs_are_of_one_user(memory):
+    """Forgetting a seq of one user leaves the same seq of another."""
+    for user in ("ann", "bea"):
+        memory.add(["one", "two"], user=user)
+    memory.forget(user="ann", seqs=[1])
+    assert [m.seq for m in memory.messages(user="bea")] == [1, 2]
+    assert memory.check_integrity().ok
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "../../etc/passwd",
+        "/",
+        ".",
+        "a/b",
+        "a\\b",
+        "C:\\",
+        "'; DROP TABLE messages; --",
+        '" OR 1=1 --',
+        "%",
+        "_",
+        "*",
+        "user",
+        "NULL",
+        "0",
+        " ",
+        "\t",
+        "\n",
+        "a\0b",
+        "a\0",
+        "\u202eevil",
+        "ｕｓｅｒ",
+        "Ä",
+        "A\u0308",
+        "👩‍👩‍👧",
+        "x" * 100_000,
+    ],
+    ids=lambda user: ascii(user[:12]),
+)
+def test_user_ids_are_only_ids(memory, tmp_path, user):
+    """A user id may look like a path, like SQL or like a pattern: it is text, compared letter by letter."""
+    others = {"ann", user + "x", user.swapcase() + "y", user * 2}
+    for one in (user, *others):
+        memory.add(f"The tulip of {len(one)}.", user=one, session=one)
+    assert set(memory.users()) == {user, *others}
+    assert [m.session for m in memory.messages(user=user)] == [user]
+    assert len(memory.recall("tulip", user=user, session=user).evidence) == 1
+    assert memory.forget(user=user, session=user).seqs == (1,)
+    assert all(len(memory.messages(user=one)) == 1 for one in others)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["memory"]
+    assert memory.check_integrity().ok
