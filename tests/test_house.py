@@ -19,7 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"core", "errors"},
+    {"core", "errors", "forking"},
     {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers"},
     {"views"},
     {"recall", "maintenance", "forgetting", "ingest"},

@@ -63,7 +63,7 @@ def shared(tmp_path_factory):
         yield memory
 
 
-@settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(JSONISH, min_size=4, max_size=4))
 def test_wrong_types_at_any_depth(shared, values):
     """No call with values of any type and depth raises anything but our own errors, or stores a part."""

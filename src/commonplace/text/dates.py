@@ -33,6 +33,33 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date
 
+from commonplace.text.date_words import (
+    AHEAD,
+    BACK,
+    DATE,
+    MONTH,
+    MONTHS,
+    NUMBER,
+    NUMBERS,
+    ORDINALS,
+    PREPOSITIONS,
+    SEASON,
+    SEASONS,
+    SHORT_MONTHS,
+    SHORT_WEEKDAYS,
+    STEPS,
+    UNIT,
+    UNITS,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    around,
+    least_and_most,
+    may_name_days,
+    month_number,
+    season_of,
+    weekday_number,
+)
 from commonplace.text.periods import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
 
 Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
@@ -55,7 +82,7 @@ def find_days(text: str, said: date) -> list[Days]:
     the month is read. Takes time linear in the length of the text.
     """
     low = text.lower()
-    if not _may_name_days(low):
+    if not may_name_days(low):
         return []
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
@@ -88,22 +115,6 @@ def _append(found: list[Days], days: Days, low: str) -> None:
 
 _LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-
-# A text with none of these names no day: most texts need no more than this test.
-_TIME_WORDS = (
-    *("day", "week", "month", "year", "last ", "next ", "this ", "night", "ago", "tomorrow", "summer"),
-    *("winter", "spring", "fall", "autumn", "uary", "march", "april", "may", "june", "july", "august"),
-    *("ember", "octob"),
-)
-_DIGIT = re.compile("[0-9]")
-_IN_OCT_ON_FRI = re.compile("n (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)")
-
-
-def _may_name_days(low: str) -> bool:
-    for word in _TIME_WORDS:
-        if word in low:
-            return True
-    return _DIGIT.search(low) is not None or _IN_OCT_ON_FRI.search(low) is not None
 
 
 class _Scan:
@@ -139,7 +150,7 @@ class _Scan:
 
     def looks_ahead(self) -> bool:
         """Whether the words just before the phrase speak of what is to come."""
-        return _AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
+        return AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
 
     def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:
         """Of what comes every year: the last (-1), this (0), the next (1), or (None) the one likely meant."""
@@ -180,47 +191,10 @@ def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callab
     return register
 
 
-_NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
-_NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
-_NUMBERS |= {"seven": (7, 7), "eight": (8, 8), "nine": (9, 9), "ten": (10, 10), "twelve": (12, 12)}
-_ORDINALS = {"last": 0, "first": 1, "second": 2, "third": 3, "fourth": 4}
-_UNITS = ("day", "night", "week", "weekend", "month", "year")
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the first month
-_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SHORT_WEEKDAYS = ("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun")
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
-    *("november", "december"),
-)
-_SHORT_MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec")
-_PREPOSITIONS = (
-    *("in", "since", "during", "until", "till", "from", "by", "of", "before", "after", "around", "through"),
-    *("for", "between", "early", "mid", "late", "year"),
-)
-_REST_OF_SENTENCE = r"\b[^.!?]*\Z"
-_AHEAD = re.compile(
-    r"(?:'ll|\b(?:will|won't|gonna|going to|plan(?:s|ning)?|see you|can't wait|looking forward|until))"
-    + _REST_OF_SENTENCE
-)
-_BACK = re.compile(
-    r"(?:n't|\b(?:not|never|been|was|were|did|had|can|once|twice|times|\w{2,20}ed))" + _REST_OF_SENTENCE
-)
-
-# Pieces of patterns. White space is bounded everywhere, so that no text makes the search quadratic.
-_MONTH = rf"({'|'.join(_MONTHS + _SHORT_MONTHS)})(?![a-z])\.?"
-_WEEKDAY = rf"({'|'.join(_WEEKDAYS + _SHORT_WEEKDAYS)})(?![a-z])"
-_SEASON = rf"({'|'.join(_SEASONS)})(?![a-z])"
-_DATE = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:]))?"
-_YEAR = r"((?:1[5-9]|20)\d\d)(?!\d|[.,]\d|\s?%)"
-_UNIT = rf"({'|'.join(_UNITS)})s?\b"
-_NUMBER = rf"((?:a\s)?(?:couple(?:\sof)?|few)|\d{{1,3}}|{'|'.join(_NUMBERS)})"
-
-
 @_rule(
-    rf"(?:({'|'.join(_ORDINALS)})\s|{_NUMBER}\s)?(?:{_UNIT}|{_WEEKDAY})"
+    rf"(?:({'|'.join(ORDINALS)})\s|{NUMBER}\s)?(?:{UNIT}|{WEEKDAY})"
     r"\s(?:(before|prior\sto|preceding)|(after|following)|of|in)\s(?:the\s)?",
-    *(_ORDINALS, _NUMBERS, "0", _UNITS, _WEEKDAYS, _SHORT_WEEKDAYS),
+    *(ORDINALS, NUMBERS, "0", UNITS, WEEKDAYS, SHORT_WEEKDAYS),
     compound=True,
 )
 def _beside(scan: _Scan, groups: Groups) -> Span | None:
@@ -233,9 +207,9 @@ def _beside(scan: _Scan, groups: Groups) -> Span | None:
         return _part_of(anchor, ordinal, unit, weekday)
     base, sign = (anchor[0], -1) if before else (anchor[1], 1)
     if weekday:
-        return one_day(next_weekday(base, _weekday(weekday), sign))
+        return one_day(next_weekday(base, weekday_number(weekday), sign))
     if number:
-        return _around(unit, base, number, sign)
+        return around(unit, base, number, sign)
     if unit == "week":
         return (monday(base) - 7 * DAY, base - DAY) if before else (base + DAY, monday(base) + 13 * DAY)
     if unit == "weekend" and after:
@@ -250,12 +224,12 @@ def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
         return None
     if not ordinal:
         return period(unit, first if unit == "week" else first - 2 * DAY)  # Monday's weekend is just over
-    n = _ORDINALS[ordinal] - 1
+    n = ORDINALS[ordinal] - 1
     if unit == "week":
         start = last - 6 * DAY if n < 0 else first + 7 * n * DAY
         return start, start + 6 * DAY
     if weekday or unit == "weekend":
-        number = _weekday(weekday or "saturday")
+        number = weekday_number(weekday or "saturday")
         day = next_weekday(last + DAY, number, -1) if n < 0 else next_weekday(first - DAY, number, 1)
         return period(unit, day + 7 * max(0, n) * DAY)
     return period(unit, last if n < 0 else moved(unit, first, n))
@@ -300,14 +274,14 @@ def _year_last(_: _Scan, groups: Groups) -> Span | None:
 
 
 @_rule(
-    rf"(?:{_WEEKDAY}[\s,]{{1,3}}(?:the\s)?)?(?:{_DATE}\s{{0,2}}(?:of\s)?{_MONTH}|{_MONTH}\s{{0,2}}(?:the\s)?{_DATE})"
-    rf"(?:[\s,]{{1,3}}{_YEAR})?",
-    *("0", _WEEKDAYS, _SHORT_WEEKDAYS, _MONTHS, _SHORT_MONTHS),
+    rf"(?:{WEEKDAY}[\s,]{{1,3}}(?:the\s)?)?(?:{DATE}\s{{0,2}}(?:of\s)?{MONTH}|{MONTH}\s{{0,2}}(?:the\s)?{DATE})"
+    rf"(?:[\s,]{{1,3}}{YEAR})?",
+    *("0", WEEKDAYS, SHORT_WEEKDAYS, MONTHS, SHORT_MONTHS),
 )
 def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
     """5 July, 5th of July 2023, Wed 5 July, July 5th, 2023, May 3-5."""
     _, first, last, name, other_name, other_first, other_last, year = groups
-    month = _month_number(name or other_name)
+    month = month_number(name or other_name)
     days = int(first or other_first), int(last or other_last or first or other_first)
 
     def of_year(year: int) -> Span:
@@ -325,7 +299,7 @@ def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
 def _nth(scan: _Scan, groups: Groups) -> Span | None:
     """The 15th of last month; on the 15th, if no noun follows."""
     number, which = groups
-    day = moved("month", scan.said.replace(day=1), _STEPS[which or "this"]).replace(day=int(number))
+    day = moved("month", scan.said.replace(day=1), STEPS[which or "this"]).replace(day=int(number))
     if which:
         return one_day(day)
     if scan.before()[:2] != ["the", "on"]:
@@ -333,75 +307,75 @@ def _nth(scan: _Scan, groups: Groups) -> Span | None:
     return one_day(day if day <= scan.said or scan.looks_ahead() else moved("month", day, -1))
 
 
-@_rule(rf"{_MONTH}[\s,]{{1,3}}(?:of\s)?{_YEAR}|{_SEASON}\s(?:of\s)?{_YEAR}", _MONTHS, _SHORT_MONTHS, _SEASONS)
+@_rule(rf"{MONTH}[\s,]{{1,3}}(?:of\s)?{YEAR}|{SEASON}\s(?:of\s)?{YEAR}", MONTHS, SHORT_MONTHS, SEASONS)
 def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
     """May 2023, the summer of 2022."""
     month, year, season, season_year = groups
-    return _season(int(season_year), season) if season else month_of(int(year), _month_number(month))
+    return season_of(int(season_year), season) if season else month_of(int(year), month_number(month))
 
 
-@_rule(_YEAR, "0")
+@_rule(YEAR, "0")
 def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
     """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
     words = scan.before()[:2]
-    told = words[0] in _PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
+    told = words[0] in PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
     return period("year", date(int(groups[0]), 1, 1)) if told else None
 
 
-@_rule(_MONTH, _MONTHS, _SHORT_MONTHS)
+@_rule(MONTH, MONTHS, SHORT_MONTHS)
 def _bare_month(scan: _Scan, groups: Groups) -> Span | None:
     """September, in May, in Oct."""
     name, word = groups[0], scan.before()[0]
-    if name not in _MONTHS and word != "in":
+    if name not in MONTHS and word != "in":
         return None
-    if name in ("march", "april", "may", "june") and word not in _PREPOSITIONS:
+    if name in ("march", "april", "may", "june") and word not in PREPOSITIONS:
         return None
-    return scan.nearest(lambda year: month_of(year, _month_number(name)), None)
+    return scan.nearest(lambda year: month_of(year, month_number(name)), None)
 
 
-@_rule(_SEASON, _SEASONS)
+@_rule(SEASON, SEASONS)
 def _bare_season(scan: _Scan, groups: Groups) -> Span | None:
     """In spring, over the summer."""
     word, earlier, *_ = scan.before()
     if (earlier if word == "the" else word) not in ("in", "since", "over", "during", "for"):
         return None
-    return scan.nearest(lambda year: _season(year, groups[0]), None)
+    return scan.nearest(lambda year: season_of(year, groups[0]), None)
 
 
 @_rule(
     r"(last|this\spast|past|previous|this\scoming|this|next|coming|upcoming)\s"
-    rf"(?:(week|weekend|month|year)\b|{_SEASON}|{_WEEKDAY}|{_MONTH}|(night)\b|(?:morning|afternoon|evening)\b)",
-    _STEPS,
+    rf"(?:(week|weekend|month|year)\b|{SEASON}|{WEEKDAY}|{MONTH}|(night)\b|(?:morning|afternoon|evening)\b)",
+    STEPS,
 )
 def _named(scan: _Scan, groups: Groups) -> Span | None:
     """Last week, this past weekend, next summer, last Friday, next May, last night, this morning."""
     which, unit, season, weekday, month, night = groups
-    said, step = scan.said, _STEPS[which.split()[-1]]
+    said, step = scan.said, STEPS[which.split()[-1]]
     if unit:
         running = "past" in which and unit != "weekend"
         return (moved(unit, said, -1), said) if running else period(unit, moved(unit, said, step))
     if season:
-        return scan.nearest(lambda year: _season(year, season), step)
+        return scan.nearest(lambda year: season_of(year, season), step)
     if month:
-        return scan.nearest(lambda year: month_of(year, _month_number(month)), step)
+        return scan.nearest(lambda year: month_of(year, month_number(month)), step)
     if weekday:
-        day = _weekday(weekday)
+        day = weekday_number(weekday)
         return one_day(next_weekday(said, day, step) if step else monday(said) + day * DAY)
     return one_day(said + step * DAY) if night or step == 0 else None
 
 
-@_rule(rf"(last|past|next|coming)\s{_NUMBER}\s{_UNIT}", _STEPS)
+@_rule(rf"(last|past|next|coming)\s{NUMBER}\s{UNIT}", STEPS)
 def _running(scan: _Scan, groups: Groups) -> Span | None:
     """The last three days, the next few weeks: up to the day it was said, or from it."""
     which, number, unit = groups
-    end = moved(unit, scan.said, _STEPS[which] * _count(number)[1])
+    end = moved(unit, scan.said, STEPS[which] * least_and_most(number)[1])
     return min(end, scan.said), max(end, scan.said)
 
 
 @_rule(
-    rf"{_NUMBER}\s(?:or\s(two|three|four)\s)?{_UNIT}(?:\sor\s(?:so|(two|three)))?"
+    rf"{NUMBER}\s(?:or\s(two|three|four)\s)?{UNIT}(?:\sor\s(?:so|(two|three)))?"
     r"\s(?:(ago|back)|(now)|from\snow)\b",
-    *(_NUMBERS, "0"),
+    *(NUMBERS, "0"),
 )
 def _ago(scan: _Scan, groups: Groups) -> Span | None:
     """Two weeks ago, one or two years ago, a year or so ago, seven years now, a month from now."""
@@ -409,15 +383,15 @@ def _ago(scan: _Scan, groups: Groups) -> Span | None:
     if now and unit not in ("month", "year"):
         return None
     sign = -1 if past or now else 1
-    spans = [_around(unit, scan.said, count, sign) for count in (number, other or more or number)]
+    spans = [around(unit, scan.said, count, sign) for count in (number, other or more or number)]
     return min(spans)[0], max(spans)[1]
 
 
-@_rule(rf"in\s(?!a\sday){_NUMBER}\s{_UNIT}", ("in",))
+@_rule(rf"in\s(?!a\sday){NUMBER}\s{UNIT}", ("in",))
 def _in(scan: _Scan, groups: Groups) -> Span | None:
     """In three days; not where the sentence looks back ("read it in three days")."""
-    looks_back = _BACK.search(scan.text, max(0, scan.start - 40), scan.start)
-    return None if looks_back else _around(groups[1], scan.said, groups[0], 1)
+    looks_back = BACK.search(scan.text, max(0, scan.start - 40), scan.start)
+    return None if looks_back else around(groups[1], scan.said, groups[0], 1)
 
 
 @_rule(
@@ -436,7 +410,7 @@ def _near(scan: _Scan, groups: Groups) -> Span | None:
 @_rule(
     r"(?<=the )(day|week|weekend|month|year)\s(before|after)(?=\s?(?:[.,;:!?)]|\Z))"
     r"|(week|weekend)\sbefore\slast\b",
-    _UNITS,
+    UNITS,
 )
 def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
     """The week before, the year after; the weekend before last."""
@@ -447,16 +421,16 @@ def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
     return period(unit, moved(unit, first, -1) if which == "before" else moved(unit, last, 1))
 
 
-@_rule(rf"(?:{_WEEKDAY}|weekend\b)(?!\s?[:|])", _WEEKDAYS, _SHORT_WEEKDAYS, ("weekend",))
+@_rule(rf"(?:{WEEKDAY}|weekend\b)(?!\s?[:|])", WEEKDAYS, SHORT_WEEKDAYS, ("weekend",))
 def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
     """Friday, on Fri, over the weekend, for the weekend; the day it was said may itself be meant."""
     name, word, earlier = groups[0], *scan.before()[:2]
     if not name and (word != "the" or earlier not in ("over", "at", "on", "during", "for")):
         return None
-    if word in ("every", "each") or (name in _SHORT_WEEKDAYS and word != "on"):
+    if word in ("every", "each") or (name in SHORT_WEEKDAYS and word != "on"):
         return None
     sign = 1 if scan.looks_ahead() or (not name and earlier == "for") else -1
-    day = next_weekday(scan.said - sign * DAY, _weekday(name or "saturday"), sign)
+    day = next_weekday(scan.said - sign * DAY, weekday_number(name or "saturday"), sign)
     return one_day(day) if name else period("weekend", day)
 
 
@@ -470,29 +444,3 @@ _FIRST_WORD = re.compile(
     + ")(?![a-z]))",
     re.ASCII,
 )
-
-
-def _season(year: int, season: str) -> Span:
-    first = date(year, _SEASONS[season], 1)
-    return first, period("month", moved("month", first, 2))[1]
-
-
-def _around(unit: str, day: date, count: str, sign: int) -> Span:
-    """What "two weeks ago" (sign -1) or "in a few days" (sign 1) spans, counted from `day`."""
-    first, last = sorted(moved(unit, day, sign * n) for n in _count(count))
-    if unit == "week":
-        return first - 3 * DAY, last + 3 * DAY
-    return period(unit, first)[0], period(unit, last)[1]
-
-
-def _count(word: str) -> tuple[int, int]:
-    word = word.removesuffix("of").split()[-1]
-    return (int(word), int(word)) if word.isdecimal() else _NUMBERS[word]
-
-
-def _month_number(name: str) -> int:
-    return "janfebmaraprmayjunjulaugsepoctnovdec".index(name[:3]) // 3 + 1
-
-
-def _weekday(name: str) -> int:
-    return "montuewedthufrisatsun".index(name[:3]) // 3
