@@ -4,8 +4,11 @@ import ast
 import inspect
 import re
 import statistics
+import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -190,3 +193,18 @@ def test_the_version_is_that_of_the_project():
     """What the package says and what pip installs is one version."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'version = "{commonplace.__version__}"' in project
+
+
+def test_every_import_is_declared():
+    """Whatever the package imports is in its dependencies, so that a clean installation has it."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = {re.match(r"[\w.-]+", one)[0].lower().replace("_", "-") for one in declared}
+    distributions = packages_distributions()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for module in {module.split(".")[0] for module in modules} - {"commonplace", "__future__"}:
+                if module not in sys.stdlib_module_names:
+                    found = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
+                    assert found & names, f"{path.name} imports {module}, which is not declared"

@@ -22,6 +22,7 @@ MessageLike = Message | Mapping[str, Any] | str
 TimeLike = datetime | str | float | int
 
 _KEYS = {"role", "content", "name", "time", "session", "metadata", "id"}
+_OURS = {"seq"}  # of a stored message that is added again; a new one is given
 _TOOL_KEYS = {"tool_calls", "tool_call_id", "function_call", "refusal", "audio", "annotations"}
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -115,7 +116,7 @@ def _to_message(given: object, where: str, session: str) -> Message:
 
 def _from_mapping(given: Mapping[Any, Any], session: str) -> Message:
     for name in given:
-        if name not in _KEYS and name not in _TOOL_KEYS:
+        if name not in _KEYS | _OURS | _TOOL_KEYS:
             raise InvalidInput(
                 f"unknown field {shown(name)}: put it into metadata, or use one of {sorted(_KEYS)}"
             )
@@ -143,7 +144,9 @@ def _content(content: object, tool_calls: object) -> str:
     if isinstance(content, str):
         return content
     if content is None and tool_calls:
-        return "\n".join(_tool_call(call) for call in tool_calls) if isinstance(tool_calls, Sequence) else ""
+        if not isinstance(tool_calls, Sequence) or isinstance(tool_calls, str | bytes):
+            raise InvalidInput(f"tool_calls must be a list, not {_kind(tool_calls)}")
+        return "\n".join(_tool_call(call) for call in tool_calls)
     if not isinstance(content, Sequence) or isinstance(content, bytes | bytearray):
         raise InvalidInput(f"content must be a string or a list of parts, not {_kind(content)}")
     return "\n".join(_part(part, i) for i, part in enumerate(content))
@@ -177,11 +180,12 @@ def _tool_call(call: object) -> str:
 
 
 def _checked(message: Message) -> Message:
-    key("role", message.role)
+    _one_line("role", message.role)
     key("session", message.session)
-    for what, value in (("name", message.name), ("id", message.id)):
-        if value is not None:
-            key(what, value)
+    if message.name is not None:
+        _one_line("name", message.name)
+    if message.id is not None:
+        key("id", message.id)
     if not isinstance(message.content, str):
         raise InvalidInput(f"content must be a string, not {_kind(message.content)}")
     if (at := _surrogate(message.content)) is not None:
@@ -210,6 +214,12 @@ def to_json(metadata: Mapping[str, Any]) -> str | None:
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata is not JSON ({error})") from error
     return encoded
+
+
+def _one_line(what: str, value: object) -> None:
+    """Check what stands before the colon of a rendered line: with a line break it could forge another."""
+    if len(key(what, value).splitlines()) > 1 or str(value).endswith(("\n", "\r")):
+        raise InvalidInput(f"{what} {shown(value)} has a line break: a {what} stands in one line")
 
 
 def _surrogate(text: str) -> int | None:

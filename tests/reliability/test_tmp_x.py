@@ -1,0 +1,239 @@
+"""Damaged files, foreign files, folders that cannot be written, disks that are full."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+from children import Child
+
+from commonplace import Memory, StorageCorrupt, StorageFull, StorageUnusable
+from commonplace.testing import HashEmbedder
+
+FILE = "commonplace.sqlite3"
+PAGE = 4096
+EMBEDDER = HashEmbedder(16)
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """The closed folder of a memory of 300 messages, one of them of many pages."""
+    path = tmp_path_factory.mktemp("sound")
+    with Memory(path, embedder=EMBEDDER) as memory:
+        memory.add([f"Message {i} of rye and tulips." for i in range(300)], user="ann")
+        memory.add("rye " * 10_000, user="ann")
+    return path
+
+
+@pytest.fixture
+def copy(sound, tmp_path):
+    """A copy of it to be damaged."""
+    return shutil.copytree(sound, tmp_path / "copy")
+
+
+def use(path):
+    """All that one does with a memory; a StorageError may come out, and nothing else."""
+    with Memory(path, embedder=EMBEDDER) as memory:
+        found = memory.check_integrity()
+        memory.recall("rye", user="ann")
+        memory.messages(user="ann")
+        memory.add("One more.", user="ann")
+        memory.rebuild(user="ann")
+        memory.forget(user="ann", seqs=[5, 301])
+        return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_torn_page(copy, seed):
+    """Wherever a page was overwritten: what cannot be read is a StorageError that says so, and no crash."""
+    chance = random.Random(seed)
+    whole = (copy / FILE).read_bytes()
+    outcomes = set()
+    pages = len(whole) // PAGE
+    for page in [*range(1, pages), *chance.sample(range(1, pages), 20)]:
+        torn = bytearray(whole)
+        instead = chance.choice([chance.randbytes(PAGE), chance.randbytes(512), bytes(PAGE), bytes(512)])
+        torn[page * PAGE : page * PAGE + len(instead)] = instead
+        (copy / FILE).write_bytes(torn)
+        for log in copy.glob("*-*"):
+            log.unlink()
+        try:
+            outcomes.add("ok" if use(copy).ok else "faults")
+        except StorageCorrupt as error:
+            outcomes.add("recover" in str(error) or "rebuild" in str(error))
+    assert True in outcomes
+    assert False not in outcomes
+
+
+@pytest.mark.parametrize("length", [100, PAGE - 1, PAGE, PAGE + 1, 10 * PAGE, -PAGE])
+def test_a_truncated_file(copy, length):
+    """A file that ends too early is told to be damaged, with what can be done."""
+    data = (copy / FILE).read_bytes()[:length]
+    (copy / FILE).write_bytes(data)
+    with pytest.raises(
+        StorageCorrupt, match=r"is damaged .* restore a copy, or salvage it with sqlite3 .* \.recover"
+    ):
+        use(copy)
+
+
+@pytest.mark.parametrize("garbage", [b"garbage " * 1000, b"\0" * PAGE * 2], ids=["text", "zeros"])
+def test_garbage(copy, garbage):
+    """A file that is no database is told to be damaged, and left as it is."""
+    (copy / FILE).write_bytes(garbage)
+    with pytest.raises(StorageCorrupt):
+        Memory(copy)
+    assert (copy / FILE).read_bytes() == garbage
+
+
+def test_an_empty_file(copy):
+    """An empty database file is a fresh memory."""
+    (copy / FILE).write_bytes(b"")
+    with Memory(copy) as memory:
+        assert memory.users() == []
+        assert memory.add("x", user="ann")[0].seq == 1
+
+
+def test_a_garbled_log(copy):
+    """A write-ahead log of garbage, left by a broken disk, adds nothing to what the file has."""
+    (copy / f"{FILE}-wal").write_bytes(random.Random(2).randbytes(100_000))
+    (copy / f"{FILE}-shm").write_bytes(random.Random(3).randbytes(32768))
+    assert use(copy).ok
+
+
+def test_a_path_that_is_no_folder(tmp_path):
+    """A file in the place of the folder, or in the middle of its path, or a name that no folder can have."""
+    (tmp_path / "file").write_text("x")
+    for path in (
+        tmp_path / "file",
+        tmp_path / "file" / "below",
+        tmp_path / ("x" * 300),
+        "~nobody of this name/x",
+    ):
+        with pytest.raises(StorageUnusable, match="folder"):
+            Memory(path)
+
+
+def test_a_foreign_database(tmp_path):
+    """A database of another program is refused, and no byte of it changes."""
+    for number, table in enumerate(
+        ["notes (text)", "migrations (id INTEGER PRIMARY KEY, migration TEXT, batch INT)"]
+    ):
+        path = tmp_path / str(number)
+        path.mkdir()
+        connection = sqlite3.connect(path / FILE)
+        connection.execute(f"CREATE TABLE {table}")
+        connection.close()
+        before = (path / FILE).read_bytes()
+        with pytest.raises(StorageUnusable, match=r"not commonplace's .* choose another folder"):
+            Memory(path)
+        assert {p.name: p.read_bytes() for p in path.iterdir()} == {FILE: before}
+
+
+def as_nobody(run):
+    """Run in a child that is not root, since root may write anywhere."""
+    if os.getuid() != 0:
+        return Child(run).wait()
+
+    def dropped(tell, hear):
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        run(tell, hear)
+
+    return Child(dropped).wait()
+
+
+@pytest.mark.parametrize("folder_mode", [0o555, 0o755, 0o000], ids=oct)
+def test_a_read_only_folder(tmp_path, sound, folder_mode):
+    """A folder or file that may not be written is refused with what memory needs; nothing in it changes."""
+    path = shutil.copytree(sound, tmp_path / "read-only")
+    parents = [(parent, parent.stat().st_mode) for parent in (path.parent, path.parent.parent)]
+    for parent, mode in parents:
+        parent.chmod(mode | 0o055)
+    (path / FILE).chmod(0o444)
+    if os.getuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+        os.chown(path / FILE, NOBODY, NOBODY)
+    before = (path / FILE).read_bytes()
+    path.chmod(folder_mode)
+
+    def run(tell, hear):
+        for folder in (path, path / "below") if folder_mode != 0o755 else (path,):
+            with pytest.raises(StorageUnusable, match="folder"):
+                use(folder)
+
+    try:
+        as_nobody(run)
+    finally:
+        path.chmod(0o755)
+        for parent, mode in parents:
+            parent.chmod(mode)
+    assert {p.name: p.read_bytes() for p in path.iterdir()} == {FILE: before}
+
+
+def limit_pages(memory, spare):
+    """Let the database grow by so many pages and no further: SQLite itself then reports a full disk."""
+    with memory._database._engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages + spare}")
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2, 5, 20])
+def test_a_full_disk(memory, spare):
+    """Wherever in a call the space runs out: StorageFull, nothing of the call is stored, then all works."""
+    first = memory.add(["rye", "tulip"], user="ann")
+    limit_pages(memory, spare)
+    for user in ("ann", "bea"):
+        with pytest.raises(StorageFull, match="nothing of this call was stored: free some space"):
+            memory.add([f"{i} " + "rye " * 300 for i in range(120)], user=user)
+    assert memory.messages(user="ann") == first
+    assert memory.messages(user="bea") == []
+    assert memory.recall("rye", user="ann")
+    assert memory.check_integrity().faults == ()
+    limit_pages(memory, 100_000)
+    assert memory.add("bread", user="ann")[0].seq == 3
+    assert memory.recall("bread", user="ann")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A file system of two megabytes."""
+    path = tmp_path / "tiny"
+    path.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(path)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a file system of its own cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield path
+    subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def fill(memory):
+    """Add until something happens; the numbers in the texts say that none was left out."""
+    for number in range(1000):
+        assert memory.add(f"{number} " + "rye " * 5000, user="ann")[0].seq == number + 1
+
+
+def test_a_full_file_system(tiny):
+    """On a file system that is really full what was acknowledged stays; when there is room, all works."""
+    ballast = tiny / "ballast"
+    ballast.write_bytes(bytes(500_000))
+    with Memory(tiny / "memory", embedder=EMBEDDER) as memory:
+        with pytest.raises(StorageFull):
+            fill(memory)
+        stored = len(memory.messages(user="ann"))
+        assert stored > 10
+        with pytest.raises(StorageFull):
+            memory.add("rye" * 100_000, user="ann")
+    with Memory(tiny / "memory", embedder=EMBEDDER) as memory:
+        assert len(memory.messages(user="ann")) == stored
+        assert memory.check_integrity().faults == ()
+        with pytest.raises(StorageFull):
+            memory.add("rye " * 5000, user="ann")
+        ballast.unlink()
+        assert memory.add("A tulip.", user="ann")
+        assert memory.recall("tulip", user="ann")
