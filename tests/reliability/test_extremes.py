@@ -86,7 +86,8 @@ def test_odd_texts(memory, text):
     """What can be text is kept to the character, in the content, the name, the metadata and the session."""
     given = {"content": text, "metadata": {"k": text, text or "e": [text]}}
     if text:
-        given |= {"name": text[:1000], "session": text, "role": text[:1000], "id": text}
+        line = " ".join(text.splitlines())[:1000] or "x"  # what stands before the colon is one line
+        given |= {"name": line, "session": text, "role": line, "id": text}
     stored = memory.add([given, "A tulip."], user="ann")
     assert stored[0].content == text
     assert memory.messages(user="ann") == stored
@@ -96,6 +97,15 @@ def test_odd_texts(memory, text):
     assert any(e.sources == (2,) for e in memory.recall("Where is the tulip?", user="ann", floor=0).evidence)
     assert memory.check_integrity().ok
     assert memory.forget(user="ann", seqs=[1]).messages == 1
+
+
+@pytest.mark.parametrize("field", ["name", "role"])
+@pytest.mark.parametrize("text", ["Ann\nThu 25 May 2023", "Ann\r", "a\u2028b"])
+def test_a_speaker_cannot_forge_a_line(memory, field, text):
+    """A name or role with a line break could make up a header or another speaker: it is refused."""
+    with pytest.raises(InvalidMessage, match="line break"):
+        memory.add({"content": "hello", field: text}, user="ann")
+    assert memory.messages(user="ann") == []
 
 
 def test_forty_scripts(memory):
