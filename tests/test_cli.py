@@ -75,7 +75,7 @@ def test_add_json_lines(run):
     ("arguments", "stdin", "said"),
     [
         (["add", " "], None, "nothing to add"),
-        (["add", "x", "--jsonl"], None, "give no text beside it"),
+        (["add", "x", "--jsonl"], None, "give no text, --name or --time"),
         (["add", "--jsonl"], '{"content": "x"}\n{', "line 2 of standard input is not JSON"),
         (["add", "--jsonl"], "[1]", "line 1 of standard input is not a JSON object"),
         (["add"], b"\xff", "not UTF-8"),
@@ -107,6 +107,7 @@ def test_import_twice_adds_nothing(run, talk):
         "conversations": 1,
         "read": 3,
         "added": 0,
+        "changed": 0,
     }
 
 
@@ -136,7 +137,25 @@ def test_import_of_a_bad_file(run, tmp_path):
     path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
     done = run("import", path, code=2)
     assert "line 2: $: content must be" in done.stderr
-    assert json.loads(run("stats", "--json").stdout)["messages"] == 0
+    assert json.loads(run("users", "--json").stdout) == []
+
+
+def test_figures_of_nobody(filled):
+    """A misspelt user is told so, and is not shown an empty memory."""
+    assert "no user 'nobody'" in filled("stats", "--user", "nobody", code=2).stderr
+
+
+def test_a_folder_that_is_no_memory_is_left_alone(run, tmp_path):
+    """Reading from a folder that holds something else makes no database there."""
+    (tmp_path / "other").mkdir()
+    assert "no memory at" in run("stats", "--memory", tmp_path / "other", code=2).stderr
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+def test_export_to_standard_output_is_the_file(filled, tmp_path):
+    """A dash writes the same lines to standard output."""
+    filled("export", tmp_path / "out.jsonl")
+    assert filled("export", "-").stdout == (tmp_path / "out.jsonl").read_text(encoding="utf-8")
 
 
 def test_recall_writes_the_context_alone(filled):

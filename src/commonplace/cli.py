@@ -65,8 +65,9 @@ app = typer.Typer(
 def _open(folder: Path, *, create: bool = False) -> Memory:
     """The memory; only what writes may make a new one, lest a misspelt path looks like an empty memory."""
     from commonplace.memory import Memory
+    from commonplace.storage.database import FILE
 
-    if not create and not folder.exists():
+    if not create and not (folder / FILE).exists():
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
     return Memory(folder)
 
@@ -95,8 +96,8 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Store a message, or a message for each line of standard input."""
-    if jsonl and text != "-":
-        raise InvalidInput("--jsonl reads standard input: give no text beside it")
+    if jsonl and (text != "-" or name or time):
+        raise InvalidInput("--jsonl reads messages from standard input: give no text, --name or --time")
     given: list[dict[str, Any]] = []
     if jsonl:
         given = json_lines(standard_input())
@@ -132,7 +133,8 @@ def import_(
 ) -> None:
     """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval.
 
-    Importing a file again adds only what is new in it. Without --user, a file that names its users keeps
+    Importing a file again adds only what is new in it; what has changed since stays as it was stored first,
+    and what was forgotten comes back. Without --user, a file that names its users keeps
     them, and any other goes to 'me'.
     """
     from commonplace.importers.importing import NoUser
@@ -288,25 +290,37 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
-    from tempfile import TemporaryDirectory
-
-    with _open(memory) as opened, TemporaryDirectory() as temporary:
-        if str(path) != "-":
-            count = opened.export(user=user, path=path)
-        else:
-            opened.export(user=user, path=(written := Path(temporary) / "export.jsonl"))
-            typer.echo(written.read_text(encoding="utf-8"), nl=False)
+    with _open(memory) as opened:
+        if str(path) == "-":
+            _export_to_standard_output(opened, user)
             return
+        count = opened.export(user=user, path=path)
     if as_json:
         out.write_json({"user": user, "path": path, "messages": count})
     else:
         out.write(f"{out.count(count, 'message')} written to {path}")
 
 
+def _export_to_standard_output(opened: Memory, user: str) -> None:
+    import json
+
+    from commonplace.transfer import to_line
+
+    after = 0
+    while page := opened.messages(user=user, after=after, limit=1000):
+        for message in page:
+            typer.echo(json.dumps(to_line(message), ensure_ascii=False))
+        after = page[-1].seq
+    if not after:
+        raise InvalidInput(f"user {user!r} has no messages: nothing to export")
+
+
 @app.command()
 def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show how much is stored: for one user, or without --user for the whole folder."""
     with _open(memory) as opened:
+        if user is not None and user not in opened.users():
+            raise InvalidInput(f"no user {user!r}: 'commonplace users' lists them")
         found = opened.stats(user=user)
     if as_json:
         out.write_json(found)

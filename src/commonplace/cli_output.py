@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -57,8 +58,8 @@ def write_json(value: object) -> None:
 
 
 def write(text: str) -> None:
-    """Text on standard output as it is: neither wrapped nor coloured, but without control characters."""
-    typer.echo(visible(text))
+    """Text on standard output as it is; a terminal gets it without control characters."""
+    typer.echo(visible(text) if sys.stdout.isatty() else text)
 
 
 def note(text: str, style: str = "dim") -> None:
@@ -140,6 +141,8 @@ def session_table(sessions: Sequence[Session]) -> None:
 def import_summary(done: Imported) -> str:
     """What an import brought."""
     known = f", {done.read - done.added} were there already" if done.read > done.added else ""
+    if done.changed:
+        known += f" ({done.changed} of them changed since: kept as first stored)"
     return (
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"
         f" for {_some(done.users)}: {done.added} added{known}"

@@ -25,11 +25,13 @@ def ingest(
     parts: Sequence[tuple[str, Sequence[Message]]],
     now: datetime,
     progress: Progress | None = None,
+    *,
+    keep_first: bool = False,
 ) -> list[Appended]:
     """Store the messages of each (user, messages), all of them or none; durable when this returns.
 
     The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
-    words meanwhile. The slow part runs before the transaction.
+    words meanwhile. The slow part runs before the transaction. `keep_first`: see log.append.
     """
     total = sum(len(messages) for _, messages in parts)
     done = 0
@@ -50,7 +52,7 @@ def ingest(
     behind = []
     with database.write() as connection:
         for (user, messages), ready in zip(parts, prepared, strict=True):
-            appended = log.append(connection, user, messages, now)
+            appended = log.append(connection, user, messages, now, keep_first=keep_first)
             results.append(appended)
             all_new = ready is not None and 0 < appended.new == len(messages)
             if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):

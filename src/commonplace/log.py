@@ -51,6 +51,7 @@ class Appended:
 
     stored: list[Message]  # aligned with what was given; the first copy where an id was known already
     new: int  # how many of them are new
+    changed: int = 0  # how many are known with another content, and were left as first stored
 
 
 def state(connection: Connection, user: str) -> UserState:
@@ -74,19 +75,26 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
     return after
 
 
-def append(connection: Connection, user: str, given: Sequence[Message], now: datetime) -> Appended:
+def append(
+    connection: Connection, user: str, given: Sequence[Message], now: datetime, *, keep_first: bool = False
+) -> Appended:
     """Store messages in the order given; an id that is known already adds nothing.
 
     Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
-    Metadata may differ (a chat was renamed since): what was stored first stays.
+    Metadata may differ (a chat was renamed since): what was stored first stays. With `keep_first` it stays
+    whatever differs, and is counted.
     """
     known = _by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
     fresh: list[int] = []  # positions in `given`
+    changed = 0
     for position, message in enumerate(given):
         first = known.get(message.id) if message.id is not None else None
         if first is not None:
-            _same_or_conflict(first, message)
+            if differs := _differences(first, message):
+                if not keep_first:
+                    raise _conflict(first, differs)
+                changed += 1
             stored.append(first)
             continue
         complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
@@ -102,7 +110,7 @@ def append(connection: Connection, user: str, given: Sequence[Message], now: dat
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
-    return Appended(stored, len(fresh))
+    return Appended(stored, len(fresh), changed)
 
 
 def read(
@@ -223,19 +231,18 @@ def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, M
     return known
 
 
-def _same_or_conflict(first: Message, again: Message) -> None:
-    differs = [
-        field
-        for field in ("content", "role", "name", "session")
-        if getattr(first, field) != getattr(again, field)
-    ]
-    if again.time is not None and again.time != first.time:
-        differs.append("time")
-    if differs:
-        raise IdConflict(
-            f"id {again.id!r} is taken by message {first.seq or 'earlier in this call'}, which has another"
-            f" {' and '.join(differs)}: nothing was stored; give the changed message an id of its own"
-        )
+def _differences(first: Message, again: Message) -> list[str]:
+    """The fields in which a message differs from the one that is stored under its id."""
+    fields = ("content", "role", "name", "session")
+    differs = [field for field in fields if getattr(first, field) != getattr(again, field)]
+    return [*differs, "time"] if again.time not in (None, first.time) else differs
+
+
+def _conflict(first: Message, differs: Sequence[str]) -> IdConflict:
+    return IdConflict(
+        f"id {first.id!r} is taken by message {first.seq or 'earlier in this call'}, which has another"
+        f" {' and '.join(differs)}: nothing was stored; give the changed message an id of its own"
+    )
 
 
 def _new_id(now: datetime) -> str:

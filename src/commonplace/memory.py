@@ -228,7 +228,10 @@ class Memory:
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
         key("user", user)
-        return export_messages(self._all_messages(user), file_path("path", path))
+        target = file_path("path", path)
+        if not self.messages(user=user, limit=1):
+            raise InvalidInput(f"user {user!r} has no messages: nothing to export")
+        return export_messages(self._all_messages(user), target)
 
     def import_(
         self,
@@ -241,7 +244,8 @@ class Memory:
         """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
 
         The format is recognised by content. The whole file is read and checked before anything is stored.
-        Importing twice adds nothing. `user` is needed where the file names none; `progress` is called with
+        Importing twice adds nothing, and a message that has changed since stays as it was stored first; one
+        that was forgotten comes back. `user` is needed where the file names none; `progress` is called with
         messages done and messages in all.
         """
         if user is not None:
@@ -310,9 +314,14 @@ class Memory:
         return self._tokenizer.count([text.encode(errors="replace").decode()])[0]
 
     def _ingest(
-        self, parts: Sequence[tuple[str, Sequence[Message]]], progress: Progress | None = None
+        self,
+        parts: Sequence[tuple[str, Sequence[Message]]],
+        progress: Progress | None = None,
+        *,
+        keep_first: bool = False,
     ) -> list[Appended]:
-        return ingest(self._database, self._messages, parts, to_time(self._clock()), progress)
+        now = to_time(self._clock())
+        return ingest(self._database, self._messages, parts, now, progress, keep_first=keep_first)
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

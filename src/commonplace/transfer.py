@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from commonplace.core import Message
 from commonplace.errors import InvalidInput
 from commonplace.importers.importing import assign_users, read_all
-from commonplace.incoming import to_messages
+from commonplace.incoming import shown, to_messages
 from commonplace.ingest import Progress
 from commonplace.log import Appended
 
@@ -27,13 +27,18 @@ class Imported:
     conversations: int
     read: int  # messages in the file
     added: int  # of them, those that were not there already
+    changed: int  # of them, those that were there with another content, and stay as first stored
 
 
 class Ingests(Protocol):
     """Stores the messages of several users in one transaction."""
 
     def __call__(
-        self, parts: Sequence[tuple[str, Sequence[Message]]], progress: Progress | None = None
+        self,
+        parts: Sequence[tuple[str, Sequence[Message]]],
+        progress: Progress | None = None,
+        *,
+        keep_first: bool = False,
     ) -> list[Appended]:
         """What was appended, aligned with the parts."""
 
@@ -46,20 +51,24 @@ def import_file(
     format: str | None,  # noqa: A002 - the word a caller expects
     progress: Progress | None,
 ) -> Imported:
-    """Read and check the whole file, then store all of it, or none.
+    """Read and check the whole file, then store all of it, or none. Raises InvalidImport.
 
-    Raises InvalidImport for the file, IdConflict when a message of it is stored with another content.
+    A message that was stored with another content before (edited since, or rendered anew) stays as it was,
+    so that the rest of a newer export can come in.
     """
+    if format is not None and not isinstance(format, str):
+        raise InvalidInput(f"format must be a name, not {shown(format)}")
     name, conversations = read_all(path, format)
     assigned = assign_users(conversations, user)
     parts = [(part.user, to_messages(part.messages, session=None)) for part in assigned]
-    appended = ingest(parts, progress)
+    appended = ingest(parts, progress, keep_first=True)
     return Imported(
         format=name,
         users=tuple(user for user, _ in parts),
         conversations=len(conversations),
         read=sum(len(messages) for _, messages in parts),
         added=sum(one.new for one in appended),
+        changed=sum(one.changed for one in appended),
     )
 
 

@@ -1,4 +1,4 @@
-"""What `Memory.import_` calls: a whole file read and checked before anything is stored."""
+"""A whole file, read and checked before anything is stored; transfer.import_file stores it."""
 
 from __future__ import annotations
 
