@@ -1,0 +1,162 @@
+"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders, torn rows."""
+
+import dataclasses
+import os
+import pickle
+import signal
+import sys
+
+import pytest
+from sqlalchemy import update
+
+from commonplace import InvalidInput, Memory, StorageBusy, StorageCorrupt
+from commonplace.storage.schema import message_units
+from commonplace.testing import HashEmbedder
+
+LONG = (
+    "The weather was dull all morning and we stayed in. My sister's greyhound is called Biscuit. After lunch"
+    " we walked along the river for hours, and in the evening we played cards until nobody could keep awake."
+)
+
+
+def test_the_best_message_is_cut_rather_than_dropped(memory):
+    """A narrow budget gets the sentence that answers, not a shorter message that doesn't."""
+    memory.add([LONG, "The boat was fun."], user="ann")
+    found = memory.recall("What is my sister's greyhound called?", user="ann", budget_tokens=40)
+    assert "greyhound is called Biscuit" in found.text
+    assert found.tokens <= 40
+    assert "cut at sentence borders" in found.why(1)
+
+
+def test_a_sentence_longer_than_the_budget_is_cut_between_words(memory):
+    """Even one endless sentence gives what is around the match."""
+    memory.add(" ".join(f"word{i}" for i in range(60)) + " greyhound " + "and more " * 40, user="ann")
+    found = memory.recall("greyhound", user="ann", budget_tokens=40, floor=0)
+    assert "greyhound" in found.text
+    assert 0 < found.tokens <= 40
+
+
+def test_a_session_is_judged_by_what_is_in_it(memory):
+    """A question that only another session can answer recalls nothing in this one."""
+    memory.add(["Our cat is called Mortimer.", "He sleeps on the piano."], user="ann", session="pets")
+    memory.add(["The pizza oven needs bricks.", "We paint on Friday."], user="ann", session="house")
+    assert memory.recall("What is our cat called?", user="ann", session="pets")
+    assert not memory.recall("What is our cat called?", user="ann", session="house")
+
+
+def test_a_year_in_the_question_is_no_reason_to_answer(memory):
+    """A day that memory knows is one; a whole year, or a day without anything said, is not."""
+    memory.add({"content": "We painted the hall.", "time": "2023-05-08"}, user="ann")
+    assert not memory.recall("What is the boiling point of mercury in 2023?", user="ann")
+    assert memory.recall("What happened on 8 May 2023?", user="ann")
+
+
+def test_a_recall_can_be_pickled_and_holds_its_candidates_alone(memory):
+    """Whoever keeps or sends a recall keeps nothing of the memory that was no candidate."""
+    cats = [f"Our cat is called Mortimer, I said {number} times." for number in range(60)]
+    memory.add([*cats, "My pin is zebra-4711."], user="a")
+    found = memory.recall("What is our cat called?", user="a", budget_tokens=60)
+    stored = pickle.dumps(found)
+    assert b"zebra-4711" not in stored
+    assert pickle.loads(stored).text == found.text
+    assert dataclasses.asdict(found)["text"] == found.text
+    assert "not among" in pickle.loads(stored).why_not(61)
+    assert pickle.loads(pickle.dumps(memory.recall("anything", user="nobody"))).text == ""
+
+
+def test_what_was_forgotten_leaves_this_process(memory):
+    """The index in memory is without the text when forget returns."""
+    memory.add(["Our cat is called Mortimer.", "My pin is zebra."], user="ann")
+    memory.recall("cat", user="ann")
+    memory.forget(user="ann", seqs=[2])
+    index = memory._messages._cache.slot("ann").index
+    assert [unit.text for unit in index.units] == ["Our cat is called Mortimer."]
+    assert not index.lexical.df("zebra")
+
+
+def test_strangers_take_no_room(memory):
+    """Asking for users who have nothing keeps nothing of them."""
+    for number in range(50):
+        assert not memory.recall("anything at all", user=f"ghost {number}")
+    assert not memory._messages._cache._slots
+
+
+class Unplugged(HashEmbedder):
+    """An embedder of somebody else's, whose network is down."""
+
+    def embed(self, texts):
+        """Raise what a network raises."""
+        raise ConnectionError("no route to host")
+
+
+def test_an_embedder_that_raises_its_own_errors_loses_nothing(opened):
+    """The message is stored, and found by its words."""
+    memory = opened(embedder=Unplugged())
+    assert memory.add("Our cat is called Mortimer.", user="ann")[0].seq == 1
+    found = memory.recall("What is our cat called?", user="ann")
+    assert found.evidence[0].sources == (1,)
+    assert "no route to host" in found.trace.views[0].note or "lexical only" in found.trace.views[0].note
+
+
+def test_a_failure_behind_the_commit_is_not_told_as_a_failure(memory, monkeypatch):
+    """What is stored is acknowledged, even when the view cannot be brought forward at once."""
+
+    def busy(*_):
+        raise StorageBusy("locked")
+
+    memory.add({"content": "One.", "id": "1"}, user="ann")
+    monkeypatch.setattr("commonplace.maintenance.advance", busy)
+    stored = memory.add([{"content": "One.", "id": "1"}, {"content": "Two.", "id": "2"}], user="ann")
+    assert [message.seq for message in stored] == [1, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_child_does_not_wait_for_its_parents_locks(memory):
+    """A fork while another thread recalls leaves a child that can recall."""
+    memory.add("Our cat is called Mortimer.", user="ann")
+    memory.recall("cat", user="ann")
+    with memory._messages._cache.slot("ann").lock:
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            found = memory.recall("What is our cat called?", user="ann")
+            os._exit(0 if "Mortimer" in found.text else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatch):
+    """A process that dies between the deletion and the purge leaves nothing behind for good."""
+    memory = opened()
+    memory.add(["Our cat is called Mortimer.", "We paint on Friday."], user="ann")
+
+    def dies(_):
+        raise StorageBusy("as good as dead")
+
+    monkeypatch.setattr("commonplace.storage.database.Database.purge", dies)
+    assert not memory.forget(user="ann", seqs=[1]).purged
+    memory.close()
+    monkeypatch.undo()
+    again = opened()
+    assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())
+
+
+@pytest.mark.parametrize("bad", [None, 1, "yes"])
+def test_a_dry_run_is_true_or_false(memory, bad):
+    """Nothing is deleted because a flag had another type."""
+    memory.add("Our cat is called Mortimer.", user="ann")
+    with pytest.raises(InvalidInput, match="dry_run"):
+        memory.forget(user="ann", everything=True, dry_run=bad)
+    assert len(memory.messages(user="ann")) == 1
+
+
+def test_a_torn_vector_is_told_and_rebuilt(opened):
+    """A damaged row is a typed error that names the fix, and the fix works."""
+    memory = opened()
+    memory.add("Our cat is called Mortimer.", user="ann")
+    with memory._database.write() as connection:
+        connection.execute(update(message_units).values(vector=b"\0\0\0"))
+    again: Memory = opened()
+    with pytest.raises(StorageCorrupt, match="rebuild"):
+        again.recall("cat", user="ann")
+    again.rebuild(user="ann")
+    assert "Mortimer" in again.recall("What is our cat called?", user="ann").text
