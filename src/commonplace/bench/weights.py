@@ -31,11 +31,11 @@ from commonplace.search.lexical import Doubles, Floats
 from commonplace.search.thesaurus import Thesaurus
 from commonplace.views.base import Query
 from commonplace.views.messages import MessagesView
-from commonplace.views.messages.index import Unit, UserIndex
+from commonplace.views.messages.index import UserIndex
 from commonplace.views.messages.question import take_apart
 from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
 from commonplace.views.messages.units import to_units
-from commonplace.views.messages.view import best
+from commonplace.views.messages.view import best, evidence_of
 
 BUDGETS_TOKENS = (500, 1000, 2000)
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -205,7 +205,7 @@ def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools
     return Talk(
         user=examples[0].user,
         index=index,
-        units=tuple(map(_evidence, units)),
+        units=tuple(map(evidence_of, units)),  # only ranks matter from here on
         asked=asked,
         contests=contests([one.features for one in asked], relevant),
     )
@@ -228,18 +228,3 @@ def _relevant(index: UserIndex, messages: Sequence[Message], example: Example) -
         starting = [message for message in messages if message.content.startswith(turn.strip())]
         seqs.update(message.seq for message in sorted(starting, key=lambda m: len(m.content))[:1])
     return [row for row, unit in enumerate(index.units) if unit.seq in seqs]
-
-
-def _evidence(unit: Unit) -> Evidence:
-    return Evidence(
-        text=unit.text,
-        speaker=unit.speaker,
-        sources=(unit.seq,),
-        time=unit.time,
-        session=unit.session,
-        view=MessagesView.name,
-        kind="message" if unit.parts == 1 else "passage",
-        score=0.0,  # only ranks matter from here on
-        tokens=unit.tokens,
-        place=unit.start,
-    )

@@ -21,9 +21,9 @@ from commonplace.storage.schema import messages
 from commonplace.views.base import Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.explanation import Explanation
-from commonplace.views.messages.index import UserIndex
+from commonplace.views.messages.index import Unit, UserIndex
 from commonplace.views.messages.question import Question, forget_words, narrowed, take_apart
-from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Mask, Scores, Weights, score
+from commonplace.views.messages.scoring import DEFAULT_WEIGHTS, Mask, Weights, score
 from commonplace.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
@@ -108,7 +108,7 @@ class MessagesView:
             rows = best(index, scores.total, query.budget_tokens, inside)
             explanation = Explanation(index.seqs, scores)
             evidence = tuple(
-                self._evidence(index, row, scores, channels)
+                evidence_of(index.units[row], float(scores.total[row]), channels)
                 for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
             )
             return Offer(evidence, len(index), scores.relevance, explanation, note)
@@ -196,23 +196,22 @@ class MessagesView:
         except ModelFailed as error:
             return nothing, f"lexical only: {error}"
 
-    def _evidence(
-        self, index: UserIndex, row: int, scores: Scores, channels: tuple[ChannelScore, ...]
-    ) -> Evidence:
-        unit = index.units[row]
-        return Evidence(
-            text=unit.text,
-            speaker=unit.speaker,
-            sources=(unit.seq,),
-            time=unit.time,
-            session=unit.session,
-            view=self.name,
-            kind="message" if unit.parts == 1 else "passage",
-            score=float(scores.total[row]),
-            tokens=unit.tokens,
-            place=unit.start,
-            channels=channels,
-        )
+
+def evidence_of(unit: Unit, score: float = 0.0, channels: tuple[ChannelScore, ...] = ()) -> Evidence:
+    """A unit as the view offers it."""
+    return Evidence(
+        text=unit.text,
+        speaker=unit.speaker,
+        sources=(unit.seq,),
+        time=unit.time,
+        session=unit.session,
+        view=MessagesView.name,
+        kind="message" if unit.parts == 1 else "passage",
+        score=score,
+        tokens=unit.tokens,
+        place=unit.start,
+        channels=channels,
+    )
 
 
 def best(index: UserIndex, total: Floats, budget_tokens: int, inside: Mask | None = None) -> list[int]:

@@ -1,0 +1,56 @@
+"""The user's own vocabulary by meaning: what is near, what is learnt, what is forgotten."""
+
+from commonplace.models.static import shared_static_embedder
+from commonplace.search.thesaurus import Thesaurus
+
+
+def taught(*words):
+    """A thesaurus of words that are their own terms."""
+    made = Thesaurus(shared_static_embedder())
+    for word in words:
+        made.learn([(word, word)])
+    return made
+
+
+def test_words_of_like_meaning_are_near():
+    """A question's word reaches the memory's word for the same, and no other."""
+    ((near,),) = [taught("children", "bicycle", "tax").near(["kids"], 0.5)]
+    assert [term for term, _ in near] == ["children"]
+
+
+def test_a_term_is_the_mean_of_its_forms():
+    """Several forms of one term give one vector, whatever their order."""
+    one, other = Thesaurus(shared_static_embedder()), Thesaurus(shared_static_embedder())
+    for form in ("running", "runs"):
+        one.learn([(form, "run")])
+    for form in ("runs", "running"):
+        other.learn([(form, "run")])
+    assert one.near(["jogging"], 0.0) == other.near(["jogging"], 0.0) != []
+
+
+def test_numbers_and_ids_are_not_learnt():
+    """What has no meaning takes no room."""
+    assert len(taught("4711", "a3f9", "tax")) == 1
+
+
+def test_what_is_unlearnt_is_near_nothing():
+    """A word that left the memory is as if it had never been there."""
+    made = taught("children", "tax")
+    assert made.near(["kids"], 0.5)[0]
+    made.unlearn([("children", "children")])
+    assert made.near(["kids"], 0.5) == [[]]
+    assert len(made) == 1
+
+
+def test_a_form_that_two_words_share_stays_while_one_is_there():
+    """Words of a script without spaces share their pairs of characters."""
+    made = taught("children")
+    made.learn([("children", "children")])
+    made.unlearn([("children", "children")])
+    assert made.near(["kids"], 0.5)[0]
+
+
+def test_an_empty_one_knows_nothing():
+    """No vocabulary, no neighbours; no question, no answer."""
+    assert taught().near(["kids"], 0.5) == [[]]
+    assert taught("tax").near([], 0.5) == []
