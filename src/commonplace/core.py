@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 DEFAULT_SESSION = "default"
 
@@ -84,11 +84,8 @@ class Decision:
     reason: str
 
 
-class Explains(Protocol):
-    """What a view can say afterwards about any message of the user, candidate or not."""
-
-    def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
-        """The channels' ranks and scores for the message, or None when the view has not got it."""
+# What a view can say afterwards of any message by its seq, candidate or not; None when it has not got it.
+Explains = Callable[[int], tuple[ChannelScore, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class Trace:
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first
-    relevance: float  # how much of the query memory knows of, 0 to 1
+    relevance: float  # how much of the query memory knows of: about 0 for nothing, 1 and more for all
     floor: float  # below this relevance nothing is recalled
     ms: float
 
