@@ -137,7 +137,15 @@ def test_import_of_a_bad_file(run, tmp_path):
     path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
     done = run("import", path, code=2)
     assert "line 2: $: content must be" in done.stderr
-    assert json.loads(run("users", "--json").stdout) == []
+    assert "no memory at" in run("users", code=2).stderr
+
+
+def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
+    """Nothing of a file with a fault is stored beside what was there."""
+    path = tmp_path / "bad"
+    path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
+    filled("import", path, code=2)
+    assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
 
 
 def test_figures_of_nobody(filled):

@@ -137,8 +137,11 @@ def import_(
     and what was forgotten comes back. Without --user, a file that names its users keeps
     them, and any other goes to 'me'.
     """
-    from commonplace.importers.importing import NoUser
+    from commonplace.importers.importing import NoUser, read_all
+    from commonplace.storage.database import FILE
 
+    if not (memory / FILE).exists():
+        read_all(path, file_format)  # a file that cannot be imported makes no memory
     with _open(memory, create=True) as opened, out.progress("importing", shown=not as_json) as progress:
         try:
             done = opened.import_(path, user=user, format=file_format, progress=progress)
