@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
 from typer.testing import CliRunner
 
 from commonplace import errors
 from commonplace.cli import _exit_code, app
+from commonplace.demo import show
+from commonplace.importers.jsonl import JSONLines
 
 TALK = [
     {
@@ -75,7 +78,11 @@ def test_add_json_lines(run):
     ("arguments", "stdin", "said"),
     [
         (["add", " "], None, "nothing to add"),
-        (["add", "x", "--jsonl"], None, "give no text, --name or --time"),
+        (["add", "x", "--jsonl"], None, "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--role", "user"], "", "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--name", ""], "", "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--time", "2024-01-02"], "", "no text, --role, --name or --time"),
+        (["import", "/dev/null", "--user", ""], None, "user must be a non-empty string"),
         (["add", "--jsonl"], '{"content": "x"}\n{', "line 2 of standard input is not JSON"),
         (["add", "--jsonl"], "[1]", "line 1 of standard input is not a JSON object"),
         (["add"], b"\xff", "not UTF-8"),
@@ -137,7 +144,29 @@ def test_import_of_a_bad_file(run, tmp_path):
     path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
     done = run("import", path, code=2)
     assert "line 2: $: content must be" in done.stderr
-    assert "no memory at" in run("users", code=2).stderr
+    assert not (tmp_path / "memory").exists()
+
+
+def test_a_file_is_read_once(talk, tmp_path, monkeypatch):
+    """A file that names nobody, imported without --user into a new memory, is parsed a single time."""
+    reads = []
+    read = JSONLines.read
+    monkeypatch.setattr(JSONLines, "read", lambda self, path: reads.append(path) or read(self, path))
+    arguments = ["import", str(talk), "--memory", str(tmp_path / "memory")]
+    assert CliRunner().invoke(app, arguments, env={"COMMONPLACE_USER": None}).exit_code == 0
+    assert reads == [talk]
+
+
+def test_import_of_a_newer_export(filled, tmp_path):
+    """What changed since the last import stays, what is new comes in, and the summary says both."""
+    path = tmp_path / "newer"
+    lines = [{**TALK[0], "content": "My dentist is Dr. Stone."}, {"id": "4", "content": "New."}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    done = filled("import", path)
+    assert done.stdout.endswith(
+        "1 added, 1 were there already (1 of them changed since: kept as first stored)\n"
+    )
+    assert "Dr. Moss" in filled("messages").stdout
 
 
 def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
@@ -160,10 +189,37 @@ def test_a_folder_that_is_no_memory_is_left_alone(run, tmp_path):
     assert list((tmp_path / "other").iterdir()) == []
 
 
-def test_export_to_standard_output_is_the_file(filled, tmp_path):
-    """A dash writes the same lines to standard output."""
+@pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "users", "export -", "check"])
+def test_no_reading_command_makes_a_memory(run, tmp_path, command):
+    """An empty folder stays one, whatever is asked of it."""
+    (tmp_path / "memory").mkdir()
+    assert "no memory at" in run(*command.split(), code=2).stderr
+    assert list((tmp_path / "memory").iterdir()) == []
+
+
+def test_a_folder_below_the_home_is_found(filled, tmp_path, monkeypatch):
+    """A tilde that no shell has expanded, as in an environment file, means the home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert filled("users", "--memory", "~/memory").stdout == "me\n"
+
+
+def test_export_to_standard_output_is_the_file(filled, tmp_path, monkeypatch):
+    """A dash writes the same bytes to standard output, and no other file gets them on the way."""
+    filled("add", "a\r\nb \x1b[31m\N{SNOWMAN}\x85")
     filled("export", tmp_path / "out.jsonl")
-    assert filled("export", "-").stdout == (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder"))
+    assert filled("export", "-").stdout_bytes == (tmp_path / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("path", ["-", "kept"])
+def test_nobody_is_not_exported(filled, tmp_path, path):
+    """A misspelt user is an error, and a file that is there stays as it was."""
+    (tmp_path / "kept").write_text("mine", encoding="utf-8")
+    target = path if path == "-" else tmp_path / path
+    done = filled("export", target, "--user", "nobody", code=2)
+    assert "user 'nobody' has no messages" in done.stderr
+    assert done.stdout == ""
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
 
 
 def test_recall_writes_the_context_alone(filled):
@@ -223,10 +279,26 @@ def test_messages_can_be_narrowed(filled):
     assert seqs("--after", "1", "--limit", "1") == [2]
 
 
-def test_terminal_cannot_be_steered(run):
-    """Escape sequences in a message are not passed to a terminal."""
-    run("add", "red \x1b[31m alert")
-    assert "\x1b" not in run("messages").stdout
+STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
+
+
+@pytest.mark.parametrize("arguments", [["messages"], ["messages", "--json"], ["export", "-"]])
+def test_terminal_cannot_be_steered(run, monkeypatch, arguments):
+    """No control character of a message is passed to a terminal; its line breaks are no such thing."""
+    run("add", STEERING)
+    monkeypatch.setattr("commonplace.cli_output._is_terminal", lambda: True)
+    shown = run(*arguments).stdout_bytes.decode()
+    assert not set(shown) & set("\x1b\x9b\r")
+    if arguments == ["messages"]:
+        assert shown.endswith("alert\N{REPLACEMENT CHARACTER}\nand\N{REPLACEMENT CHARACTER}more\n")
+
+
+def test_a_pipe_gets_every_character(run):
+    """What does not go to a terminal is word for word: escape sequences and line breaks of any kind."""
+    run("add", STEERING)
+    assert STEERING.encode() in run("messages").stdout_bytes
+    assert STEERING.encode() in run("recall", "red alert", "--floor", "0").stdout_bytes
+    assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
 
 
 def test_sessions_users_and_stats(filled):
@@ -285,7 +357,6 @@ def test_export_round_trip(filled, tmp_path):
     """What was exported is imported elsewhere as it was."""
     path = tmp_path / "out"
     assert filled("export", path).stdout == f"3 messages written to {path}\n"
-    assert filled("export", "-").stdout == path.read_text(encoding="utf-8")
     before = json.loads(filled("messages", "--json").stdout)
     filled("import", path, "--user", "copy")
     assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
@@ -346,6 +417,19 @@ def test_bench_help_is_passed_on():
     shown = CliRunner().invoke(app, ["bench", "--help"]).stdout
     assert "commonplace bench" in shown
     assert "locomo" in shown
+
+
+def test_the_days_of_the_demo_are_the_same_in_every_locale():
+    """The demo names months as recall does, and never asks the process's locale."""
+
+    class Localised(datetime):
+        def strftime(self, _):
+            return "août"
+
+        def __format__(self, form):
+            return self.strftime(form)
+
+    assert show._day(Localised(2023, 8, 5)) == "5 Aug 2023"
 
 
 def test_version():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from commonplace import InvalidInput
+from commonplace.cli_output import message_object
 
 
 def write(path, *messages):
@@ -45,3 +46,26 @@ def test_nobody_is_not_exported_over_a_file(memory, tmp_path):
     with pytest.raises(InvalidInput, match="no messages"):
         memory.export(user="nobody", path=path)
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_users_that_are_put_together_keep_their_messages(memory, tmp_path):
+    """Two users of a file may use the same ids: with user= both come in whole, and only once."""
+    lines = [{"id": "1", "user": whose, "content": f"I am {whose}."} for whose in ("ann", "bob")]
+    path = write(tmp_path / "both.jsonl", *lines)
+    for added in (2, 0):
+        done = memory.import_(path, user="me")
+        assert (done.added, done.changed) == (added, 0)
+    assert [m.session for m in memory.messages(user="me")] == ["ann/default", "bob/default"]
+
+
+def test_a_line_has_the_fields_that_are_shown(memory, tmp_path):
+    """A message is exported with the fields that the command line shows, less its seq and what is empty."""
+    full = {"content": "x", "name": "Ann", "metadata": {"a": 1}, "id": "1", "time": "2024-01-02"}
+    stored = memory.add([full, ""], user="ann")
+    memory.export(user="ann", path=tmp_path / "out")
+    lines = [json.loads(line) for line in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
+    shown = [message_object(message) for message in stored]
+    assert lines[0] == {name: value for name, value in shown[0].items() if name != "seq"}
+    assert set(shown[1]) == set(shown[0])
+    assert set(lines[0]) - set(lines[1]) == {"name", "metadata"}
+    assert lines[1]["content"] == ""

@@ -13,18 +13,25 @@ from typer.core import TyperGroup
 
 from commonplace import cli_output as out
 from commonplace.cli_input import (
+    MYSELF,
     AsJson,
     Folder,
     InSession,
     OptionalUser,
     User,
     confirmed,
+    holds_memory,
     json_lines,
     standard_input,
 )
 from commonplace.errors import CommonplaceError, InvalidInput, MissingExtra, ModelFailed, StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core import Message
+    from commonplace.ingest import Progress
+    from commonplace.log import Appended
     from commonplace.memory import Memory
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4
@@ -65,9 +72,8 @@ app = typer.Typer(
 def _open(folder: Path, *, create: bool = False) -> Memory:
     """The memory; only what writes may make a new one, lest a misspelt path looks like an empty memory."""
     from commonplace.memory import Memory
-    from commonplace.storage.database import FILE
 
-    if not create and not (folder / FILE).exists():
+    if not create and not holds_memory(folder):
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
     return Memory(folder)
 
@@ -81,7 +87,9 @@ def add(
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Standard input has a message a line, as JSON objects.")
     ] = False,
-    role: Annotated[str, typer.Option("--role", help="Who speaks: user, assistant, ...")] = "user",
+    role: Annotated[
+        str | None, typer.Option("--role", help="Who speaks: user, assistant, ...", show_default="user")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="The speaker's name.", show_default=False)
     ] = None,
@@ -91,13 +99,13 @@ def add(
     session: Annotated[
         str | None, typer.Option("--session", "-s", help="The session; else 'default'.", show_default=False)
     ] = None,
-    user: User = "me",
+    user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """Store a message, or a message for each line of standard input."""
-    if jsonl and (text != "-" or name or time):
-        raise InvalidInput("--jsonl reads messages from standard input: give no text, --name or --time")
+    if jsonl and (text != "-" or (role, name, time) != (None, None, None)):
+        raise InvalidInput("--jsonl reads messages from standard input: no text, --role, --name or --time")
     given: list[dict[str, Any]] = []
     if jsonl:
         given = json_lines(standard_input())
@@ -134,25 +142,33 @@ def import_(
     """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval.
 
     Importing a file again adds only what is new in it; what has changed since stays as it was stored first,
-    and what was forgotten comes back. Without --user, a file that names its users keeps
-    them, and any other goes to 'me'.
+    and what was forgotten comes back. Without --user, a file that names its users keeps them, and any other
+    goes to 'me'.
     """
-    from commonplace.importers.importing import NoUser, read_all
-    from commonplace.storage.database import FILE
+    from commonplace.incoming import file_path, key
+    from commonplace.transfer import import_file
 
-    if not (memory / FILE).exists():
-        read_all(path, file_format)  # a file that cannot be imported makes no memory
-    with _open(memory, create=True) as opened, out.progress("importing", shown=not as_json) as progress:
-        try:
-            done = opened.import_(path, user=user, format=file_format, progress=progress)
-        except NoUser:
-            done = opened.import_(path, user="me", format=file_format, progress=progress)
+    def store(
+        parts: Sequence[tuple[str, Sequence[Message]]],
+        progress: Progress | None = None,
+        *,
+        keep_first: bool = False,
+    ) -> list[Appended]:
+        # opened when the file was read and checked, so that one with a fault makes no memory
+        with _open(memory, create=True) as opened:
+            return opened._ingest(parts, progress, keep_first=keep_first)  # noqa: SLF001
+
+    file = file_path("path", path)
+    if user is not None:
+        key("user", user)
+    with out.progress("importing", shown=not as_json) as progress:
+        done = import_file(store, file, user=user, default_user=MYSELF, format=file_format, progress=progress)
     if as_json:
         out.write_json(done)
         return
     out.write(out.import_summary(done))
     if done.users:
-        whose = "" if done.users[0] == "me" else f" --user {done.users[0]!r}"
+        whose = "" if done.users[0] == MYSELF else f" --user {done.users[0]!r}"
         out.note(f'next: commonplace recall "your question"{whose}')
 
 
@@ -169,7 +185,7 @@ def recall(
         list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show every candidate and its fate.")] = False,
-    user: User = "me",
+    user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -201,7 +217,7 @@ def messages(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="At most so many.", show_default=False)
     ] = None,
-    user: User = "me",
+    user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -216,7 +232,7 @@ def messages(
 
 
 @app.command()
-def sessions(*, user: User = "me", memory: Folder, as_json: AsJson = False) -> None:
+def sessions(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List a user's sessions."""
     with _open(memory) as opened:
         found = opened.sessions(user=user)
@@ -254,7 +270,7 @@ def forget(
     everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    user: User = "me",
+    user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -288,7 +304,7 @@ def export(
     path: Annotated[
         Path, typer.Argument(help="The file to write; '-' is standard output.", show_default=False)
     ],
-    user: User = "me",
+    user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -305,14 +321,12 @@ def export(
 
 
 def _export_to_standard_output(opened: Memory, user: str) -> None:
-    import json
-
     from commonplace.transfer import to_line
 
     after = 0
     while page := opened.messages(user=user, after=after, limit=1000):
         for message in page:
-            typer.echo(json.dumps(to_line(message), ensure_ascii=False))
+            out.write(to_line(message))
         after = page[-1].seq
     if not after:
         raise InvalidInput(f"user {user!r} has no messages: nothing to export")

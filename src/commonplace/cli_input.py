@@ -12,6 +12,8 @@ import typer
 from commonplace import cli_output as out
 from commonplace.errors import InvalidInput
 
+MYSELF = "me"  # whose memory it is when nobody is named
+
 
 def _default_folder() -> Path:
     from platformdirs import user_data_dir
@@ -38,6 +40,16 @@ InSession = Annotated[
     str | None, typer.Option("--session", "-s", help="Only this session.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+
+
+def holds_memory(folder: Path) -> bool:
+    """Whether there is a memory; also true where only opening it can say what is wrong with it."""
+    from commonplace.storage.database import FILE
+
+    try:
+        return (folder.expanduser() / FILE).exists()
+    except (OSError, RuntimeError):  # not allowed to look; "~" of nobody
+        return True
 
 
 def standard_input() -> str:

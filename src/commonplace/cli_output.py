@@ -54,12 +54,14 @@ def plain(value: object) -> object:
 
 def write_json(value: object) -> None:
     """One JSON value, and nothing else, on standard output."""
-    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+    shown = json.dumps(plain(value), ensure_ascii=False, indent=2)
+    write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown))
 
 
 def write(text: str) -> None:
-    """Text on standard output as it is; a terminal gets it without control characters."""
-    typer.echo(visible(text) if sys.stdout.isatty() else text)
+    """Text on standard output: a terminal gets it without control characters, all else word for word."""
+    # bytes, since typer takes escape sequences out of text that goes into a pipe or a file
+    typer.echo(visible(text) if _is_terminal() else text.encode())
 
 
 def note(text: str, style: str = "dim") -> None:
@@ -69,7 +71,7 @@ def note(text: str, style: str = "dim") -> None:
 
 def visible(text: str) -> str:
     """Text that cannot steer a terminal: other people's words may hold escape sequences."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
@@ -93,9 +95,10 @@ def message_line(message: Message) -> str:
 
 
 def message_object(message: Message) -> dict[str, object]:
-    """A message in the shape of an exported line, with its seq in front."""
-    names = ("seq", "id", "session", "role", "name", "content", "time", "metadata")
-    return {name: plain(getattr(message, name)) for name in names}
+    """A message with the fields of an exported line, the empty ones too, and its seq in front."""
+    from commonplace.transfer import to_object
+
+    return {"seq": message.seq, **to_object(message)}
 
 
 def recall_object(found: Recall, *, why: bool) -> dict[str, object]:
@@ -186,6 +189,10 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
     ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _short(text: str, most: int = 60) -> str:

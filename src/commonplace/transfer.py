@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from commonplace.core import Message
 from commonplace.errors import InvalidInput
 from commonplace.importers.importing import assign_users, read_all
-from commonplace.incoming import shown, to_messages
 from commonplace.ingest import Progress
 from commonplace.log import Appended
 
@@ -48,25 +47,24 @@ def import_file(
     path: Path,
     *,
     user: str | None,
+    default_user: str | None = None,
     format: str | None,  # noqa: A002 - the word a caller expects
     progress: Progress | None,
 ) -> Imported:
-    """Read and check the whole file, then store all of it, or none. Raises InvalidImport.
+    """Read and check the whole file, then store all of it, or none.
 
     A message that was stored with another content before (edited since, or rendered anew) stays as it was,
-    so that the rest of a newer export can come in.
+    so that the rest of a newer export can come in. `default_user` gets a file that does not say whose memory
+    it is. Raises InvalidImport, NoUser, and UnknownName for the format.
     """
-    if format is not None and not isinstance(format, str):
-        raise InvalidInput(f"format must be a name, not {shown(format)}")
     name, conversations = read_all(path, format)
-    assigned = assign_users(conversations, user)
-    parts = [(part.user, to_messages(part.messages, session=None)) for part in assigned]
-    appended = ingest(parts, progress, keep_first=True)
+    assigned = assign_users(conversations, user, default_user)
+    appended = ingest([(part.user, part.messages) for part in assigned], progress, keep_first=True)
     return Imported(
         format=name,
-        users=tuple(user for user, _ in parts),
+        users=tuple(part.user for part in assigned),
         conversations=len(conversations),
-        read=sum(len(messages) for _, messages in parts),
+        read=sum(len(part.messages) for part in assigned),
         added=sum(one.new for one in appended),
         changed=sum(one.changed for one in appended),
     )
@@ -81,7 +79,7 @@ def export_messages(messages: Iterable[Message], path: Path) -> int:
         ) as file:
             try:
                 for message in messages:
-                    file.write(json.dumps(to_line(message), ensure_ascii=False) + "\n")
+                    file.write(to_line(message) + "\n")
                     written += 1
                 file.flush()
                 os.fsync(file.fileno())
@@ -94,16 +92,21 @@ def export_messages(messages: Iterable[Message], path: Path) -> int:
     return written
 
 
-def to_line(message: Message) -> dict[str, Any]:
-    """A message as one JSON object of an export; without fields that are empty."""
+def to_line(message: Message) -> str:
+    """A message as a line of an export, less its line break: JSON, without the fields that are empty."""
+    fields = {name: value for name, value in to_object(message).items() if value is not None and value != {}}
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def to_object(message: Message) -> dict[str, Any]:
+    """Every field of a stored message that outlives an export, as JSON; the seq does not."""
     assert message.time is not None
-    fields = {
+    return {
         "id": message.id,
         "session": message.session,
         "role": message.role,
         "name": message.name,
         "content": message.content,
         "time": message.time.isoformat(),
-        "metadata": dict(message.metadata) or None,
+        "metadata": dict(message.metadata),
     }
-    return {name: value for name, value in fields.items() if value is not None}

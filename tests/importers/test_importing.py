@@ -181,6 +181,7 @@ def test_one_user_for_all():
     """With user=, all go to that user, and conversations of different users stay apart by their sessions."""
     (part,) = assign_users([conversation("a"), conversation("b")], "me")
     assert [message.session for message in part.messages] == ["a/1", "b/1"]
+    assert [message.id for message in part.messages] == [None, None]
     (part,) = assign_users([conversation("a")], "me")
     assert [message.session for message in part.messages] == ["1"]
 
@@ -189,3 +190,10 @@ def test_no_user():
     """A file that names no user needs one from the caller."""
     with pytest.raises(NoUser, match="give user="):
         assign_users([conversation("a"), conversation(None)], None)
+
+
+def test_a_default_for_a_file_that_names_nobody():
+    """The default gets the whole file when a conversation names no user, and nothing when all name theirs."""
+    mixed = assign_users([conversation("a"), conversation(None)], None, "me")
+    assert [(part.user, [m.session for m in part.messages]) for part in mixed] == [("me", ["a/1", "1"])]
+    assert [part.user for part in assign_users([conversation("a")], None, "me")] == ["a"]

@@ -139,7 +139,7 @@ def _receipt(receipt: Receipt) -> str:
 
 
 def _day(time: datetime) -> str:
-    return f"{time.day} {time:%b %Y}"
+    return header(time.date(), None).partition(" ")[2]  # less the day of the week
 
 
 def _time(message: Message) -> datetime:

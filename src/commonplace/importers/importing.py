@@ -34,20 +34,30 @@ def read_all(path: str | Path, format: str | None = None) -> tuple[str, list[Con
     return importer.name, [found for found in importer.read(path) if found.messages]
 
 
-def assign_users(conversations: Sequence[Conversation], user: str | None) -> list[Assigned]:
+def assign_users(
+    conversations: Sequence[Conversation], user: str | None, default: str | None = None
+) -> list[Assigned]:
     """Who gets which messages: all to `user`, or else each conversation to the user it names.
 
-    Conversations of different users that are put together keep apart by the session, which becomes
-    `<their user>/<session>`. Raises NoUser when `user` is None and a conversation names none.
+    When one of them names none, all go to `default`. Conversations of different users that are put together
+    keep apart by the session, which becomes `<their user>/<session>`, and by their messages' ids likewise.
+    Raises NoUser where neither the file nor the caller says whose memory it is.
     """
     hints = {conversation.user_hint for conversation in conversations}
     if user is None and None in hints:
-        raise NoUser("the file does not say whose memory it is: give user=")
+        if default is None:
+            raise NoUser("the file does not say whose memory it is: give user=")
+        user = default
     messages: dict[str, list[Message]] = {}
     for conversation in conversations:
         hint = conversation.user_hint
         own = conversation.messages
         if user is not None and hint is not None and len(hints) > 1:
-            own = tuple(replace(message, session=f"{hint}/{message.session}") for message in own)
+            own = tuple(_put_apart(message, hint) for message in own)
         messages.setdefault(user if user is not None else str(hint), []).extend(own)
     return [Assigned(whose, tuple(theirs)) for whose, theirs in messages.items()]
+
+
+def _put_apart(message: Message, hint: str) -> Message:
+    own_id = None if message.id is None else f"{hint}/{message.id}"
+    return replace(message, session=f"{hint}/{message.session}", id=own_id)
