@@ -197,7 +197,9 @@ def test_the_version_is_that_of_the_project():
 
 def test_every_import_is_declared():
     """Whatever the package imports is in its dependencies, so that a clean installation has it."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: needs for name, needs in project["optional-dependencies"].items() if name != "dev"}
+    declared = [*project["dependencies"], *(need for needs in extras.values() for need in needs)]
     names = {re.match(r"[\w.-]+", one)[0].lower().replace("_", "-") for one in declared}
     distributions = packages_distributions()
     for path in MODULES:

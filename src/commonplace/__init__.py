@@ -13,6 +13,7 @@ from commonplace.core import (
     ViewTrace,
 )
 from commonplace.errors import (
+    CeilingReached,
     ClosedMemory,
     CommonplaceError,
     IdConflict,
@@ -21,7 +22,9 @@ from commonplace.errors import (
     InvalidMessage,
     MissingExtra,
     ModelFailed,
+    ModelUnavailable,
     NewerSchema,
+    QuestionOpen,
     StorageBusy,
     StorageCorrupt,
     StorageError,
@@ -38,6 +41,7 @@ from commonplace.views.base import Counted
 
 __all__ = [
     "AsyncMemory",
+    "CeilingReached",
     "ChannelScore",
     "Citation",
     "ClosedMemory",
@@ -56,7 +60,9 @@ __all__ = [
     "Message",
     "MissingExtra",
     "ModelFailed",
+    "ModelUnavailable",
     "NewerSchema",
+    "QuestionOpen",
     "Recall",
     "Receipt",
     "Removed",

@@ -8,6 +8,9 @@ CommonplaceError
 │   └── UnknownName                    a view, importer, benchmark or system of a name that does not exist
 ├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
 ├── ModelFailed                        a model or embedder did not answer, or answered nonsense
+│   ├── ModelUnavailable               down, too slow, rate limited, or the key is wrong: worth a later try
+│   ├── CeilingReached                 a call would go over a ceiling of calls or tokens
+│   └── QuestionOpen                   a recording has no answer to this question yet
 ├── ClosedMemory                       the Memory was closed
 └── StorageError                       the folder or its database cannot be used
     ├── StorageUnusable                not a folder, not writable, not ours
@@ -50,6 +53,18 @@ class MissingExtra(CommonplaceError, ImportError):
 
 class ModelFailed(CommonplaceError):
     """A model or embedder did not answer, or its answer has the wrong shape."""
+
+
+class ModelUnavailable(ModelFailed):
+    """The model cannot be had now: down, too slow, rate limited, or it does not accept the key."""
+
+
+class CeilingReached(ModelFailed):
+    """The call was not made: it would have gone over a ceiling of calls or tokens."""
+
+
+class QuestionOpen(ModelFailed):
+    """A recording has no answer to this question yet: answer the file that it names, and run again."""
 
 
 class ClosedMemory(CommonplaceError):

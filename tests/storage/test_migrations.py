@@ -42,7 +42,7 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
     memory.dispose()
     with database.read() as connection:
         assert described(connection) == expected
-    assert set(expected) == {"migrations", "users", "messages", "view_states", "message_units"}
+    assert set(expected) == set(schema.metadata.tables)
 
 
 @pytest.mark.parametrize(

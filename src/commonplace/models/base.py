@@ -1,9 +1,10 @@
-"""What an embedder and a tokenizer promise."""
+"""What an embedder, a tokenizer and a chat model promise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,3 +38,60 @@ class Tokenizer(Protocol):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without any that mark beginning or end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a prompt."""
+
+    role: str  # "system", "user" or "assistant"
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question to a chat model."""
+
+    task: str  # "<view>.<prompt>", such as "chunks.compress": what meters and recordings call it
+    turns: tuple[Turn, ...]
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)  # the answer's JSON schema; None: text
+    max_tokens: int | None = None  # of the answer
+    temperature: float = 0.0
+    logprobs: int | None = None  # log-probabilities wanted, with so many alternatives per token
+    timeout_s: float | None = None  # for one attempt; None: the model's own
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One token of an answer, with its natural-log probability."""
+
+    token: str
+    logprob: float
+    alternatives: tuple[tuple[str, float], ...] = ()  # (token, logprob), the likeliest first
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a chat model answered, good or not."""
+
+    text: str
+    finish: str = "stop"  # "stop"; "length": cut off; "refusal": the text says why
+    prompt_tokens: int | None = None  # as the server counted; None: it did not say
+    completion_tokens: int | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None  # None: not asked for, or the server has none
+    attempts: int = 1  # requests that were sent, retries included
+
+
+class ChatModel(Protocol):
+    """Answers questions. Safe to share among threads."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model: kept with whatever it produced."""
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """One answer; a bad one (cut off, refused, not JSON) comes back as it is, for the asker to judge.
+
+        Raises ModelUnavailable when no answer can be had now, after retries, and ModelFailed when the server
+        will never answer this request.
+        """

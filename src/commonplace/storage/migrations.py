@@ -43,7 +43,50 @@ def log_and_messages_view(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view,)
+def chunks_records_and_usage(connection: Connection) -> None:
+    """The chunks view, records in blocks, and what models were used for."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE model_usage (
+            "user" TEXT NOT NULL, day TEXT NOT NULL, "view" TEXT NOT NULL, task TEXT NOT NULL,
+            calls BIGINT NOT NULL, degraded BIGINT NOT NULL, prompt_tokens BIGINT NOT NULL,
+            completion_tokens BIGINT NOT NULL, ms BIGINT NOT NULL,
+            PRIMARY KEY ("user", day, "view", task))""",
+        f"""CREATE TABLE chunks (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, chunk BIGINT NOT NULL, namespace TEXT NOT NULL,
+            version INTEGER NOT NULL, last_seq BIGINT NOT NULL, raw_tokens INTEGER NOT NULL,
+            tokens INTEGER NOT NULL, first_us BIGINT NOT NULL, last_us BIGINT NOT NULL,
+            summary TEXT NOT NULL, keywords TEXT NOT NULL, entities TEXT NOT NULL,
+            vector {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, chunk))""",
+        """CREATE TABLE chunk_sources (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, chunk BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, seq, chunk))""",
+        """CREATE TABLE chunk_history (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, number BIGINT NOT NULL, chunk BIGINT NOT NULL,
+            item TEXT NOT NULL, reason TEXT NOT NULL, by_sources TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, number))""",
+        """CREATE TABLE chunk_namespaces (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, namespace TEXT NOT NULL,
+            compacted_to BIGINT NOT NULL, PRIMARY KEY ("user", generation, namespace))""",
+        f"""CREATE TABLE records (
+            "user" TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL, id BIGINT NOT NULL,
+            namespace TEXT NOT NULL, time_us BIGINT NOT NULL, bytes BIGINT NOT NULL, data {byte_string},
+            block TEXT, slot INTEGER, PRIMARY KEY ("user", "view", generation, id))""",
+        'CREATE INDEX records_by_block ON records ("user", block)',
+        """CREATE TABLE blocks (
+            "user" TEXT NOT NULL, block TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL,
+            namespace TEXT NOT NULL, records INTEGER NOT NULL, invalid INTEGER NOT NULL,
+            bytes BIGINT NOT NULL, released INTEGER NOT NULL, PRIMARY KEY ("user", block))""",
+        """CREATE TABLE record_pairs (
+            "user" TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL, first BIGINT NOT NULL,
+            second BIGINT NOT NULL, times BIGINT NOT NULL,
+            PRIMARY KEY ("user", "view", generation, first, second))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
 

@@ -68,3 +68,109 @@ message_units = Table(
     Column("days", Text, nullable=False),  # days that the text names: "first-last" ordinals, space-separated
     Column("vector", LargeBinary, nullable=False),  # (d,) float16, unit length or zero
 )
+
+model_usage = Table(
+    "model_usage",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("day", Text, primary_key=True),  # "2024-03-01", UTC
+    Column("view", Text, primary_key=True),
+    Column("task", Text, primary_key=True),
+    Column("calls", BigInteger, nullable=False),  # requests sent, retries and repairs included
+    Column("degraded", BigInteger, nullable=False),  # answers that were given offline instead
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("ms", BigInteger, nullable=False),  # waited for the model
+)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("chunk", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
+    Column("namespace", Text, nullable=False),  # the session; "" when chunks span a user's sessions
+    Column("version", Integer, nullable=False),  # rises with every rewriting of the chunk
+    Column("last_seq", BigInteger, nullable=False),  # of the message that closed the gate
+    Column("raw_tokens", Integer, nullable=False),  # before compression
+    Column("tokens", Integer, nullable=False),  # of the items, rendered
+    Column("first_us", BigInteger, nullable=False),  # the items' time span, microseconds since 1970
+    Column("last_us", BigInteger, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("keywords", Text, nullable=False),  # JSON: list of strings, weightiest first
+    Column("entities", Text, nullable=False),  # JSON: list of strings
+    Column("vector", LargeBinary, nullable=False),  # (d,) float16 of the chunk's items
+    Column("made_by", Text, nullable=False),  # the model and its prompts' hashes; "offline"
+    Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
+)
+
+chunk_sources = Table(
+    "chunk_sources",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("chunk", BigInteger, primary_key=True, autoincrement=False),
+)
+
+chunk_history = Table(
+    "chunk_history",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
+    Column("chunk", BigInteger, nullable=False),  # where the item was
+    Column("item", Text, nullable=False),  # JSON: the item as it was
+    Column("reason", Text, nullable=False),  # "superseded", "duplicate" ...
+    Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
+)
+
+chunk_namespaces = Table(
+    "chunk_namespaces",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("namespace", Text, primary_key=True),
+    Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("view", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("namespace", Text, nullable=False),
+    Column("time_us", BigInteger, nullable=False),  # records of a block stand in this order
+    Column("bytes", BigInteger, nullable=False),  # of the data
+    Column("data", LargeBinary),  # while it waits to be put into a block; NULL afterwards
+    Column("block", Text),  # NULL while it waits
+    Column("slot", Integer),
+    Index("records_by_block", "user", "block"),
+)
+
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("block", Text, primary_key=True),
+    Column("view", Text, nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    Column("namespace", Text, nullable=False),
+    Column("records", Integer, nullable=False),  # written into it
+    Column("invalid", Integer, nullable=False),  # of those, moved away or deleted since
+    Column("bytes", BigInteger, nullable=False),  # of the whole block
+    Column("released", Integer, nullable=False),  # 1: nothing points to it; the file is to be deleted
+)
+
+record_pairs = Table(
+    "record_pairs",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("view", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("first", BigInteger, primary_key=True, autoincrement=False),
+    Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
+    Column("times", BigInteger, nullable=False),  # read together
+)
