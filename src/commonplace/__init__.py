@@ -13,6 +13,7 @@ from commonplace.core import (
     ViewTrace,
 )
 from commonplace.errors import (
+    BlockMissing,
     CeilingReached,
     ClosedMemory,
     CommonplaceError,
@@ -41,6 +42,7 @@ from commonplace.views.base import Counted
 
 __all__ = [
     "AsyncMemory",
+    "BlockMissing",
     "CeilingReached",
     "ChannelScore",
     "Citation",

@@ -16,6 +16,7 @@ CommonplaceError
     ├── StorageUnusable                not a folder, not writable, not ours
     ├── StorageBusy                    other processes held the database for too long; try again
     ├── StorageFull                    no space left; nothing of the call was stored
+    ├── BlockMissing                   a block was moved while it was read; read again
     ├── StorageCorrupt                 the database file is damaged, or an integrity check failed
     └── NewerSchema                    the folder was written by a newer version
 """
@@ -85,6 +86,10 @@ class StorageBusy(StorageError):
 
 class StorageFull(StorageError):
     """No space is left on the device; nothing of the call was stored."""
+
+
+class BlockMissing(StorageError):
+    """A block was moved after the snapshot that still points to it: the next snapshot knows where to."""
 
 
 class StorageCorrupt(StorageError):

@@ -98,9 +98,10 @@ def forget(
             database.purge_is_due(connection)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True)
-    with database.read() as connection:
-        for view in views:
-            view.refresh(connection, user, serving(connection, user, view))
+    for view in views:
+        with database.read() as connection:
+            generation = serving(connection, user, view)
+        view.refresh(database, user, generation)
     try:
         purged = database.purge()
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same

@@ -44,7 +44,7 @@ def ingest(
     for _, messages in parts:
         timed = [replace(m, time=m.time or now) for m in messages]
         try:
-            prepared.append(view.prepare(timed, report))
+            prepared.append(view.prepare(timed, progress=report))
         except ModelFailed:
             prepared.append(None)
         done += len(messages)

@@ -1,13 +1,16 @@
 """Drives the views forward: cursors, generations, transactions.
 
-A view's output and its cursor are committed together. Whoever finds the cursor moved by somebody else
-throws its own work away and goes on from there.
+A view's output and its cursor are committed together. Whoever finds the cursor moved by somebody else, or
+something forgotten meanwhile, throws its own work away and goes on from there.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, select, update
@@ -17,7 +20,7 @@ from commonplace.core import Message
 from commonplace.errors import ModelFailed
 from commonplace.storage.database import Database
 from commonplace.storage.schema import view_states
-from commonplace.views.base import Generation, View
+from commonplace.views.base import Basis, Generation, Tended, View
 
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
@@ -36,9 +39,9 @@ def commit_new(
     False, and nothing is written, when the view lags behind or serves another fingerprint: `advance` will do.
     """
     generation = serving(connection, user, view)
-    if generation is None and messages[0].seq == 1:
+    if prepared is not None and generation is None and messages[0].seq == 1:
         generation = _start(connection, user, view, 1, serving=True)
-    if generation is None or generation.fingerprint != view.fingerprint:
+    if prepared is None or generation is None or generation.fingerprint != view.fingerprint:
         return False
     if generation.cursor != messages[0].seq - 1:
         return False
@@ -48,28 +51,45 @@ def commit_new(
 
 
 def advance(database: Database, user: str, view: View) -> bool:
-    """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
+    """Bring the view to the end of the log, as far as the models let it.
 
     False when a model failed on the way: what was committed stays, and a later call goes on from there.
+    """
+    try:
+        catch_up(database, user, view)
+    except ModelFailed as error:
+        _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+        return False
+    return True
+
+
+def catch_up(
+    database: Database,
+    user: str,
+    view: View,
+    *,
+    patient: bool = False,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
+
+    `on_step` gets the number of messages that were committed, and may raise to stop between two steps.
+    Raises ModelFailed.
     """
     while True:
         with database.read() as connection:
             current = serving(connection, user, view)
             stale = current is not None and current.fingerprint != view.fingerprint
             lags = (current.cursor if current else 0) < log.state(connection, user).last_seq
-        try:
-            if stale:
-                rebuild(database, user, view)
-            elif lags:
-                _step(database, user, view, current)
-            else:
-                return True
-        except ModelFailed as error:
-            _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
-            return False
+        if stale:
+            rebuild(database, user, view, patient=patient)
+        elif lags:
+            on_step(_step(database, user, view, current, patient=patient))
+        else:
+            return
 
 
-def rebuild(database: Database, user: str, view: View) -> None:
+def rebuild(database: Database, user: str, view: View, *, patient: bool = False) -> None:
     """Make the view anew from the log; the old generation serves until the new one is complete.
 
     An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
@@ -89,30 +109,32 @@ def rebuild(database: Database, user: str, view: View) -> None:
             latest = _generation(connection, user, view, serving=False)
         if latest is None or (latest.number, latest.fingerprint) != (building.number, building.fingerprint):
             return  # another process finished or replaced this build
-        _step(database, user, view, latest)
+        _step(database, user, view, latest, patient=patient)
 
 
-def _step(database: Database, user: str, view: View, generation: Generation | None) -> None:
-    """Read one batch behind the cursor and commit it, unless somebody else did meanwhile."""
+def _step(database: Database, user: str, view: View, generation: Generation | None, *, patient: bool) -> int:
+    """Read one batch behind the cursor and commit it, unless somebody else did; how many were committed."""
     cursor = generation.cursor if generation else 0
+    limit = min(BATCH_MESSAGES, view.batch_messages)
     with database.read() as connection:
-        batch = log.read(connection, user, after=cursor, limit=BATCH_MESSAGES)
-        end = batch[-1].seq if batch else log.state(connection, user).last_seq
-    prepared = view.prepare(batch) if batch else None
+        batch = log.read(connection, user, after=cursor, limit=limit)
+        before = log.state(connection, user)
+        end = batch[-1].seq if batch else before.last_seq
+    prepared = view.prepare(batch, Basis(user, generation, database.read, patient)) if batch else None
     with database.write() as connection:
         if generation is None:
             if serving(connection, user, view) is not None:
-                return
+                return 0
             generation = _start(connection, user, view, 1, serving=True)
         elif _cursor(connection, view, generation) != cursor:
-            return
-        present = log.fetch(connection, user, [message.seq for message in batch])
-        if len(present) < len(batch):
-            return  # some were forgotten meanwhile: their text must not come back
+            return 0
+        if log.state(connection, user).deletions != before.deletions:
+            return 0  # something was forgotten meanwhile: its text must not come back
         if batch:
             view.commit(connection, generation, batch, prepared)
         _move(connection, view, generation, end)
         log.touch(connection, user)
+    return len(batch)
 
 
 def _switch(database: Database, view: View, building: Generation) -> bool:
@@ -179,3 +201,81 @@ def _row(view: View, generation: Generation) -> Any:
         c.generation == generation.number,
         c.fingerprint == generation.fingerprint,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A view that could not be brought to the end of the log."""
+
+    user: str
+    view: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What a maintenance did."""
+
+    users: int
+    messages: int  # read by views, each view's counted
+    tended: tuple[tuple[str, Tended], ...]  # by view, what was done to its storage
+    behind: tuple[Behind, ...]
+    model_calls: int = 0
+    degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def lag(connection: Connection, user: str, view: View) -> int:
+    """Messages of the user that the view has not read."""
+    generation = serving(connection, user, view)
+    if generation is not None and generation.fingerprint != view.fingerprint:
+        return log.count(connection, user)
+    return log.count(connection, user, after=generation.cursor if generation else 0)
+
+
+def maintain(
+    database: Database,
+    views: Sequence[View],
+    users: Sequence[str],
+    *,
+    workers: int = 1,
+    patient: bool = False,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> Maintained:
+    """Bring the views of these users to the end of the log and put their storage in order.
+
+    Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
+    behind, to be tried again; without, offline answers stand in for it. Whoever fails does not hold up the
+    others.
+    """
+    read = 0
+    counting = threading.Lock()
+
+    def step(messages: int) -> None:
+        nonlocal read
+        with counting:
+            read += messages
+            on_step(messages)
+
+    def one(user: str) -> tuple[list[tuple[str, Tended]], list[Behind]]:
+        tended, behind = [], []
+        for view in views:
+            try:
+                catch_up(database, user, view, patient=patient, on_step=step)
+                with database.read() as connection:
+                    generation = serving(connection, user, view)
+                if generation is not None:
+                    tended.append((view.name, view.tend(database, generation, patient=patient)))
+            except ModelFailed as error:
+                behind.append(Behind(user, view.name, str(error)))
+        return tended, behind
+
+    with ThreadPoolExecutor(max(1, workers), thread_name_prefix="commonplace-maintain") as pool:
+        done = list(pool.map(one, users))
+    by_view: dict[str, Tended] = {}
+    for tended, _ in done:
+        for name, more in tended:
+            by_view[name] = by_view.get(name, Tended()) + more
+    behind = tuple(one for _, some in done for one in some)
+    return Maintained(len(users), read, tuple(by_view.items()), behind)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from commonplace import forgetting, log, maintenance
+from commonplace import forgetting, log, maintenance, settings
+from commonplace.background import BackgroundWorker
 from commonplace.core import Message, Recall, Scope
-from commonplace.errors import InvalidInput, UnknownName
+from commonplace.errors import BlockMissing, InvalidInput, ModelFailed, StorageError, UnknownName
 from commonplace.forgetting import Receipt
 from commonplace.incoming import (
     MessageLike,
@@ -25,12 +27,21 @@ from commonplace.incoming import (
 )
 from commonplace.ingest import Progress, ingest
 from commonplace.log import Appended, Session
-from commonplace.models.base import Embedder
+from commonplace.maintenance import Maintained
+from commonplace.models.asking import Asker
+from commonplace.models.base import ChatModel, Embedder
+from commonplace.models.meter import Ceilings, Meter, Usage
 from commonplace.models.static import shared_static_embedder
 from commonplace.recall import DEFAULT_FLOOR, recall
+from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
+from commonplace.storage.blocks import LocalBlocks
 from commonplace.storage.database import Database
+from commonplace.storage.placement import Placement
+from commonplace.storage.reclaim import reclaim_orphans, release
+from commonplace.storage.records import RecordStore
 from commonplace.transfer import Imported, export_messages, import_file
 from commonplace.views.base import Counted, Query, View
+from commonplace.views.chunks import ChunksView, MemAttention, Past, StoredChunk
 from commonplace.views.messages import MessagesView
 
 
@@ -53,6 +64,7 @@ class Stats:
     sessions: int
     views: tuple[ViewStats, ...]
     bytes_on_disk: int  # of the whole folder
+    usage: tuple[Usage, ...]  # of models, per user, day, view and task
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,12 @@ class Integrity:
         return not self.faults
 
 
+DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
+BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
+_READS = 3  # a block may be moved while it is read
+_STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
+_logger = logging.getLogger(__name__)
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -89,26 +106,60 @@ class Memory:
         self,
         path: str | Path,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | FromEnvironment | None = FROM_ENVIRONMENT,
+        chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        ceilings: Ceilings | None = None,
+        chunks: MemAttention | None = None,
+        placement: Placement | None = None,
+        background: bool = False,
+        workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         busy_timeout_s: float = 30.0,
     ) -> None:
-        """`embedder` makes the vectors; the default is embedded and needs no download.
+        """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
-        Raises StorageUnusable, StorageCorrupt, NewerSchema or StorageBusy.
+        `chat` answers what views ask; None: plain algorithms do. Both are taken from the COMMONPLACE_*
+        variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
+        `chunks` and `placement` set the chunks view. With `background`, threads maintain the views while the
+        program does other things; `workers` is how many users, and how many model calls of one user, go side
+        by side in a maintenance.
+
+        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, or MissingExtra for a client that is
+        not installed.
         """
         folder = file_path("path", path)
         if isinstance(busy_timeout_s, bool) or not isinstance(busy_timeout_s, int | float):
             raise InvalidInput(f"busy_timeout_s must be a number of seconds, not {shown(busy_timeout_s)}")
         if not 0 <= busy_timeout_s <= _LONGEST_S:
             raise InvalidInput(f"busy_timeout_s must be from 0 to {_LONGEST_S}, not {shown(busy_timeout_s)}")
+        count("workers", workers, least=1)
+        if not isinstance(background, bool):
+            raise InvalidInput(f"background must be True or False, not {shown(background)}")
         static = shared_static_embedder()
+        chosen = settings.embedder(embedder) or static
+        answering = settings.chat(chat)
         self._clock = clock
         self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
-        self._messages = MessagesView(embedder or static, static, static)
-        self._views: dict[str, View] = {self._messages.name: self._messages}
+        self._workers = workers
+        self._worker: BackgroundWorker | None = None
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._meter = Meter(self._database, ceilings or settings.ceilings(), clock)
+        self._asker = Asker(answering, self._meter, static)
+        self._records = RecordStore(LocalBlocks(self._database.folder / BLOCKS))
+        self._messages = MessagesView(chosen, static, static)
+        self._chunks = ChunksView(
+            chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
+        )
+        self._views: dict[str, View] = {view.name: view for view in (self._messages, self._chunks)}
+        try:
+            release(self._database, self._records)
+            reclaim_orphans(self._database, self._records)
+        except StorageError as error:  # others may be writing: the next to open tries again
+            _logger.warning("released blocks were not deleted yet: %s", error)
+        if background:
+            self._worker = BackgroundWorker(self._maintain_in_background, self._users_behind)
+            self._worker.start()
 
     @property
     def path(self) -> Path:
@@ -116,7 +167,13 @@ class Memory:
         return self._database.folder
 
     def close(self) -> None:
-        """Close the files; idempotent. Every other method raises ClosedMemory afterwards."""
+        """Stop the background worker and close the files; idempotent.
+
+        Every other method raises ClosedMemory afterwards. A step of a maintenance that waits for a model is
+        given a few seconds to end; what it did not commit will be done again.
+        """
+        if self._worker is not None:
+            self._worker.stop(_STOP_S)
         self._database.close()
 
     def __enter__(self) -> Memory:
@@ -175,7 +232,13 @@ class Memory:
             budget_tokens=count("budget_tokens", budget_tokens, least=1),
             now=to_time(self._clock() if now is None else now, "now"),
         )
-        chosen = self._chosen(views)
+        chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
+        for _ in range(_READS):
+            try:
+                with self._database.read() as connection:
+                    return recall(connection, chosen, asked, floor=floor, count=self._count)
+            except BlockMissing:  # it was moved meanwhile: the next snapshot knows where to
+                continue
         with self._database.read() as connection:
             return recall(connection, chosen, asked, floor=floor, count=self._count)
 
@@ -260,6 +323,67 @@ class Memory:
         (chosen,) = self._chosen([view])
         maintenance.rebuild(self._database, user, chosen)
 
+    def maintain(
+        self,
+        *,
+        user: str | None = None,
+        views: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Maintained:
+        """Let the views read what they have not read yet, and put their storage in order.
+
+        Of one user or of all. Models are asked where they are configured; where one fails or a ceiling is
+        reached, offline answers stand in and the report counts them. `progress` is called with messages read
+        and messages to be read.
+        """
+        if user is not None:
+            key("user", user)
+        chosen = self._chosen(views)
+        names = self.users() if user is None else [user]
+        with self._database.read() as connection:
+            total = sum(maintenance.lag(connection, name, view) for name in names for view in chosen)
+        done = 0
+
+        def step(messages: int) -> None:
+            nonlocal done
+            done += messages
+            if progress:
+                progress(min(done, total), total)
+
+        before = self._used(user)
+        report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
+        after = self._used(user)
+        calls, degraded, prompt_tokens, completion_tokens = (
+            b - a for a, b in zip(before, after, strict=True)
+        )
+        return replace(
+            report,
+            model_calls=calls,
+            degraded=degraded,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
+
+    def usage(self, *, user: str | None = None) -> list[Usage]:
+        """What models were used for: calls, tokens and time per user, day, view and task."""
+        if user is not None:
+            key("user", user)
+        return self._meter.usage(user)
+
+    def chunks(self, *, user: str) -> list[StoredChunk]:
+        """The chunks view's memory, chunk by chunk in the order in which they were made."""
+        key("user", user)
+        with self._database.read() as connection:
+            generation = maintenance.serving(connection, user, self._chunks)
+            return self._chunks.chunks(connection, generation) if generation else []
+
+    def history(self, *, user: str) -> list[Past]:
+        """What chunks no longer say, with what took its place, in the order in which it went."""
+        key("user", user)
+        with self._database.read() as connection:
+            generation = maintenance.serving(connection, user, self._chunks)
+            return self._chunks.history(connection, generation) if generation else []
+
     def stats(self, *, user: str | None = None) -> Stats:
         """What is stored, of one user or of all."""
         if user is not None:
@@ -273,8 +397,7 @@ class Memory:
                 for name in names:
                     for counted in view.stats(connection, name):
                         totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
-                    generation = maintenance.serving(connection, name, view)
-                    lag += log.count(connection, name, after=generation.cursor if generation else 0)
+                    lag += maintenance.lag(connection, name, view)
                 counts = tuple(Counted(kind, rows) for kind, rows in totals.items())
                 views.append(ViewStats(view.name, counts, lag))
             return Stats(
@@ -284,6 +407,7 @@ class Memory:
                 sessions=sum(len(log.sessions(connection, name)) for name in names),
                 views=tuple(views),
                 bytes_on_disk=self._database.bytes_on_disk(),
+                usage=tuple(self._meter.usage(user)),
             )
 
     def check_integrity(self) -> Integrity:
@@ -321,7 +445,41 @@ class Memory:
         keep_first: bool = False,
     ) -> list[Appended]:
         now = to_time(self._clock())
-        return ingest(self._database, self._messages, parts, now, progress, keep_first=keep_first)
+        appended = ingest(self._database, self._messages, parts, now, progress, keep_first=keep_first)
+        if self._worker is not None:
+            for user, _ in parts:
+                self._worker.notify(user)
+        return appended
+
+    def _maintain_in_background(self, user: str) -> None:
+        assert self._worker is not None
+        worker = self._worker
+        report = maintenance.maintain(
+            self._database,
+            list(self._views.values()),
+            [user],
+            patient=True,
+            on_step=lambda _: worker.check(),
+        )
+        if report.behind:
+            raise ModelFailed(report.behind[0].reason)
+
+    def _users_behind(self) -> list[str]:
+        with self._database.read() as connection:
+            return [
+                name
+                for name in log.all_users(connection)
+                if any(maintenance.lag(connection, name, view) for view in self._views.values())
+            ]
+
+    def _used(self, user: str | None) -> tuple[int, int, int, int]:
+        found = self._meter.usage(user)
+        return (
+            sum(one.calls for one in found),
+            sum(one.degraded for one in found),
+            sum(one.prompt_tokens for one in found),
+            sum(one.completion_tokens for one in found),
+        )
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

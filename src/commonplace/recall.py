@@ -40,6 +40,7 @@ def recall(
                 considered=offer.considered,
                 ms=ms,
                 model_calls=offer.model_calls,
+                blocks_read=offer.blocks_read,
                 note=offer.note,
                 explain=offer.explain,
             )

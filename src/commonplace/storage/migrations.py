@@ -54,10 +54,10 @@ def chunks_records_and_usage(connection: Connection) -> None:
             PRIMARY KEY ("user", day, "view", task))""",
         f"""CREATE TABLE chunks (
             "user" TEXT NOT NULL, generation BIGINT NOT NULL, chunk BIGINT NOT NULL, namespace TEXT NOT NULL,
-            version INTEGER NOT NULL, last_seq BIGINT NOT NULL, raw_tokens INTEGER NOT NULL,
-            tokens INTEGER NOT NULL, first_us BIGINT NOT NULL, last_us BIGINT NOT NULL,
-            summary TEXT NOT NULL, keywords TEXT NOT NULL, entities TEXT NOT NULL,
-            vector {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
+            version INTEGER NOT NULL, last_seq BIGINT NOT NULL, items INTEGER NOT NULL,
+            raw_tokens INTEGER NOT NULL, tokens INTEGER NOT NULL, first_us BIGINT NOT NULL,
+            last_us BIGINT NOT NULL, summary TEXT NOT NULL, keywords TEXT NOT NULL, entities TEXT NOT NULL,
+            vectors {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
             PRIMARY KEY ("user", generation, chunk))""",
         """CREATE TABLE chunk_sources (
             "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, chunk BIGINT NOT NULL,

@@ -92,6 +92,7 @@ chunks = Table(
     Column("namespace", Text, nullable=False),  # the session; "" when chunks span a user's sessions
     Column("version", Integer, nullable=False),  # rises with every rewriting of the chunk
     Column("last_seq", BigInteger, nullable=False),  # of the message that closed the gate
+    Column("items", Integer, nullable=False),  # 0: all of it was superseded
     Column("raw_tokens", Integer, nullable=False),  # before compression
     Column("tokens", Integer, nullable=False),  # of the items, rendered
     Column("first_us", BigInteger, nullable=False),  # the items' time span, microseconds since 1970
@@ -99,7 +100,7 @@ chunks = Table(
     Column("summary", Text, nullable=False),
     Column("keywords", Text, nullable=False),  # JSON: list of strings, weightiest first
     Column("entities", Text, nullable=False),  # JSON: list of strings
-    Column("vector", LargeBinary, nullable=False),  # (d,) float16 of the chunk's items
+    Column("vectors", LargeBinary, nullable=False),  # (s, d) float16, one per quarter of the chunk
     Column("made_by", Text, nullable=False),  # the model and its prompts' hashes; "offline"
     Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
 )

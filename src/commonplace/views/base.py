@@ -11,6 +11,7 @@ then `commit` in one that also moves the cursor, so a crash in between repeats w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection
 
 from commonplace.core import Evidence, Explains, Message, Scope
+from commonplace.storage.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,36 @@ class Offer:
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0
+    blocks_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a view that builds on what it made before may read while it prepares."""
+
+    user: str
+    generation: Generation | None  # None: the view has made nothing for this user yet
+    read: Callable[[], AbstractContextManager[Connection]]
+    patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
+
+
+@dataclass(frozen=True, slots=True)
+class Tended:
+    """What tending a view's storage did."""
+
+    moved: int = 0  # records put into other blocks
+    bytes_written: int = 0
+    blocks_written: int = 0
+    blocks_released: int = 0
+
+    def __add__(self, other: Tended) -> Tended:
+        """Both together."""
+        return Tended(
+            self.moved + other.moved,
+            self.bytes_written + other.bytes_written,
+            self.blocks_written + other.blocks_written,
+            self.blocks_released + other.blocks_released,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +93,7 @@ class Counted:
 
 
 class View(Protocol):
-    """See the module's text. No method opens, commits or rolls back a transaction."""
+    """See the module's text. Only `tend` and `refresh` open transactions; none commits or rolls one back."""
 
     @property
     def name(self) -> str:
@@ -71,12 +103,22 @@ class View(Protocol):
     def fingerprint(self) -> str:
         """All that the output depends on besides the log; another one means another generation."""
 
-    def prepare(self, messages: Sequence[Message], progress: Callable[[int], None] | None = None) -> Any:
-        """The slow part of reading these messages: models may be asked. Reads and writes no table.
+    @property
+    def batch_messages(self) -> int:
+        """How many messages at most are prepared and committed together: what a crash makes it do again."""
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: Basis | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Any:
+        """The slow part of reading these messages: models may be asked. Writes no table.
 
         `progress` gets the number of messages done so far. The result is handed to `commit` with the same
-        messages, by then stored. Raises ModelFailed when the view cannot go on without a model that does not
-        answer.
+        messages, by then stored; what was read through `basis` has not changed by then. None without a basis
+        from a view that needs one. Raises ModelFailed when the view cannot go on without a model that does
+        not answer.
         """
 
     def commit(
@@ -90,8 +132,11 @@ class View(Protocol):
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove all that was made from these messages, in every generation; says what went."""
 
-    def refresh(self, connection: Connection, user: str, generation: Generation | None) -> None:
-        """Bring what is held in memory in step with the tables; called when a forgetting was committed."""
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
+
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Tended:
+        """Put the view's storage in order: outside any transaction, when the view has read all there is."""
 
     def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What `forget` would remove; changes nothing."""

@@ -15,10 +15,12 @@ from commonplace.core import ChannelScore, Evidence, Message
 from commonplace.errors import ModelFailed
 from commonplace.log import in_chunks
 from commonplace.models.base import Embedder, Tokenizer, Vectors
+from commonplace.models.embedding import embed
 from commonplace.search.lexical import Floats
+from commonplace.storage.database import Database
 from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
-from commonplace.views.base import Counted, Generation, Offer, Query
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Tended
 from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.explanation import Explanation
 from commonplace.views.messages.index import Unit, UserIndex
@@ -44,6 +46,7 @@ class MessagesView:
     """Raw turns. A unit is a message, or a passage of a long one."""
 
     name = "messages"
+    batch_messages = 512
 
     def __init__(
         self,
@@ -63,7 +66,12 @@ class MessagesView:
         """The embedder and the version of the analysis."""
         return f"{_ANALYSIS}/{PASSAGE_TOKENS}/{self._embedder.name}/{self._embedder.dimension}"
 
-    def prepare(self, messages: Sequence[Message], progress: Callable[[int], None] | None = None) -> Prepared:
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: Basis | None = None,  # noqa: ARG002 - a message's units depend on nothing but the message
+        progress: Callable[[int], None] | None = None,
+    ) -> Prepared:
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
         prepared = Prepared([], [])
         for some in in_chunks(messages, _BATCH_MESSAGES):
@@ -113,15 +121,19 @@ class MessagesView:
             )
             return Offer(evidence, len(index), scores.relevance, explanation, note)
 
-    def refresh(self, connection: Connection, user: str, generation: Generation | None) -> None:
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
         forget_words()
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         if self._cache.holds(user):
             slot = self._cache.slot(user)
-            with slot.lock:
+            with slot.lock, database.read() as connection:
                 if slot.index is not None:
                     self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
+
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Tended:  # noqa: ARG002
+        """Nothing to put in order: its units are rows."""
+        return Tended()
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
@@ -168,24 +180,7 @@ class MessagesView:
         return found
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        expected = (len(texts), self._embedder.dimension)
-        if not texts:
-            return np.zeros(expected, dtype=np.float32)
-        name = self._embedder.name
-        try:
-            vectors = np.array(self._embedder.embed(texts), dtype=np.float32)
-        except ModelFailed:
-            raise
-        except Exception as error:
-            raise ModelFailed(f"embedder {name!r} failed: {error!r}") from error
-        if vectors.shape != expected or not np.isfinite(vectors).all():
-            raise ModelFailed(
-                f"embedder {name!r} gave vectors of shape {vectors.shape}; {expected} finite numbers were"
-                " expected"
-            )
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, norms, out=vectors, where=norms > 0)
-        return vectors
+        return embed(self._embedder, texts)
 
     def _question_vector(self, question: Question) -> tuple[Vectors, str]:
         nothing = np.zeros(self._embedder.dimension, dtype=np.float32)

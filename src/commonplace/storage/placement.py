@@ -1,0 +1,224 @@
+"""Where records lie: those that are read together, together. Akashic, section 4.2 and Algorithm 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, select, update
+
+from commonplace.errors import InvalidInput, StorageError
+from commonplace.storage.blocks import encode, new_key, overhead
+from commonplace.storage.database import Database
+from commonplace.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
+from commonplace.storage.schema import blocks, records
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The memory manager's parameters, named as in the paper; docs/log.md has the sweeps."""
+
+    block_bytes: int = 16 * 1024  # the paper names none
+    tau_assoc: float = 0.7  # association from which records are put together (section 5.5)
+    gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
+
+    def __post_init__(self) -> None:
+        if (
+            isinstance(self.block_bytes, bool)
+            or not isinstance(self.block_bytes, int)
+            or self.block_bytes < 1
+        ):
+            raise InvalidInput(f"block_bytes must be a whole number above 0, not {self.block_bytes!r}")
+        for name in ("tau_assoc", "gc_invalid_ratio"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise InvalidInput(f"{name} must be a number from 0, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move did."""
+
+    records: int = 0
+    bytes: int = 0  # written, headers included
+    blocks_written: int = 0
+    blocks_released: int = 0
+
+    def __add__(self, other: Moved) -> Moved:
+        """Both together."""
+        return Moved(
+            self.records + other.records,
+            self.bytes + other.bytes,
+            self.blocks_written + other.blocks_written,
+            self.blocks_released + other.blocks_released,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A record and where it was read from."""
+
+    id: int
+    namespace: str
+    time_us: int
+    data: bytes
+    block: str | None  # None: it was staged
+    slot: int | None
+
+
+def flush(
+    database: Database, store: RecordStore, placement: Placement, owner: Owner, *, everything: bool = False
+) -> Moved:
+    """Move staged records into blocks, namespace by namespace, in the order of time.
+
+    Only as many as fill blocks, unless `everything`: the rest waits for company.
+    """
+    c = records.c
+    done = Moved()
+    with database.read() as connection:
+        staged = select(records).where(of(records, owner), c.block.is_(None))
+        waiting: dict[str, list[Placed]] = {}
+        for row in connection.execute(staged.order_by(c.namespace, c.time_us, c.id)):
+            one = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
+            waiting.setdefault(row.namespace, []).append(one)
+    for some in waiting.values():
+        full = pack(some, placement.block_bytes)
+        if not everything and full and _size(full[-1]) < placement.block_bytes * _FULL:
+            full.pop()
+        done += move(database, store, owner, full)
+    return done
+
+
+def relocate(
+    database: Database,
+    store: RecordStore,
+    placement: Placement,
+    owner: Owner,
+    groups: Sequence[Sequence[int]],
+) -> Moved:
+    """Write each group into new blocks of its own: Algorithm 2, lines 4 to 8.
+
+    A group that lies in as few blocks as it can is left alone, and so is what is still staged: it costs no
+    block to read.
+    """
+    done = Moved()
+    for group in groups:
+        with database.read() as connection:
+            placed = [one for one in read_placed(connection, store, owner, group) if one.block is not None]
+        for namespace in sorted({one.namespace for one in placed}):
+            some = [one for one in placed if one.namespace == namespace]
+            packed = pack(some, placement.block_bytes)
+            if len({one.block for one in some}) > len(packed):
+                done += move(database, store, owner, packed)
+    return done
+
+
+def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
+    """These records, in the order of time, with their data and places."""
+    c = records.c
+    query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
+    data = store.fetch(connection, owner, ids).data
+    return [
+        Placed(row.id, row.namespace, row.time_us, data[row.id], row.block, row.slot)
+        for row in connection.execute(query)
+    ]
+
+
+def pack(placed: Sequence[Placed], block_bytes: int) -> list[list[Placed]]:
+    """Fill blocks in the given order; a record that is larger than a block gets one of its own."""
+    packed: list[list[Placed]] = []
+    for one in placed:
+        if packed and _size([*packed[-1], one]) <= block_bytes:
+            packed[-1].append(one)
+        else:
+            packed.append([one])
+    return packed
+
+
+def groups_above(
+    ids: Sequence[int], association: Matrix, tau: float, most: int | None = None
+) -> list[list[int]]:
+    """Groups of two and more, each of which has a mean association of at least tau with every other.
+
+    Agglomerative: the two groups with the highest mean association are merged while it reaches tau, and
+    while the group has at most `most` members.
+    """
+    groups = [[i] for i in range(len(ids))]
+    while True:
+        best, pair = -1.0, (0, 0)
+        for a in range(len(groups)):
+            for b in range(a + 1, len(groups)):
+                if most is None or len(groups[a]) + len(groups[b]) <= most:
+                    mean = float(np.mean(association[np.ix_(groups[a], groups[b])]))
+                    if mean > best + 1e-7:
+                        best, pair = mean, (a, b)
+        if best < tau or pair == (0, 0):
+            return [[ids[i] for i in sorted(group)] for group in groups if len(group) > 1]
+        a, b = pair
+        groups[a] += groups.pop(b)
+
+
+_FULL = 0.75  # of a block, from which it is worth writing
+
+
+def _size(placed: Sequence[Placed]) -> int:
+    return overhead(len(placed)) + sum(len(one.data) for one in placed)
+
+
+def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
+    """Publish new blocks, then switch the directory in one transaction: see the module reclaim for a crash.
+
+    A record that was changed or removed since it was read stays where it is; its copy counts as invalid.
+    """
+    if not packed:
+        return Moved()
+    published = [(new_key(owner.user), some) for some in packed]
+    written = 0
+    for key, some in published:
+        block = encode([(one.id, one.data) for one in some])
+        store.blocks.put(key, block)
+        written += len(block)
+    released = 0
+    moved = 0
+    with database.write() as connection:
+        for key, some in published:
+            switched = _switch(connection, store, owner, key, some)
+            moved += switched
+            released += switched == 0
+        before = {one.block for _, some in published for one in some if one.block}
+        query = select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 1)
+        released += len(before & set(connection.execute(query).scalars()))
+    return Moved(moved, written, len(published), released)
+
+
+def _switch(
+    connection: Connection, store: RecordStore, owner: Owner, key: str, some: Sequence[Placed]
+) -> int:
+    """Point the directory to the new block; how many records it is the place of now."""
+    try:
+        size = len(store.blocks.get(key))
+    except KeyError as error:  # taken for an orphan: the move was too slow, and is done again some day
+        raise StorageError(f"block {key} was reclaimed before it was in use") from error
+    moved = 0
+    for slot, one in enumerate(some):
+        c = records.c
+        same = (c.block == one.block) & (c.slot == one.slot)
+        if one.block is None:
+            same = c.block.is_(None) & (c.data == one.data)
+        row = update(records).where(of(records, owner), c.id == one.id, same)
+        if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
+            moved += 1
+            invalidate(connection, owner, [one.block])
+    connection.execute(
+        blocks.insert().values(
+            **key_of(owner),
+            block=key,
+            namespace=some[0].namespace,
+            records=len(some),
+            invalid=len(some) - moved,
+            bytes=size,
+            released=int(moved == 0),
+        )
+    )
+    return moved

@@ -1,0 +1,109 @@
+"""JOINTCOMPACT: Algorithm 1, lines 8 and 9. What a new chunk does to itself and to earlier memory.
+
+Nothing here touches the log. Out of place: an update is a new version of a chunk, and what was taken out of
+it goes to the history with the messages that took its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.text.sentences import sentences
+from commonplace.text.statements import Statement, statements, supersedes
+from commonplace.text.words import terms
+from commonplace.views.chunks.chunk import Item
+
+SUPERSEDED, DUPLICATE = "superseded", "duplicate"
+_SAME = 0.85  # of the terms of two texts, taken together, that both have
+_LEAST_TERMS = 3  # of a text that can be another's duplicate
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An item of an earlier chunk changes, or goes."""
+
+    chunk: int
+    item: int
+    text: str | None  # None: it goes
+    reason: str
+    because: tuple[int, ...]  # seqs of the messages that say so
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """`(m', U, D)`: the new chunk's items and what becomes of earlier ones."""
+
+    items: tuple[Item, ...]
+    updates: tuple[Update, ...]
+
+
+def joint_compact(items: Sequence[Item], related: Mapping[int, Sequence[Item]]) -> Compaction:
+    """Drop what the new chunk says again from earlier chunks, and mark values that it supersedes.
+
+    The newer of two near duplicates stays. A value is superseded only by a statement of the same subject and
+    relation (see text/statements.py); all else is left alone.
+    """
+    updates = []
+    for chunk, earlier in related.items():
+        for old in earlier:
+            newer = next((item for item in items if _same(item, old)), None)
+            if newer:
+                updates.append(Update(chunk, old.id, None, DUPLICATE, newer.sources))
+                continue
+            left, because = _less_superseded(old, items)
+            if because:
+                updates.append(Update(chunk, old.id, left or None, SUPERSEDED, because))
+    return Compaction(tuple(items), tuple(updates))
+
+
+def apply(update: Update, items: Sequence[Item]) -> tuple[list[Item], Item | None]:
+    """The chunk's items afterwards, and the item as it was; None when it is not there any more."""
+    old = next((item for item in items if item.id == update.item), None)
+    if old is None:
+        return list(items), None
+    if update.text is None:
+        return [item for item in items if item.id != old.id], old
+    # A shortened item is still its own message's; what a model wrote anew stands on both.
+    sources = old.sources
+    if update.reason != SUPERSEDED or not _is_extract(update.text, old.text):
+        sources = tuple(sorted({*old.sources, *update.because}))
+    changed = replace(old, text=update.text, sources=sources)
+    return [changed if item.id == old.id else item for item in items], old
+
+
+def _is_extract(text: str, of: str) -> bool:
+    return all(text[start:end] in of for start, end in sentences(text))
+
+
+def _same(new: Item, old: Item) -> bool:
+    if new.speaker != old.speaker:
+        return False
+    mine, theirs = set(terms(new.text)), set(terms(old.text))
+    if min(len(mine), len(theirs)) < _LEAST_TERMS:
+        return new.text == old.text
+    return len(mine & theirs) >= _SAME * len(mine | theirs)
+
+
+def _less_superseded(old: Item, items: Sequence[Item]) -> tuple[str, tuple[int, ...]]:
+    """The item without the sentences whose values no longer hold, and the seqs that say so."""
+    kept, because = [], set()
+    for start, end in sentences(old.text):
+        sentence = old.text[start:end]
+        told = statements(sentence, old.speaker or "")
+        by = {seq for item in items for seq in _superseding(item, told)}
+        because |= by
+        if not by:
+            kept.append(sentence)
+    return " ".join(kept), tuple(sorted(because))
+
+
+def _superseding(item: Item, told: Sequence[Statement]) -> tuple[int, ...]:
+    if not told:
+        return ()
+    later = [
+        statement
+        for start, end in sentences(item.text)
+        for statement in statements(item.text[start:end], item.speaker or "")
+    ]
+    return item.sources if any(supersedes(new, old) for new in later for old in told) else ()
