@@ -6,11 +6,17 @@ A new one is a line in VIEWS or in EMBEDDERS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from rig import CONVERSATION, STATIC, Plant, Rig, ViewCase
 
 from commonplace.models import Embedder, StaticEmbedder
+from commonplace.models.asking import Asker
+from commonplace.models.meter import Meter
+from commonplace.storage.blocks import LocalBlocks
+from commonplace.storage.records import RecordStore
+from commonplace.views.chunks import ChunksView, MemAttention
 from commonplace.views.messages import MessagesView
 
 _MESSAGES_FAULTS = (
@@ -20,8 +26,25 @@ _MESSAGES_FAULTS = (
     Plant("UPDATE message_units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
 )
 
+_CHUNKS_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "a chunk of message 3, which is not in the log"),
+    Plant("DELETE FROM chunk_sources WHERE seq = 2", "message 2 was skipped"),
+    Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 4", "a chunk of message 90, behind the cursor"),
+    Plant("DELETE FROM records WHERE id = 1", "chunk 1 has no record"),
+    Plant("UPDATE records SET block = 'x' WHERE id = 1", "record 1 is both staged and in a block, or neither"),
+)
+
+
+def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
+    """With a gate that the short conversation reaches several times."""
+    store = RecordStore(LocalBlocks(folder / "blocks"))
+    asker = Asker(None, Meter(None), STATIC)
+    return ChunksView(embedder, STATIC, STATIC, asker, store, MemAttention(chunk_gate_tokens=48))
+
+
 VIEWS = [
-    ViewCase("messages", lambda embedder: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
+    ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
+    ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False),
 ]
 
 EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]

@@ -17,7 +17,7 @@ from commonplace.forgetting import Receipt, Selector
 from commonplace.models.base import Embedder, Vectors
 from commonplace.models.static import shared_static_embedder
 from commonplace.storage.database import Database
-from commonplace.views.base import Generation, Query, View
+from commonplace.views.base import Basis, Generation, Query, View
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -49,16 +49,19 @@ class ViewCase:
     """One view, as the suite needs to know it."""
 
     name: str
-    make: Callable[[Embedder], View]
+    make: Callable[[Embedder, Path], View]
     plants: tuple[Plant, ...] = field(default=(), repr=False)
+    # Whether a message's units depend on that message alone: then forgetting it leaves what a view makes that
+    # never read it. A view that compacts messages together forgets in place: it is not made anew for that.
+    local: bool = True
 
-    def view(self) -> View:
+    def view(self, folder: Path) -> View:
         """A fresh instance, with empty caches."""
-        return self.make(STATIC)
+        return self.make(STATIC, folder)
 
-    def another_model(self) -> View:
+    def another_model(self, folder: Path) -> View:
         """The same view with another fingerprint."""
-        return self.make(Reversed())
+        return self.make(Reversed(), folder)
 
 
 class Hooked:
@@ -71,10 +74,10 @@ class Hooked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
 
-    def prepare(self, messages: Sequence[Message]) -> Any:
+    def prepare(self, messages: Sequence[Message], basis: Basis | None = None) -> Any:
         """Call back, then prepare."""
         self._before_prepare(messages)
-        return self._view.prepare(messages)
+        return self._view.prepare(messages, basis)
 
 
 class Crash(BaseException):
@@ -87,7 +90,15 @@ class Rig:
     def __init__(self, folder: Path, case: ViewCase) -> None:
         self.database = Database(folder, busy_timeout_s=30)
         self.case = case
-        self.view = case.view()
+        self.view = self.new_view()
+
+    def new_view(self) -> View:
+        """Another instance over the same folder."""
+        return self.case.view(self.database.folder)
+
+    def another_model(self) -> View:
+        """Another instance with another fingerprint."""
+        return self.case.another_model(self.database.folder)
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
         """Into the log alone: the view lags behind."""

@@ -49,7 +49,7 @@ def test_the_best_comes_first(built):
 def test_the_same_question_gets_the_same_offer(built):
     """Asking changes nothing, neither the answer nor the tables."""
     before = built.everything()
-    assert built.offers() == built.offers() == built.offers(view=built.case.view())
+    assert built.offers() == built.offers() == built.offers(view=built.new_view())
     assert built.everything() == before
 
 
@@ -58,7 +58,7 @@ def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
     (late,) = built.append(messages_from(("4", "Ann", "The zeppelin museum opens on Sunday.")))
     assert built.serving().cursor < late.seq
     assert late.seq in built.sources()
-    assert late.seq in built.sources(view=built.case.view())
+    assert late.seq in built.sources(view=built.new_view())
     assert built.faults() == []
     assert built.advance()
     assert late.seq in built.sources()
@@ -143,7 +143,7 @@ def test_whatever_happens_a_warm_view_answers_as_a_cold_one(new_rig):
                 start, number = details
                 getattr(rig, what)(CONVERSATION[start : start + number])
             elif what == "ask":
-                assert rig.offers() == rig.offers(view=rig.case.view())
+                assert rig.offers() == rig.offers(view=rig.new_view())
             else:
                 getattr(rig, what)(*details)
         assert rig.faults() == []
@@ -183,7 +183,7 @@ def test_rebuilding_one_tenant_changes_nothing_for_the_other(new_rig):
     rig.add(CONVERSATION)
     rig.add(OTHERS, user="zoe")
     before = rig.rows(), rig.offers(), rig.states()
-    rig.rebuild(rig.case.another_model(), user="zoe")
+    rig.rebuild(rig.another_model(), user="zoe")
     assert (rig.rows(), rig.offers(), rig.states()) == before
 
 
@@ -192,7 +192,7 @@ def test_users_of_like_names_are_strangers(built, user):
     """A name that nearly, or to a pattern, matches another's sees nothing of it."""
     assert built.sources(user) == set()
     built.add(OTHERS, user=user)
-    assert built.sources(user) == {1, 2, 3}
+    assert built.sources(user) == ({1, 2, 3} if built.case.local else {1, 2})  # 3 is an echo of 1
     built.forget([1, 2, 3], user=user)
     assert len(built.sources()) > 3
 

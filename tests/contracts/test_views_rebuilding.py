@@ -23,7 +23,7 @@ def test_a_rebuild_equals_a_first_build(built):
     built.rebuild()
     assert built.rows() == rows
     assert built.offers() == offers
-    assert built.offers(view=built.case.view()) == offers
+    assert built.offers(view=built.new_view()) == offers
     assert built.faults() == []
 
 
@@ -81,7 +81,7 @@ def test_another_model_is_built_beside_the_old_one(built, monkeypatch):
     """Under a new fingerprint the old generation is kept, and still answers, until the new one is whole."""
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
     offers = built.offers()
-    newer = built.case.another_model()
+    newer = built.another_model()
     assert not built.advance(Hooked(newer, _asleep_after(5)))
     assert [state[1] for state in built.states()] == [built.view.fingerprint, newer.fingerprint]
     assert built.offers() == offers
@@ -91,19 +91,19 @@ def test_another_model_is_built_beside_the_old_one(built, monkeypatch):
 
 def test_the_other_model_s_generation_is_what_it_would_have_made_alone(built, new_rig):
     """After the change of model nothing of the old one is left: rows and offers are a first build's."""
-    newer = built.case.another_model()
+    newer = built.another_model()
     built.offers(view=newer)
     assert built.advance(newer)
     expected = new_rig()
     expected.append(CONVERSATION)
-    assert expected.advance(expected.case.another_model())
+    assert expected.advance(expected.another_model())
     assert built.rows() == expected.rows()
-    assert built.offers(view=newer) == expected.offers(view=expected.case.another_model())
+    assert built.offers(view=newer) == expected.offers(view=expected.another_model())
 
 
 def test_before_its_own_generation_is_built_a_view_answers_with_a_note(built):
     """A view that finds another model's generation offers what it can, and says that it is less."""
-    newer = built.case.another_model()
+    newer = built.another_model()
     assert built.sources(view=newer)
     assert all(offer[3] for offer in built.offers(view=newer))
 
@@ -112,7 +112,7 @@ def test_a_half_built_generation_of_a_third_model_is_thrown_away(built, monkeypa
     """A build that was begun with a model that nobody uses any more leaves no rows."""
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
     rows = built.rows()
-    assert not built.advance(Hooked(built.case.another_model(), _asleep_after(5)))
+    assert not built.advance(Hooked(built.another_model(), _asleep_after(5)))
     built.rebuild()
     assert built.rows() == rows
     assert len(built.states()) == 1
@@ -128,7 +128,7 @@ def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, 
             with built.dies_before_statement(number):
                 built.rebuild()
         except Crash:
-            assert built.offers(view=built.case.view()) == offers
+            assert built.offers(view=built.new_view()) == offers
         else:
             break
     assert next(numbers) > 10

@@ -138,6 +138,57 @@ def speed(
         _write(json_out, speed_report.to_json(report))
 
 
+@bench_app.command()
+def locality(
+    path: DataPath,
+    block_kib: Annotated[str, typer.Option("--block-kib", help="Block sizes, with commas.")] = "64",
+    tau: Annotated[str, typer.Option("--tau", help="Values of tau_assoc, with commas.")] = "0.7",
+    gc: Annotated[str, typer.Option("--gc", help="Values of gc_invalid_ratio, with commas.")] = "0.3",
+    updates: Annotated[
+        float, typer.Option("--updates", min=0, max=1, help="Share of related chunks that a gate rewrites.")
+    ] = 0.0,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra 'plot').")] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
+    from commonplace.bench import locality as bench
+    from commonplace.bench import locality_report
+    from commonplace.storage.placement import Placement
+
+    settings = [
+        Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
+        for size in _numbers(block_kib, "--block-kib")
+        for tau_assoc in _fractions(tau, "--tau")
+        for ratio in _fractions(gc, "--gc")
+    ]
+    results = []
+    with _tools(None) as tools, _progress() as progress:
+        events = bench.trace(LoCoMo(path), tools, progress)
+        events = bench.with_updates(events, updates) if updates else events
+        for number, placement in enumerate(settings):
+            for layout in bench.layouts(placement):
+                progress(f"{layout.name}, {placement.block_bytes // 1024} KiB", number, len(settings))
+                results.append(bench.replay(events, layout, tools))
+    if not results[0].requests:
+        raise InvalidInput(f"{str(path)!r} has no question: nothing to measure")
+    report = locality_report.LocalityReport(
+        Provenance.of(_command()), path.name, updates, results[0].requests, tuple(results)
+    )
+    _console.print(locality_report.table(report))
+    if plot:
+        locality_report.plot(report, plot)
+        _console.print(f"written: {plot}")
+    if json_out:
+        _write(json_out, report.to_json())
+
+
+def _fractions(given: str, option: str) -> list[float]:
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"{option} {given!r} must be numbers with commas, such as 0.3,0.5") from error
+
+
 def _run(
     benchmark: Benchmark,
     path: Path,

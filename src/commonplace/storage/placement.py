@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,14 +15,22 @@ from commonplace.storage.database import Database
 from commonplace.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
 from commonplace.storage.schema import blocks, records
 
+Grouping = Callable[[Sequence[int]], Sequence[Sequence[int]]]
+MOST_GROUPED = 64  # records that are grouped at a time, those that were read most
+_FULL = 0.75  # of a block, from which it is worth writing
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """The memory manager's parameters, named as in the paper; docs/log.md has the sweeps."""
 
-    block_bytes: int = 16 * 1024  # the paper names none
+    block_bytes: int = 64 * 1024  # the paper names none
     tau_assoc: float = 0.7  # association from which records are put together (section 5.5)
     gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
+    # Ours: what is co-located must fill so much of a block, lest the layout falls into crumbs ...
+    least_fill: float = 0.5
+    # ... and must have cost so many bytes of needless reading per byte that the move writes.
+    least_regret: float = 8.0
 
     def __post_init__(self) -> None:
         if (
@@ -30,7 +39,7 @@ class Placement:
             or self.block_bytes < 1
         ):
             raise InvalidInput(f"block_bytes must be a whole number above 0, not {self.block_bytes!r}")
-        for name in ("tau_assoc", "gc_invalid_ratio"):
+        for name in ("tau_assoc", "gc_invalid_ratio", "least_fill", "least_regret"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
                 raise InvalidInput(f"{name} must be a number from 0, not {value!r}")
@@ -90,18 +99,61 @@ def flush(
     return done
 
 
+def colocate(
+    database: Database,
+    store: RecordStore,
+    placement: Placement,
+    owner: Owner,
+    read_sets: Iterable[Sequence[int]],
+    group: Grouping,
+) -> Moved:
+    """Algorithm 2, lines 3 to 10: put together what was read together, where that is worth a write.
+
+    `read_sets` are the records that were read in one go since the last time; `group` says which of them
+    belong together. What is still staged is left there: it costs no block to read.
+    """
+    with database.read() as connection:
+        places = store.places(connection, owner)
+    count: Counter[int] = Counter()
+    for some in read_sets:
+        in_blocks = [number for number in some if places.get(number)]
+        if len({places[number] for number in in_blocks}) > 1:
+            count.update(in_blocks)
+    often = sorted(number for number, _ in count.most_common(MOST_GROUPED))
+    if len(often) < 2:
+        return Moved()
+    groups = [some for some in group(often) if _is_worth_it(database, store, placement, owner, some)]
+    return relocate(database, store, placement, owner, groups)
+
+
+def _is_worth_it(
+    database: Database, store: RecordStore, placement: Placement, owner: Owner, group: Sequence[int]
+) -> bool:
+    """Whether the group fills a block well enough, and lying apart has cost more than a move will.
+
+    Records of n places that are read t times together make t * n * (n - 1) / 2 pairs across blocks, and
+    t * (n - 1) reads that one block would have saved.
+    """
+    with database.read() as connection:
+        places = store.places(connection, owner)
+        pairs = store.pairs(connection, owner, group)
+        written = store.bytes_of(connection, owner, group)
+    apart = sum(times for (a, b), times in pairs.items() if a != b and places.get(a) != places.get(b))
+    saved = 2 * apart / max(len(group), 1)
+    return (
+        written >= placement.least_fill * placement.block_bytes
+        and saved * placement.block_bytes >= placement.least_regret * written
+    )
+
+
 def relocate(
     database: Database,
     store: RecordStore,
     placement: Placement,
     owner: Owner,
-    groups: Sequence[Sequence[int]],
+    groups: Iterable[Sequence[int]],
 ) -> Moved:
-    """Write each group into new blocks of its own: Algorithm 2, lines 4 to 8.
-
-    A group that lies in as few blocks as it can is left alone, and so is what is still staged: it costs no
-    block to read.
-    """
+    """Write each group into new blocks of its own, in the order of time; one that lies well is left alone."""
     done = Moved()
     for group in groups:
         with database.read() as connection:
@@ -137,29 +189,33 @@ def pack(placed: Sequence[Placed], block_bytes: int) -> list[list[Placed]]:
 
 
 def groups_above(
-    ids: Sequence[int], association: Matrix, tau: float, most: int | None = None
+    ids: Sequence[int], association: Matrix, tau: float, sizes: Sequence[int], most_bytes: int
 ) -> list[list[int]]:
-    """Groups of two and more, each of which has a mean association of at least tau with every other.
+    """Groups of two and more that are associated by tau at least, on average, and fit into one block.
 
-    Agglomerative: the two groups with the highest mean association are merged while it reaches tau, and
-    while the group has at most `most` members.
+    Average linkage: the two groups with the highest mean association are merged, until none is left that
+    reaches tau and fits. `association` is (n, n), `sizes` the records' bytes.
     """
-    groups = [[i] for i in range(len(ids))]
-    while True:
-        best, pair = -1.0, (0, 0)
-        for a in range(len(groups)):
-            for b in range(a + 1, len(groups)):
-                if most is None or len(groups[a]) + len(groups[b]) <= most:
-                    mean = float(np.mean(association[np.ix_(groups[a], groups[b])]))
-                    if mean > best + 1e-7:
-                        best, pair = mean, (a, b)
-        if best < tau or pair == (0, 0):
-            return [[ids[i] for i in sorted(group)] for group in groups if len(group) > 1]
-        a, b = pair
-        groups[a] += groups.pop(b)
-
-
-_FULL = 0.75  # of a block, from which it is worth writing
+    groups = [[number] for number in ids]
+    mean = association.astype(np.float64).copy()
+    np.fill_diagonal(mean, -1)
+    weight = np.ones(len(ids))
+    filled = np.array(sizes, dtype=np.float64)
+    while len(groups) > 1:
+        fits = filled[:, None] + filled[None, :] <= most_bytes
+        allowed = np.where(fits, mean, -1)
+        a, b = (int(i) for i in np.unravel_index(int(np.argmax(np.round(allowed, 6))), allowed.shape))
+        if allowed[a, b] < tau or a == b:
+            break
+        joined = (weight[a] * mean[a] + weight[b] * mean[b]) / (weight[a] + weight[b])
+        mean[a, :], mean[:, a] = joined, joined
+        mean[b, :], mean[:, b], mean[a, a] = -1, -1, -1
+        weight[a] += weight[b]
+        filled[a] += filled[b]
+        filled[b] = np.inf
+        groups[a] += groups[b]
+        groups[b] = []
+    return [sorted(group) for group in groups if len(group) > 1]
 
 
 def _size(placed: Sequence[Placed]) -> int:

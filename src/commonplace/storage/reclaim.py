@@ -9,17 +9,14 @@ committing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from sqlalchemy import delete, select
 
 from commonplace.storage.database import Database
-from commonplace.storage.placement import Moved, Placement, move, pack, read_placed
+from commonplace.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
 from commonplace.storage.records import Owner, RecordStore, of
 from commonplace.storage.schema import blocks, records
 
 ORPHAN_AGE_S = 3600.0  # a move takes seconds
-Grouping = Callable[[Sequence[int]], Sequence[Sequence[int]]]
 
 
 def collect(

@@ -23,6 +23,7 @@ from commonplace.storage.blocks import BlockStore, decode
 from commonplace.storage.schema import blocks, record_pairs, records
 
 _PER_STATEMENT = 400
+_UNSEEN = 2  # readings of a record without the other that are taken for granted
 Matrix = npt.NDArray[np.float32]
 
 
@@ -62,7 +63,7 @@ class RecordStore:
 
     def stage(self, connection: Connection, owner: Owner, staged: Sequence[Record]) -> None:
         """Insert records, or put new data in place of old; the old copy in a block becomes invalid."""
-        self.remove(connection, owner, [record.id for record in staged])
+        self._remove(connection, owner, [record.id for record in staged])
         for some in in_chunks(staged, _PER_STATEMENT):
             connection.execute(
                 records.insert(),
@@ -81,6 +82,9 @@ class RecordStore:
 
     def remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         """Tombstone: the records are no more, their copies in blocks are invalid."""
+        self._remove(connection, owner, ids)
+
+    def _remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         for some in in_chunks(ids, _PER_STATEMENT):
             these = and_(of(records, owner), records.c.id.in_(some))
             invalidate(
@@ -151,19 +155,30 @@ class RecordStore:
     ) -> Matrix:
         """(n, n) in 0..1: co-retrieval frequency combined with similarity (section 5.5's tau_assoc).
 
-        The frequency is of the record that was read less. The two are combined as chances that either is
-        reason enough to be read together.
+        The mean of the two. The frequency is of the record that was read less, as if it had been read twice
+        more, without the other: what happened once may not happen again, and a move costs a write.
         """
         read = self.pairs(connection, owner, ids)
         n = len(ids)
         frequency = np.zeros((n, n), dtype=np.float32)
         for i, j in combinations(range(n), 2):
             a, b = sorted((ids[i], ids[j]))
-            least = min(read.get((a, a), 0), read.get((b, b), 0))
-            if least:
-                frequency[i, j] = frequency[j, i] = min(1.0, read.get((a, b), 0) / least)
+            least = min(read.get((a, a), 0), read.get((b, b), 0)) + _UNSEEN
+            frequency[i, j] = frequency[j, i] = min(1.0, read.get((a, b), 0) / least)
         alike = np.clip(similarity(ids), 0, 1) if n else frequency
         return np.asarray((frequency + alike) / 2, dtype=np.float32)
+
+    def places(self, connection: Connection, owner: Owner) -> dict[int, str | None]:
+        """The directory: the block of each record, None for one that is staged."""
+        query = select(records.c.id, records.c.block).where(of(records, owner))
+        return {row.id: row.block for row in connection.execute(query)}
+
+    def bytes_of(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> int:
+        """Bytes of the data of these records."""
+        query = select(func.coalesce(func.sum(records.c.bytes), 0))
+        return int(
+            connection.execute(query.where(of(records, owner), records.c.id.in_(list(ids)))).scalar_one()
+        )
 
     def expel(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         """Forget records: no block that ever held a copy of one is left.

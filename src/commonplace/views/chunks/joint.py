@@ -44,14 +44,16 @@ def joint_compact(items: Sequence[Item], related: Mapping[int, Sequence[Item]]) 
     The newer of two near duplicates stays. A value is superseded only by a statement of the same subject and
     relation (see text/statements.py); all else is left alone.
     """
+    newer = [_Told(item) for item in items]
     updates = []
     for chunk, earlier in related.items():
         for old in earlier:
-            newer = next((item for item in items if _same(item, old)), None)
-            if newer:
-                updates.append(Update(chunk, old.id, None, DUPLICATE, newer.sources))
+            told = _Told(old)
+            same = next((new for new in newer if new.same(told)), None)
+            if same:
+                updates.append(Update(chunk, old.id, None, DUPLICATE, same.item.sources))
                 continue
-            left, because = _less_superseded(old, items)
+            left, because = _less_superseded(told, newer)
             if because:
                 updates.append(Update(chunk, old.id, left or None, SUPERSEDED, because))
     return Compaction(tuple(items), tuple(updates))
@@ -76,34 +78,40 @@ def _is_extract(text: str, of: str) -> bool:
     return all(text[start:end] in of for start, end in sentences(text))
 
 
-def _same(new: Item, old: Item) -> bool:
-    if new.speaker != old.speaker:
-        return False
-    mine, theirs = set(terms(new.text)), set(terms(old.text))
-    if min(len(mine), len(theirs)) < _LEAST_TERMS:
-        return new.text == old.text
-    return len(mine & theirs) >= _SAME * len(mine | theirs)
+class _Told:
+    """An item with what is compared of it, worked out once."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.terms = frozenset(terms(item.text))
+        speaker = item.speaker or ""
+        spans = sentences(item.text)
+        self.sentences = [
+            (item.text[start:end], statements(item.text[start:end], speaker)) for start, end in spans
+        ]
+        self.states = [one for _, some in self.sentences for one in some]
+
+    def same(self, old: _Told) -> bool:
+        """Whether both say the same in nearly the same words."""
+        if self.item.speaker != old.item.speaker:
+            return False
+        if min(len(self.terms), len(old.terms)) < _LEAST_TERMS:
+            return self.item.text == old.item.text
+        return len(self.terms & old.terms) >= _SAME * len(self.terms | old.terms)
 
 
-def _less_superseded(old: Item, items: Sequence[Item]) -> tuple[str, tuple[int, ...]]:
+def _less_superseded(old: _Told, newer: Sequence[_Told]) -> tuple[str, tuple[int, ...]]:
     """The item without the sentences whose values no longer hold, and the seqs that say so."""
+    if not old.states:
+        return old.item.text, ()
     kept, because = [], set()
-    for start, end in sentences(old.text):
-        sentence = old.text[start:end]
-        told = statements(sentence, old.speaker or "")
-        by = {seq for item in items for seq in _superseding(item, told)}
+    for sentence, told in old.sentences:
+        by = {seq for new in newer for seq in _superseding(new, told)}
         because |= by
         if not by:
             kept.append(sentence)
     return " ".join(kept), tuple(sorted(because))
 
 
-def _superseding(item: Item, told: Sequence[Statement]) -> tuple[int, ...]:
-    if not told:
-        return ()
-    later = [
-        statement
-        for start, end in sentences(item.text)
-        for statement in statements(item.text[start:end], item.speaker or "")
-    ]
-    return item.sources if any(supersedes(new, old) for new in later for old in told) else ()
+def _superseding(new: _Told, told: Sequence[Statement]) -> tuple[int, ...]:
+    return new.item.sources if any(supersedes(a, b) for a in new.states for b in told) else ()

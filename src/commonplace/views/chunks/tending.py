@@ -14,7 +14,7 @@ from commonplace.forking import start_anew_in_children
 from commonplace.models.asking import Asker
 from commonplace.models.base import Embedder, Vectors
 from commonplace.storage.database import Database
-from commonplace.storage.placement import Placement, flush, groups_above, relocate
+from commonplace.storage.placement import Placement, colocate, flush, groups_above
 from commonplace.storage.reclaim import collect
 from commonplace.storage.records import RecordStore
 from commonplace.views.base import Generation, Tended
@@ -78,10 +78,7 @@ def tend(
     with database.read() as connection:
         live = {n: c for n, c in table.load(connection, generation, embedder.dimension).items() if c.items}
     manager = _Affinity(database, store, placement, generation, live, asker, patient=patient)
-    for together in sorted(read_sets, key=lambda one: (len(one), one)):
-        there = [number for number in together if number in live]
-        if len(there) > 1:
-            done.append(relocate(database, store, placement, owner, manager.groups(there)))
+    done.append(colocate(database, store, placement, owner, sorted(read_sets), manager.groups))
     done.append(collect(database, store, placement, owner, manager.groups))
     return Tended(
         moved=sum(one.records for one in done),
@@ -116,11 +113,14 @@ class _Affinity:
     def groups(self, numbers: Sequence[int]) -> list[list[int]]:
         """Groups of two and more; what is in none stays alone."""
         numbers = [number for number in numbers if number in self._chunks]
-        owner = owner_of(self._generation)
+        owner, store = owner_of(self._generation), self._store
         with self._database.read() as connection:
             association = self._store.associations(connection, owner, numbers, self._similarity)
             pairs = self._store.pairs(connection, owner, numbers) if self._asker.has_model else {}
-        plain = groups_above(numbers, association, self._placement.tau_assoc)
+            sizes = [store.bytes_of(connection, owner, [number]) for number in numbers]
+        plain = groups_above(
+            numbers, association, self._placement.tau_assoc, sizes, self._placement.block_bytes
+        )
         if not self._asker.has_model or len(numbers) < 2:
             return plain
         answer = self._asker.ask(

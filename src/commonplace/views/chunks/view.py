@@ -295,6 +295,12 @@ class ChunksView:
         items, _ = self._items(connection, generation, [c.id for c in found.values() if c.items])
         return [stored(chunk, items.get(chunk.id, [])) for chunk in found.values()]
 
+    def live(self, connection: Connection, user: str) -> list[Chunk]:
+        """Chunks that hold something, with their metadata, of the user's newest generation."""
+        generations = self._generations(connection, user)
+        found = table.load(connection, generations[-1], self._embedder.dimension) if generations else {}
+        return [chunk for chunk in found.values() if chunk.items]
+
     def history(self, connection: Connection, generation: Generation) -> list[Past]:
         """What chunks no longer say, in the order in which it went."""
         return [one for _, one in table.history(connection, generation)]

@@ -1,17 +1,17 @@
-"""Fakes for tests of what stands on a memory: a clock that stands still, embedders without a model."""
+"""A clock that stands still, embedders without a model, a chat model that says what it was told to."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from commonplace.errors import ModelFailed
-from commonplace.models.base import Embedder, Vectors
-
-__all__ = ["FailingEmbedder", "FrozenClock", "HashEmbedder"]
+from commonplace.models.base import ChatReply, ChatRequest, Embedder, Vectors
 
 
 class FrozenClock:
@@ -72,3 +72,40 @@ class FailingEmbedder:
         if self.failing:
             raise ModelFailed("this embedder was told to fail: set failing = False")
         return self.embedder.embed(texts)
+
+
+Scripted = str | Mapping[str, object] | ChatReply | Exception
+
+
+class ScriptedModel:
+    """A chat model that gives prepared answers: a text, an object (as JSON), a reply, or an error to raise.
+
+    They are taken one by one, or made by a function of the request.
+    """
+
+    def __init__(
+        self, answers: Sequence[Scripted] | Callable[[ChatRequest], Scripted], name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self.requests: list[ChatRequest] = []  # in the order in which they came
+        self.unanswered = 0  # requests for which there was no answer left
+        self._answers = answers
+        self._lock = threading.Lock()
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """The next answer. Raises ModelFailed when none is left."""
+        with self._lock:
+            self.requests.append(request)
+            if callable(self._answers):
+                answer = self._answers(request)
+            elif len(self.requests) > len(self._answers):
+                self.unanswered += 1
+                raise ModelFailed(f"the script has only {len(self._answers)} answers")
+            else:
+                answer = self._answers[len(self.requests) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, ChatReply):
+            return answer
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return ChatReply(text, prompt_tokens=10, completion_tokens=5)
