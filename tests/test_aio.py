@@ -56,6 +56,10 @@ def test_behaviour(opened, tmp_path, clock):
         ("messages", (), {"user": "ann", "session": "1", "after": 2, "limit": 2}),
         ("sessions", (), {"user": "ann"}),
         ("users", (), {}),
+        ("maintain", (), {"user": "ann", "views": ["chunks"], "progress": lambda *_: None}),
+        ("chunks", (), {"user": "ann"}),
+        ("history", (), {"user": "ann"}),
+        ("usage", (), {"user": "ann"}),
         ("forget", (), {"user": "ann", "seqs": [1], "dry_run": True}),
         ("forget", (), {"user": "ann", "session": "1"}),
         ("forget", (), {"user": "ann", "before": "1999-01-01"}),
@@ -83,7 +87,7 @@ def test_behaviour(opened, tmp_path, clock):
 def without_ids(values):
     """Made ids are random."""
     return [
-        [(m.content, m.seq, m.time) for m in v] if isinstance(v, list) and hasattr(v[0], "seq") else v
+        [(m.content, m.seq, m.time) for m in v] if isinstance(v, list) and v and hasattr(v[0], "seq") else v
         for v in values
     ]
 

@@ -56,7 +56,11 @@ def test_exactly_what_was_chosen(filled, selector, seqs):
     left = [m.seq for m in filled.messages(user="ann")]
     assert left == [s for s in range(1, 5) if s not in seqs]
     gone = before - units(filled, "ann")
-    removed = (Removed("messages", (Counted("units", gone), Counted("vectors", gone))),)
+    nothing = (Counted("chunks", 0), Counted("items", 0), Counted("history", 0))  # none is made yet
+    removed = (
+        Removed("messages", (Counted("units", gone), Counted("vectors", gone))),
+        Removed("chunks", nothing),
+    )
     assert receipt == Receipt("ann", False, seqs, removed, purged=True)
     assert receipt.messages == len(seqs)
     found = filled.recall("dentist, rye bread, sourdough, hill", user="ann", floor=0, budget_tokens=9000)

@@ -23,11 +23,11 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
     {"core", "errors", "forking"},
-    {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers"},
+    {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers", "settings"},
     {"views"},
-    {"recall", "maintenance", "forgetting", "ingest"},
+    {"recall", "maintenance", "forgetting", "ingest", "background", "inspection"},
     {"memory", "aio", "transfer", "testing", ""},
-    {"cli", "cli_input", "cli_output", "bench", "demo", "server"},
+    {"cli", "cli_input", "cli_output", "cli_upkeep", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 

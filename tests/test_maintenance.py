@@ -17,6 +17,7 @@ class Reader:
     """A view that only notes what it is told to do."""
 
     name = "reader"
+    batch_messages = 1000
 
     def __init__(self, fingerprint="one"):
         self.fingerprint = fingerprint
@@ -25,7 +26,7 @@ class Reader:
         self.dropped = []
         self.on_prepare = lambda messages: None
 
-    def prepare(self, messages):
+    def prepare(self, messages, basis):
         """Note the seqs."""
         self.on_prepare(messages)
         self.prepared.append([message.seq for message in messages])

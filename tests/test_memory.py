@@ -32,8 +32,8 @@ TALK = [
 
 def view(memory):
     """The figures of the messages view."""
-    (only,) = memory.stats().views
-    return {counted.kind: counted.rows for counted in only.counts} | {"lag": only.lag}
+    found = next(one for one in memory.stats().views if one.view == "messages")
+    return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
 
 
 def same(found):

@@ -34,17 +34,33 @@ from commonplace.errors import (
     UnknownName,
 )
 from commonplace.forgetting import Receipt, Removed
+from commonplace.inspection import Integrity, Stats, ViewStats
 from commonplace.log import Session
-from commonplace.memory import Integrity, Memory, Stats, ViewStats
-from commonplace.models import Embedder, StaticEmbedder
+from commonplace.maintenance import Behind, Maintained
+from commonplace.memory import Memory
+from commonplace.models import (
+    Ceilings,
+    ChatModel,
+    Embedder,
+    OpenAIChat,
+    OpenAIEmbedder,
+    RecordedModel,
+    StaticEmbedder,
+    Usage,
+)
+from commonplace.storage.placement import Placement
 from commonplace.transfer import Imported
-from commonplace.views.base import Counted
+from commonplace.views.base import Counted, Tended
+from commonplace.views.chunks import MemAttention, Past, StoredChunk
 
 __all__ = [
     "AsyncMemory",
+    "Behind",
     "BlockMissing",
     "CeilingReached",
+    "Ceilings",
     "ChannelScore",
+    "ChatModel",
     "Citation",
     "ClosedMemory",
     "CommonplaceError",
@@ -58,15 +74,22 @@ __all__ = [
     "InvalidImport",
     "InvalidInput",
     "InvalidMessage",
+    "Maintained",
+    "MemAttention",
     "Memory",
     "Message",
     "MissingExtra",
     "ModelFailed",
     "ModelUnavailable",
     "NewerSchema",
+    "OpenAIChat",
+    "OpenAIEmbedder",
+    "Past",
+    "Placement",
     "QuestionOpen",
     "Recall",
     "Receipt",
+    "RecordedModel",
     "Removed",
     "Scope",
     "Session",
@@ -77,8 +100,11 @@ __all__ = [
     "StorageError",
     "StorageFull",
     "StorageUnusable",
+    "StoredChunk",
+    "Tended",
     "Trace",
     "UnknownName",
+    "Usage",
     "ViewStats",
     "ViewTrace",
 ]

@@ -15,10 +15,16 @@ from commonplace.core import Message, Recall
 from commonplace.forgetting import Receipt
 from commonplace.incoming import MessageLike, TimeLike
 from commonplace.ingest import Progress
+from commonplace.inspection import Integrity, Stats
 from commonplace.log import Session
-from commonplace.memory import Integrity, Memory, Stats, now_utc
-from commonplace.models.base import Embedder
+from commonplace.maintenance import Maintained
+from commonplace.memory import Memory, now_utc
+from commonplace.models.base import ChatModel, Embedder
+from commonplace.models.meter import Ceilings, Usage
+from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
+from commonplace.storage.placement import Placement
 from commonplace.transfer import Imported
+from commonplace.views.chunks import MemAttention, Past, StoredChunk
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,12 +42,29 @@ class AsyncMemory:
         self,
         path: str | Path,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | FromEnvironment | None = FROM_ENVIRONMENT,
+        chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        ceilings: Ceilings | None = None,
+        chunks: MemAttention | None = None,
+        placement: Placement | None = None,
+        background: bool = False,
+        workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """Open the folder, as Memory does."""
-        self._memory = Memory(path, embedder=embedder, clock=clock, busy_timeout_s=busy_timeout_s)
+        self._memory = Memory(
+            path,
+            embedder=embedder,
+            chat=chat,
+            ceilings=ceilings,
+            chunks=chunks,
+            placement=placement,
+            background=background,
+            workers=workers,
+            clock=clock,
+            busy_timeout_s=busy_timeout_s,
+        )
 
     @property
     def path(self) -> Path:
@@ -142,6 +165,28 @@ class AsyncMemory:
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""
         await _in_thread(self._memory.rebuild, user=user, view=view)
+
+    async def maintain(
+        self,
+        *,
+        user: str | None = None,
+        views: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Maintained:
+        """See Memory.maintain; `progress` is called in the worker thread."""
+        return await _in_thread(self._memory.maintain, user=user, views=views, progress=progress)
+
+    async def usage(self, *, user: str | None = None) -> list[Usage]:
+        """See Memory.usage."""
+        return await _in_thread(self._memory.usage, user=user)
+
+    async def chunks(self, *, user: str) -> list[StoredChunk]:
+        """See Memory.chunks."""
+        return await _in_thread(self._memory.chunks, user=user)
+
+    async def history(self, *, user: str) -> list[Past]:
+        """See Memory.history."""
+        return await _in_thread(self._memory.history, user=user)
 
     async def stats(self, *, user: str | None = None) -> Stats:
         """See Memory.stats."""

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from commonplace import cli_output as out
+from commonplace import cli_upkeep
 from commonplace.cli_input import (
     MYSELF,
     AsJson,
@@ -20,8 +21,8 @@ from commonplace.cli_input import (
     OptionalUser,
     User,
     confirmed,
-    holds_memory,
     json_lines,
+    open_memory,
     standard_input,
 )
 from commonplace.errors import CommonplaceError, InvalidInput, MissingExtra, ModelFailed, StorageError
@@ -69,15 +70,6 @@ app = typer.Typer(
 )
 
 
-def _open(folder: Path, *, create: bool = False) -> Memory:
-    """The memory; only what writes may make a new one, lest a misspelt path looks like an empty memory."""
-    from commonplace.memory import Memory
-
-    if not create and not holds_memory(folder):
-        raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
-    return Memory(folder)
-
-
 @app.command()
 def add(
     *,
@@ -114,7 +106,7 @@ def add(
         if not content.strip():
             raise InvalidInput("nothing to add: the text is empty")
         given = [{"content": content, "role": role, "name": name, "time": time}]
-    with _open(memory, create=True) as opened:
+    with open_memory(memory, create=True) as opened:
         stored = opened.add(given, user=user, session=session)
     if as_json:
         out.write_json({"user": user, "messages": [out.message_object(message) for message in stored]})
@@ -155,7 +147,7 @@ def import_(
         keep_first: bool = False,
     ) -> list[Appended]:
         # opened when the file was read and checked, so that one with a fault makes no memory
-        with _open(memory, create=True) as opened:
+        with open_memory(memory, create=True) as opened:
             return opened._ingest(parts, progress, keep_first=keep_first)  # noqa: SLF001
 
     file = file_path("path", path)
@@ -191,7 +183,7 @@ def recall(
 ) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
     chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.recall(
             question, user=user, session=session, budget_tokens=budget, views=view or None, **chosen
         )
@@ -222,7 +214,7 @@ def messages(
     as_json: AsJson = False,
 ) -> None:
     """List messages in the order in which they were stored."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.messages(user=user, session=session, after=after, limit=limit)
     if as_json:
         out.write_json([out.message_object(message) for message in found])
@@ -234,7 +226,7 @@ def messages(
 @app.command()
 def sessions(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List a user's sessions."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.sessions(user=user)
     if as_json:
         out.write_json(found)
@@ -245,7 +237,7 @@ def sessions(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) ->
 @app.command()
 def users(*, memory: Folder, as_json: AsJson = False) -> None:
     """List whose memories the folder holds."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.users()
     if as_json:
         out.write_json(found)
@@ -283,7 +275,7 @@ def forget(
         "before": before,
         "everything": everything,
     }
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         receipt = opened.forget(user=user, **what, dry_run=True)
         if not dry_run and receipt.messages:
             if not (yes or confirmed(out.receipt_summary(receipt))):
@@ -309,7 +301,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         if str(path) == "-":
             _export_to_standard_output(opened, user)
             return
@@ -332,10 +324,15 @@ def _export_to_standard_output(opened: Memory, user: str) -> None:
         raise InvalidInput(f"user {user!r} has no messages: nothing to export")
 
 
+app.command()(cli_upkeep.maintain)
+app.command()(cli_upkeep.chunks)
+app.command()(cli_upkeep.usage)
+
+
 @app.command()
 def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show how much is stored: for one user, or without --user for the whole folder."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         if user is not None and user not in opened.users():
             raise InvalidInput(f"no user {user!r}: 'commonplace users' lists them")
         found = opened.stats(user=user)
@@ -349,7 +346,7 @@ def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
 @app.command()
 def check(*, memory: Folder, as_json: AsJson = False) -> None:
     """Compare the log with everything that was made from it."""
-    with _open(memory) as opened:
+    with open_memory(memory) as opened:
         found = opened.check_integrity()
     if as_json:
         out.write_json(

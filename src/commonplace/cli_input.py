@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from commonplace import cli_output as out
 from commonplace.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
 
 MYSELF = "me"  # whose memory it is when nobody is named
 
@@ -50,6 +53,18 @@ def holds_memory(folder: Path) -> bool:
         return (folder.expanduser() / FILE).exists()
     except (OSError, RuntimeError):  # not allowed to look; "~" of nobody
         return True
+
+
+def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Memory:
+    """The memory, with further options of its constructor.
+
+    Only what writes may make a new one, lest a misspelt path looks like an empty memory.
+    """
+    from commonplace.memory import Memory
+
+    if not create and not holds_memory(folder):
+        raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
+    return Memory(folder, **options)
 
 
 def standard_input() -> str:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from commonplace.core import Message, Recall
     from commonplace.forgetting import Receipt
+    from commonplace.inspection import Stats
     from commonplace.log import Session
-    from commonplace.memory import Stats
     from commonplace.transfer import Imported
     from commonplace.views.base import Counted
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, selec
 from commonplace.core import Message
 from commonplace.errors import IdConflict
 from commonplace.incoming import to_json
+from commonplace.storage.batches import in_chunks
 from commonplace.storage.schema import messages, users
 
 T = TypeVar("T")
@@ -214,12 +215,6 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
     """The inverse of to_us, on the clock of the given offset."""
     zone = timezone(timedelta(seconds=utc_offset_s)) if utc_offset_s else UTC
     return (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
-
-
-def in_chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Consecutive slices of at most `size`."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
 
 
 def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:

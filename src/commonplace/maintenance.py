@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, select, update
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, and_, delete, select, update
 from commonplace import log
 from commonplace.core import Message
 from commonplace.errors import ModelFailed
+from commonplace.models.meter import Usage
 from commonplace.storage.database import Database
 from commonplace.storage.schema import view_states
 from commonplace.views.base import Basis, Generation, Tended, View
@@ -224,6 +225,17 @@ class Maintained:
     degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
+    """The report with what models were used for meanwhile."""
+    return replace(
+        report,
+        model_calls=after.calls - before.calls,
+        degraded=after.degraded - before.degraded,
+        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
+        completion_tokens=after.completion_tokens - before.completion_tokens,
+    )
 
 
 def lag(connection: Connection, user: str, view: View) -> int:

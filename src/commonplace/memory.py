@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from commonplace import forgetting, log, maintenance, settings
+from commonplace import forgetting, inspection, log, maintenance, settings
 from commonplace.background import BackgroundWorker
 from commonplace.core import Message, Recall, Scope
 from commonplace.errors import BlockMissing, InvalidInput, ModelFailed, StorageError, UnknownName
@@ -26,6 +25,7 @@ from commonplace.incoming import (
     to_time,
 )
 from commonplace.ingest import Progress, ingest
+from commonplace.inspection import Integrity, Stats
 from commonplace.log import Appended, Session
 from commonplace.maintenance import Maintained
 from commonplace.models.asking import Asker
@@ -40,46 +40,9 @@ from commonplace.storage.placement import Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import RecordStore
 from commonplace.transfer import Imported, export_messages, import_file
-from commonplace.views.base import Counted, Query, View
+from commonplace.views.base import Query, View
 from commonplace.views.chunks import ChunksView, MemAttention, Past, StoredChunk
 from commonplace.views.messages import MessagesView
-
-
-@dataclass(frozen=True, slots=True)
-class ViewStats:
-    """What one view holds."""
-
-    view: str
-    counts: tuple[Counted, ...]
-    lag: int  # messages that it has not read yet
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What a memory holds, of one user or of all."""
-
-    user: str | None
-    users: int
-    messages: int
-    sessions: int
-    views: tuple[ViewStats, ...]
-    bytes_on_disk: int  # of the whole folder
-    usage: tuple[Usage, ...]  # of models, per user, day, view and task
-
-
-@dataclass(frozen=True, slots=True)
-class Integrity:
-    """What check_integrity found."""
-
-    users: int
-    messages: int
-    faults: tuple[str, ...]  # in words; empty when all agrees
-
-    @property
-    def ok(self) -> bool:
-        """True when nothing is wrong."""
-        return not self.faults
-
 
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
@@ -350,19 +313,9 @@ class Memory:
             if progress:
                 progress(min(done, total), total)
 
-        before = self._used(user)
+        before = self._meter.total(user)
         report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
-        after = self._used(user)
-        calls, degraded, prompt_tokens, completion_tokens = (
-            b - a for a, b in zip(before, after, strict=True)
-        )
-        return replace(
-            report,
-            model_calls=calls,
-            degraded=degraded,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-        )
+        return maintenance.with_usage(report, before, self._meter.total(user))
 
     def usage(self, *, user: str | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
@@ -388,45 +341,11 @@ class Memory:
         """What is stored, of one user or of all."""
         if user is not None:
             key("user", user)
-        with self._database.read() as connection:
-            names = log.all_users(connection) if user is None else [user]
-            views = []
-            for view in self._views.values():
-                totals: dict[str, int] = {}
-                lag = 0
-                for name in names:
-                    for counted in view.stats(connection, name):
-                        totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
-                    lag += maintenance.lag(connection, name, view)
-                counts = tuple(Counted(kind, rows) for kind, rows in totals.items())
-                views.append(ViewStats(view.name, counts, lag))
-            return Stats(
-                user=user,
-                users=len(names),
-                messages=sum(log.count(connection, name) for name in names),
-                sessions=sum(len(log.sessions(connection, name)) for name in names),
-                views=tuple(views),
-                bytes_on_disk=self._database.bytes_on_disk(),
-                usage=tuple(self._meter.usage(user)),
-            )
+        return inspection.stats(self._database, list(self._views.values()), self._meter, user)
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log and every view with each other; repairs nothing."""
-        faults = self._database.faults()
-        with self._database.read() as connection:
-            names = log.all_users(connection)
-            total = 0
-            for name in names:
-                total += log.count(connection, name)
-                found = log.faults(connection, name)
-                for view in self._views.values():
-                    generation = maintenance.serving(connection, name, view)
-                    if generation is not None:
-                        found += [
-                            f"view {view.name}: {fault}" for fault in view.faults(connection, generation)
-                        ]
-                faults += [f"user {name!r}: {fault}" for fault in found]
-        return Integrity(len(names), total, tuple(faults))
+        return inspection.check_integrity(self._database, list(self._views.values()))
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
@@ -471,15 +390,6 @@ class Memory:
                 for name in log.all_users(connection)
                 if any(maintenance.lag(connection, name, view) for view in self._views.values())
             ]
-
-    def _used(self, user: str | None) -> tuple[int, int, int, int]:
-        found = self._meter.usage(user)
-        return (
-            sum(one.calls for one in found),
-            sum(one.degraded for one in found),
-            sum(one.prompt_tokens for one in found),
-            sum(one.completion_tokens for one in found),
-        )
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

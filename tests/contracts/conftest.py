@@ -31,7 +31,9 @@ _CHUNKS_FAULTS = (
     Plant("DELETE FROM chunk_sources WHERE seq = 2", "message 2 was skipped"),
     Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 4", "a chunk of message 90, behind the cursor"),
     Plant("DELETE FROM records WHERE id = 1", "chunk 1 has no record"),
-    Plant("UPDATE records SET block = 'x' WHERE id = 1", "record 1 is both staged and in a block, or neither"),
+    Plant(
+        "UPDATE records SET block = 'x' WHERE id = 1", "record 1 is both staged and in a block, or neither"
+    ),
 )
 
 

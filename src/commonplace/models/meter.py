@@ -165,6 +165,12 @@ class Meter:
             if since is None or date.fromisoformat(key[1]) >= since
         ]
 
+    def total(self, user: str | None = None) -> Usage:
+        """All of one user, or of everybody, under the names "" and as of today."""
+        found = self.usage(user)
+        sums = (sum(getattr(one, name) for one in found) for name in _FIGURES)
+        return Usage(user or "", date.fromisoformat(self._today()), "", "", *sums)
+
     def _check(self, user: str, wanted: _Figures) -> None:
         limits = self.ceilings
         tokens = wanted.prompt_tokens + wanted.completion_tokens

@@ -12,12 +12,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic import BaseModel, TypeAdapter
 
 from commonplace.models.base import Turn
 
 R = TypeVar("R", bound=BaseModel)
+_JSON = TypeAdapter[Any](Any)
 
 
 class Task(ABC, Generic[R]):
@@ -46,7 +46,7 @@ class Task(ABC, Generic[R]):
         """The instructions, and the inputs as JSON."""
         assert is_dataclass(self)
         inputs = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("sent", True)}
-        shown = json.dumps(to_jsonable_python(inputs), ensure_ascii=False, indent=1)
+        shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False, indent=1)
         return (Turn("system", _instructions(type(self))), Turn("user", shown))
 
     def schema(self) -> Mapping[str, Any]:

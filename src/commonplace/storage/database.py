@@ -173,7 +173,7 @@ class Database:
     def bytes_on_disk(self) -> int:
         """Size of all files of the folder, in bytes."""
         total = 0
-        for file in self.folder.iterdir():
+        for file in self.folder.rglob("*"):  # blocks are in folders of their own
             with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
                 total += file.stat().st_size if file.is_file() else 0
         return total

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, update
 
 from commonplace.errors import BlockMissing, StorageCorrupt
-from commonplace.log import in_chunks
+from commonplace.storage.batches import in_chunks
 from commonplace.storage.blocks import BlockStore, decode
 from commonplace.storage.schema import blocks, record_pairs, records
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from commonplace.text.date_words import MONTHS, WEEKDAYS
 from commonplace.text.words import STOP_WORDS, as_written, terms, words
 
 # What people say to each other whatever the subject. English; sentences of other languages are kept.
@@ -18,7 +19,8 @@ _PHATIC_WORDS = frozenset(
     thought totally true understand wait way welcome well wonderful wow yay yeah yep yes yup
     """.split()
 )
-_PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))
+PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # terms
+_NO_NAME = STOP_WORDS | {*WEEKDAYS, *MONTHS}
 _FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves im ive id ill".split())
 _NUMBER = regex.compile(r"\p{N}")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -35,7 +37,7 @@ def names(sentence: str) -> list[str]:
         name = match.group()
         if match.start() == _first_letter(sentence):
             _, _, name = name.partition(" ")  # it is capitalised whatever it means
-        if name and _CAPITALISED.match(name) and not all(w in STOP_WORDS for w in words(name)):
+        if name and _CAPITALISED.match(name) and not _NO_NAME.issuperset(words(name)):
             found.append(name.removesuffix("'s").removesuffix("’s"))
     return found
 
@@ -50,7 +52,7 @@ def carries_fact(sentence: str) -> bool:
         return False
     if _NUMBER.search(sentence) or not _LATIN.search(sentence):
         return True
-    own = said - _PHATIC
+    own = said - PHATIC
     if not own:
         return False
     if names(sentence) or not _FIRST_PERSON.isdisjoint(words(sentence)):
@@ -60,12 +62,12 @@ def carries_fact(sentence: str) -> bool:
 
 def is_phatic(sentence: str) -> bool:
     """Whether a sentence is nothing but greetings, thanks and exclamations: not a word on any subject."""
-    return not _NUMBER.search(sentence) and set(terms(sentence)) <= _PHATIC and not names(sentence)
+    return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
 def is_echo(sentence: str, heard: set[str]) -> bool:
     """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
-    said = set(terms(sentence)) - _PHATIC
+    said = set(terms(sentence)) - PHATIC
     return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))
 
 

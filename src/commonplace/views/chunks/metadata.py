@@ -10,7 +10,7 @@ import numpy as np
 from commonplace.models.base import Embedder, Vectors
 from commonplace.models.embedding import embed
 from commonplace.text.keywords import idf, keywords, term_forms
-from commonplace.text.salience import names
+from commonplace.text.salience import PHATIC, names
 from commonplace.text.sentences import sentences
 from commonplace.text.words import STOP_WORDS, terms, words
 from commonplace.views.chunks.chunk import Item, Metadata
@@ -47,7 +47,7 @@ def entities(items: Iterable[Item]) -> list[str]:
 
 
 def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
-    """The sentence that has most of the chunk's weight: an extract of one line."""
+    """The sentence whose words weigh most in the chunk, on average: an extract of one line."""
     counts, _ = term_forms(item.text for item in items)
     weight = {term: count * idf(df.get(term, 0), n) for term, count in counts.items()}
     best, best_weight = "", -1.0
@@ -55,7 +55,8 @@ def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
         for start, end in sentences(item.text):
             sentence = " ".join(item.text[start:end].split())
             if len(sentence) <= _SUMMARY_CHARACTERS or not best:
-                mine = round(sum(weight[term] for term in set(terms(sentence))), 6)
+                said_here = set(terms(sentence)) - PHATIC
+                mine = round(sum(weight[term] for term in said_here) / max(len(said_here), 4), 6)
                 if mine > best_weight:
                     line = f"{item.speaker}: {sentence}" if item.speaker else sentence
                     best, best_weight = line[:_SUMMARY_CHARACTERS], mine

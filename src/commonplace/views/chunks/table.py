@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select
 
-from commonplace.log import from_us, in_chunks, to_us
+from commonplace.log import from_us, to_us
 from commonplace.search import dense
+from commonplace.storage.batches import in_chunks
 from commonplace.storage.schema import chunk_history, chunk_namespaces, chunk_sources, chunks, messages
 from commonplace.views.base import Generation
 from commonplace.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, se
 from commonplace import log
 from commonplace.core import ChannelScore, Evidence, Message
 from commonplace.errors import ModelFailed
-from commonplace.log import in_chunks
 from commonplace.models.base import Embedder, Tokenizer, Vectors
 from commonplace.models.embedding import embed
 from commonplace.search.lexical import Floats
+from commonplace.storage.batches import in_chunks
 from commonplace.storage.database import Database
 from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
