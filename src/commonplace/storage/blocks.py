@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from commonplace.errors import StorageCorrupt, StorageFull, StorageUnusable
 
@@ -27,6 +27,7 @@ _SUM = struct.Struct("<I")
 _SUFFIX = ".block"
 _UNFINISHED = ".part"
 _UNFINISHED_FOR_S = 3600.0  # an older unfinished file is a crash's
+_OPENINGS = 20  # of a file whose folder others keep deleting
 
 
 class BlockStore(Protocol):
@@ -103,17 +104,16 @@ class LocalBlocks:
             raise StorageUnusable(f"block {key} cannot be read: {error.strerror}") from error
 
     def put(self, key: str, data: bytes) -> None:
-        """Writes beside, syncs, renames, syncs the folder."""
+        """Writes beside, syncs, renames, syncs the folders."""
         path = self.path(key)
         beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}{_UNFINISHED}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("wb") as file:
+            with _open(beside) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
-            for folder in (path.parent, self.folder):
+            for folder in (path.parent, self.folder, self.folder.parent):
                 _sync(folder)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -129,6 +129,8 @@ class LocalBlocks:
         path = self.path(key)
         try:
             path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # the folder
+                _sync(path.parent)  # what was forgotten does not come back with a power cut
         except OSError as error:
             raise StorageUnusable(f"block {key} cannot be deleted: {error.strerror}") from error
         with contextlib.suppress(OSError):  # not empty, or gone
@@ -176,6 +178,16 @@ class MemoryBlocks:
         for key, (_, since) in sorted(self._blocks.items()):
             if key.startswith(prefix):
                 yield key, now - since
+
+
+def _open(path: Path) -> BinaryIO:
+    """For writing, in a folder that is made; `delete` may take it away again, as empty, in between."""
+    for _ in range(_OPENINGS):
+        with contextlib.suppress(FileNotFoundError, FileExistsError):  # the latter: gone while mkdir looked
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.open("wb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("wb")
 
 
 def _sync(folder: Path) -> None:

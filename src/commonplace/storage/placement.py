@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, select, update
+from sqlalchemy import ColumnElement, Connection, and_, select, update
 
-from commonplace.errors import InvalidInput, StorageError
+from commonplace.errors import InvalidInput
 from commonplace.storage.blocks import encode, new_key, overhead
 from commonplace.storage.database import Database
 from commonplace.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
@@ -203,8 +203,8 @@ def groups_above(
     filled = np.array(sizes, dtype=np.float64)
     while len(groups) > 1:
         fits = filled[:, None] + filled[None, :] <= most_bytes
-        allowed = np.where(fits, mean, -1)
-        a, b = (int(i) for i in np.unravel_index(int(np.argmax(np.round(allowed, 6))), allowed.shape))
+        allowed = np.round(np.where(fits, mean, -1), 6)
+        a, b = (int(i) for i in np.unravel_index(int(np.argmax(allowed)), allowed.shape))
         if allowed[a, b] < tau or a == b:
             break
         joined = (weight[a] * mean[a] + weight[b] * mean[b]) / (weight[a] + weight[b])
@@ -225,7 +225,9 @@ def _size(placed: Sequence[Placed]) -> int:
 def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
     """Publish new blocks, then switch the directory in one transaction: see the module reclaim for a crash.
 
-    A record that was changed or removed since it was read stays where it is; its copy counts as invalid.
+    A new block is taken into use whole or not at all. When one of its records was changed or removed since
+    it was read, it may have been forgotten, and the block has its bytes: the block is released at once, and
+    its records stay where they are.
     """
     if not packed:
         return Moved()
@@ -254,15 +256,14 @@ def _switch(
     """Point the directory to the new block; how many records it is the place of now."""
     try:
         size = len(store.blocks.get(key))
-    except KeyError as error:  # taken for an orphan: the move was too slow, and is done again some day
-        raise StorageError(f"block {key} was reclaimed before it was in use") from error
+    except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
+        return 0
+    unchanged = all(
+        connection.execute(select(records.c.id).where(_is_where_it_was(owner, one))).first() for one in some
+    )
     moved = 0
-    for slot, one in enumerate(some):
-        c = records.c
-        same = (c.block == one.block) & (c.slot == one.slot)
-        if one.block is None:
-            same = c.block.is_(None) & (c.data == one.data)
-        row = update(records).where(of(records, owner), c.id == one.id, same)
+    for slot, one in enumerate(some if unchanged else ()):
+        row = update(records).where(_is_where_it_was(owner, one))
         if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
             moved += 1
             invalidate(connection, owner, [one.block])
@@ -278,3 +279,11 @@ def _switch(
         )
     )
     return moved
+
+
+def _is_where_it_was(owner: Owner, one: Placed) -> ColumnElement[bool]:
+    c = records.c
+    same = (c.block == one.block) & (c.slot == one.slot)
+    if one.block is None:
+        same = c.block.is_(None) & (c.data == one.data)
+    return and_(of(records, owner), c.id == one.id, same)

@@ -41,12 +41,15 @@ def collect(
             live.setdefault(row.namespace, []).extend(connection.execute(here).scalars())
     done = Moved()
     for _, ids in sorted(live.items()):
-        grouped = [list(some) for some in group(sorted(ids))] if len(ids) > 1 else []
-        loose = sorted(set(ids) - {one for some in grouped for one in some})
+        loose = set(ids)  # a model may name others, or one twice
+        grouped = []
+        for some in group(sorted(ids)) if len(ids) > 1 else ():
+            grouped.append(sorted(loose.intersection(some)))
+            loose.difference_update(some)
         with database.read() as connection:
             ordered = [
                 one
-                for some in (*grouped, loose)
+                for some in (*grouped, sorted(loose))
                 for one in read_placed(connection, store, owner, some)
                 if one.block is not None
             ]

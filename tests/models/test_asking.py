@@ -1,0 +1,169 @@
+"""One question: asked, judged, repaired once, answered offline in the last resort; always metered."""
+
+import json
+
+import pytest
+
+from commonplace.errors import CeilingReached, ModelFailed, ModelUnavailable, QuestionOpen
+from commonplace.models import Asker, Ceilings, ChatReply, Meter, StaticEmbedder, Turn
+from commonplace.testing import ScriptedModel
+
+STATIC = StaticEmbedder()
+GOOD = {"colours": ["red"]}
+
+
+def asked(task, *answers, ceilings=None, **options):
+    """(answer, model, meter) of a question to a scripted model."""
+    model, meter = ScriptedModel(answers), Meter(None, ceilings or Ceilings())
+    return Asker(model, meter, STATIC).ask(task, user="ann", **options), model, meter
+
+
+def test_a_good_answer_is_the_result(task):
+    """The model's answer comes typed, with what it cost and what made it."""
+    answer, model, _ = asked(task, GOOD)
+    assert answer.result.colours == ["red"]
+    assert (answer.degraded, answer.calls) == ("", 1)
+    assert (answer.prompt_tokens, answer.completion_tokens) == (10, 5)
+    assert answer.made_by == f"scripted/{task.prompt_hash}"
+    (request,) = model.requests
+    assert request.task == "tests.name_colours"
+    assert request.max_tokens == 100
+    assert request.schema["properties"]["colours"]["type"] == "array"
+
+
+def test_inputs_are_sent_and_nothing_else(task):
+    """The instructions are the prompt file, word for word; the inputs follow as JSON, characters intact."""
+    system, user = task.turns()
+    assert system == Turn("system", "Name the colours in `text` that are in `known`.")
+    assert json.loads(user.content) == {"text": task.text, "known": ["red", "blue"]}
+    assert "犬" in user.content
+
+
+def test_without_a_model_the_offline_answer_is_no_degradation(task):
+    """Offline is a way of working, not a failure: nothing is marked and nothing metered."""
+    meter = Meter(None)
+    answer = Asker(None, meter, STATIC).ask(task, user="ann")
+    assert answer.result.colours == ["grey"]
+    assert (answer.degraded, answer.made_by, answer.calls) == ("", "offline", 0)
+    assert meter.usage() == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ("no JSON at all", "no JSON object"),
+        ('{"colours": ["red"', "cannot be read"),
+        ({"colors": ["red"]}, "colours"),
+        ({"colours": "red"}, "colours"),
+        ({"colours": ["red"], "more": 1}, "more"),
+        ({"colours": ["green"]}, "not known: ['green']"),
+        (ChatReply('{"colours": ["red"]}', finish="length"), "cut off"),
+        ("", "no JSON object"),
+    ],
+)
+def test_a_bad_answer_is_shown_to_the_model_once(task, bad, complaint):
+    """The second request repeats the first, with the bad answer and what is wrong with it."""
+    answer, model, meter = asked(task, bad, GOOD)
+    assert answer.result.colours == ["red"]
+    assert (answer.degraded, answer.calls) == ("", 2)
+    first, second = model.requests
+    assert second.turns[:2] == first.turns
+    assert second.turns[2].role == "assistant"
+    assert complaint in second.turns[3].content
+    (usage,) = meter.usage()
+    assert (usage.calls, usage.degraded) == (2, 0)
+
+
+def test_two_bad_answers_are_enough(task):
+    """After one repair the offline answer stands in, and says why."""
+    answer, model, meter = asked(task, "no", "no again", GOOD)
+    assert answer.result.colours == ["grey"]
+    assert "no JSON object" in answer.degraded
+    assert answer.made_by == "offline"
+    assert len(model.requests) == 2
+    (usage,) = meter.usage()
+    assert (usage.calls, usage.degraded, usage.prompt_tokens, usage.completion_tokens) == (2, 1, 20, 10)
+
+
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "Sure! {} I hope that helps {{", "{}"])
+def test_json_is_found_among_other_words(task, around):
+    """Fences and politeness around the object do no harm."""
+    answer, *_ = asked(task, around.replace("{}", json.dumps(GOOD)))
+    assert answer.result.colours == ["red"]
+
+
+def test_a_refusal_is_not_argued_with(task):
+    """A refusing model is not asked again."""
+    answer, model, _ = asked(task, ChatReply("I can't help.", finish="refusal"), GOOD)
+    assert answer.result.colours == ["grey"]
+    assert "refused" in answer.degraded
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "failure", [ModelFailed("bad request"), ModelUnavailable("down"), RuntimeError("a bug of the client")]
+)
+def test_a_model_that_fails_degrades(task, failure):
+    """Whatever the client raises, the offline answer stands in, the reason is told, the call is counted."""
+    answer, _, meter = asked(task, failure)
+    assert answer.result.colours == ["grey"]
+    assert str(failure) in answer.degraded
+    (usage,) = meter.usage()
+    assert (usage.calls, usage.degraded) == (1, 1)
+
+
+def test_the_patient_are_told_that_a_model_is_down(task):
+    """Who can wait gets the failure of a model that cannot be had, and an answer for every other."""
+    with pytest.raises(ModelUnavailable):
+        asked(task, ModelUnavailable("down"), patient=True)
+    answer, *_ = asked(task, ModelFailed("bad request"), patient=True)
+    assert answer.degraded
+
+
+def test_an_open_question_is_nobody_s_offline_answer(task):
+    """Somebody is going to answer it: nothing is decided meanwhile, and no call is counted."""
+    meter = Meter(None)
+    with pytest.raises(QuestionOpen):
+        Asker(ScriptedModel([QuestionOpen("later")]), meter, STATIC).ask(task, user="ann")
+    assert meter.usage() == []
+
+
+def test_a_ceiling_degrades_without_a_call(task):
+    """Over a ceiling the model is not asked, and the reason names the ceiling."""
+    answer, model, meter = asked(task, GOOD, ceilings=Ceilings(tokens_per_call=50))
+    assert answer.result.colours == ["grey"]
+    assert "tokens_per_call is 50" in answer.degraded
+    assert model.requests == []
+    (usage,) = meter.usage()
+    assert (usage.calls, usage.degraded) == (0, 1)
+
+
+def test_a_repair_needs_room_under_the_ceiling_too(task):
+    """When the first call used the day's calls up, the repair is not made."""
+    answer, model, _ = asked(task, "no", GOOD, ceilings=Ceilings(calls_per_user_per_day=1))
+    assert "calls_per_user_per_day is 1" in answer.degraded
+    assert len(model.requests) == 1
+
+
+def test_usage_that_the_server_does_not_tell_is_counted(task):
+    """Without figures from the server our own tokenizer counts."""
+    _, _, meter = asked(task, ChatReply(json.dumps(GOOD)))
+    (usage,) = meter.usage()
+    assert usage.prompt_tokens > 20
+    assert usage.completion_tokens == STATIC.count([json.dumps(GOOD)])[0]
+
+
+def test_free_text_is_metered_and_fails_aloud():
+    """A question without a schema has no offline answer: its failures are raised."""
+    meter = Meter(None)
+    turns = [Turn("user", "Hello?")]
+    asker = Asker(ScriptedModel(["Hello.", ChatReply("No.", finish="refusal")]), meter, STATIC)
+    assert asker.ask_text(turns, user="ann", view="bench", task="read") == "Hello."
+    with pytest.raises(ModelFailed, match="refused"):
+        asker.ask_text(turns, user="ann", view="bench", task="read")
+    assert [one.calls for one in meter.usage()] == [2]
+    with pytest.raises(ModelFailed, match="COMMONPLACE_CHAT_MODEL"):
+        Asker(None, meter, STATIC).ask_text(turns, user="ann", view="bench", task="read")
+    tight = Asker(ScriptedModel(["Hello."]), Meter(None, Ceilings(tokens_per_call=0)), STATIC)
+    with pytest.raises(CeilingReached):
+        tight.ask_text(turns, user="ann", view="bench", task="read")

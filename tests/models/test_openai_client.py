@@ -1,0 +1,266 @@
+"""The real client against a real server on the loopback, which behaves or does not."""
+
+import os
+
+import numpy as np
+import pytest
+
+from commonplace import MissingExtra
+from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
+from commonplace.models import Asker, ChatRequest, Meter, OpenAIChat, OpenAIEmbedder, StaticEmbedder, Turn
+from commonplace.models.openai import strict_schema
+from commonplace.testing import FakeOpenAIServer, Misbehaviour
+
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+STATIC = StaticEmbedder()
+SCHEMA = {"type": "object", "properties": {"colours": {"type": "array", "items": {"type": "string"}}}}
+REQUEST = ChatRequest("tests.ask", (Turn("system", "Be brief."), Turn("user", "Why?")), SCHEMA, max_tokens=50)
+
+
+@pytest.fixture
+def client(server):
+    """A client of the server, quick to lose its patience."""
+    chat = OpenAIChat("fake", base_url=server.base_url, timeout_s=2, max_retries=1)
+    yield chat
+    chat.close()
+
+
+def test_a_question_as_the_protocol_has_it(server, client):
+    """Model, turns, limits and a strict schema go out; text, finish and usage come back."""
+    reply = client.chat(REQUEST)
+    assert reply.text == '{"colours": ["red"]}'
+    assert (reply.finish, reply.attempts, reply.logprobs) == ("stop", 1, None)
+    assert reply.prompt_tokens == 3
+    assert reply.completion_tokens == 2
+    (body,) = server.requests
+    assert body["model"] == "fake"
+    assert body["messages"][1] == {"role": "user", "content": "Why?"}
+    assert (body["max_tokens"], body["temperature"]) == (50, 0.0)
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert client.name == "fake"
+
+
+def test_log_probabilities(server, client):
+    """Tokens come with theirs, and with alternatives as many as were asked for."""
+    reply = client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1))
+    assert [token.token for token in reply.logprobs] == ['{"colours":', '["red"]}']
+    assert reply.logprobs[0].logprob == -0.25
+    assert reply.logprobs[0].alternatives == (("or", -1.5),)
+    server.misbehave.append(Misbehaviour.NO_LOGPROBS)
+    assert client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1)).logprobs is None
+    client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1))
+    assert "logprobs" not in server.requests[-1]
+
+
+def test_a_server_without_schemas_gets_it_in_words(server, client):
+    """The refusal is remembered: from then on the schema stands in the prompt."""
+    server.takes_schemas = False
+    for _ in range(2):
+        reply = client.chat(REQUEST)
+        assert reply.text == '{"colours": ["red"]}'
+    assert ["response_format" in body for body in server.requests] == [True, False, False]
+    assert '"colours"' in server.requests[1]["messages"][0]["content"]
+    assert server.requests[1]["messages"][0]["content"].startswith("Be brief.")
+
+
+def test_structured_can_be_settled_beforehand(server):
+    """False never sends a schema, True insists on it."""
+    plain = OpenAIChat("fake", base_url=server.base_url, structured=False)
+    plain.chat(REQUEST)
+    plain.close()
+    assert "response_format" not in server.requests[0]
+    server.takes_schemas = False
+    strict = OpenAIChat("fake", base_url=server.base_url, structured=True, max_retries=0)
+    with pytest.raises(ModelFailed, match="response_format"):
+        strict.chat(REQUEST)
+    strict.close()
+
+
+@pytest.mark.parametrize("misbehaviour", [Misbehaviour.RATE_LIMITED, Misbehaviour.SERVER_ERROR])
+def test_what_may_pass_is_tried_again(server, client, misbehaviour, monkeypatch):
+    """A 429 and a 500 are retried, and the attempts are counted."""
+    import openai._base_client
+
+    waited = []
+    monkeypatch.setattr(openai._base_client.time, "sleep", waited.append)
+    server.misbehave.append(misbehaviour)
+    assert client.chat(REQUEST).attempts == 2
+    assert len(waited) == 1
+    if misbehaviour is Misbehaviour.RATE_LIMITED:
+        assert waited == [0.01]  # the server's own Retry-After
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "says"),
+    [
+        (Misbehaviour.RATE_LIMITED, "rate limit"),
+        (Misbehaviour.SERVER_ERROR, "500"),
+        (Misbehaviour.UNAUTHORISED, "check the API key"),
+        (Misbehaviour.NOT_FOUND, "check the base URL"),
+        (Misbehaviour.HANG, "did not answer within 0.2 s"),
+        (Misbehaviour.TRICKLE, "did not answer within 0.2 s"),
+        (Misbehaviour.DROP, "connection"),
+    ],
+)
+def test_a_model_that_cannot_be_had(server, misbehaviour, says):
+    """After the retries the failure says what to check; the key is in no error."""
+    server.always = misbehaviour
+    client = OpenAIChat("fake", base_url=server.base_url, api_key="sk-secret", timeout_s=0.2, max_retries=0)
+    with pytest.raises(ModelUnavailable, match=says) as raised:
+        client.chat(REQUEST)
+    assert "sk-secret" not in str(raised.value) + repr(client.__dict__["_client"])
+    client.close()
+
+
+def test_nobody_listens():
+    """A server that is not there is named."""
+    with FakeOpenAIServer() as gone:
+        url = gone.base_url
+    client = OpenAIChat("fake", base_url=url, max_retries=0)
+    with pytest.raises(ModelUnavailable, match="is the server running"):
+        client.chat(REQUEST)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "says"),
+    [
+        (Misbehaviour.TOO_LONG, "maximum context length"),
+        (Misbehaviour.NOT_HTTP_JSON, "not JSON"),
+        (Misbehaviour.EMPTY, "not one of the chat protocol"),
+    ],
+)
+def test_a_request_that_will_never_be_answered(server, client, misbehaviour, says):
+    """What a later try would not mend is a plain failure."""
+    server.misbehave.append(misbehaviour)
+    with pytest.raises(ModelFailed, match=says) as raised:
+        client.chat(REQUEST)
+    assert not isinstance(raised.value, ModelUnavailable)
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "finish"), [(Misbehaviour.TRUNCATED, "length"), (Misbehaviour.REFUSAL, "refusal")]
+)
+def test_how_an_answer_ended(server, client, misbehaviour, finish):
+    """Cut-off answers and refusals come back as what they are."""
+    server.misbehave.append(misbehaviour)
+    assert client.chat(REQUEST).finish == finish
+
+
+@pytest.mark.parametrize("misbehaviour", list(Misbehaviour))
+def test_whatever_the_server_does_the_task_is_answered(server, task, misbehaviour):
+    """Through the asker every misbehaviour ends in an answer: an offline one, with the reason."""
+    server.always = misbehaviour
+    client = OpenAIChat("fake", base_url=server.base_url, timeout_s=0.2, max_retries=0)
+    meter = Meter(None)
+    answer = Asker(client, meter, STATIC).ask(task, user="ann")
+    takes_it = (Misbehaviour.NO_SCHEMAS, Misbehaviour.NO_LOGPROBS)
+    assert answer.result.colours == ["grey"]
+    assert answer.degraded
+    assert sum(one.degraded for one in meter.usage()) == 1
+    assert sum(one.calls for one in meter.usage()) >= 1 or misbehaviour in takes_it
+    server.always = None
+    assert Asker(client, meter, STATIC).ask(task, user="ann").result.colours == ["red"]
+    client.close()
+
+
+def test_a_fork_has_its_own_connections(server, client):
+    """A child process asks over connections of its own, and the parent's still work."""
+    client.chat(REQUEST)
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if client.chat(REQUEST).finish == "stop" else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.chat(REQUEST).finish == "stop"
+
+
+def test_a_schema_that_is_strict():
+    """Every property is required and none is added; a property may be called like a keyword."""
+    loose = {
+        "type": "object",
+        "title": "T",
+        "properties": {
+            "title": {"type": "string", "default": "x", "maxLength": 3},
+            "more": {"$ref": "#/$defs/M"},
+        },
+        "$defs": {"M": {"type": "object", "properties": {}}},
+    }
+    assert strict_schema(loose) == {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "more": {"$ref": "#/$defs/M"}},
+        "$defs": {"M": {"type": "object", "properties": {}, "additionalProperties": False, "required": []}},
+        "additionalProperties": False,
+        "required": ["title", "more"],
+    }
+
+
+def test_without_the_extra(monkeypatch):
+    """The error names the extra."""
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    with pytest.raises(MissingExtra, match=r"commonplace\[openai\]"):
+        OpenAIChat("gpt", api_key="k")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), [({"model": ""}, "model"), ({"model": "m"}, "base_url"), ({"model": 3}, "model")]
+)
+def test_bad_arguments(arguments, says):
+    """Each is refused by name."""
+    with pytest.raises(InvalidInput, match=says):
+        OpenAIChat(**arguments)
+
+
+@pytest.fixture
+def embedder(server):
+    """An embedder of the server, whose dimension nobody told it."""
+    embedder = OpenAIEmbedder(
+        "fake-embed", base_url=server.base_url, timeout_s=2, max_retries=0, batch_texts=2
+    )
+    yield embedder
+    embedder.close()
+
+
+def test_vectors(server, embedder):
+    """Rows of unit length in the order of the texts, in batches; a zero row for white space."""
+    texts = ["red ball", "blue ball", "  \n", "red ball", "green"]
+    vectors = embedder.embed(texts)
+    assert (vectors.shape, vectors.dtype) == ((5, 8), np.float32)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), [1, 1, 0, 1, 1], atol=1e-5)
+    assert np.array_equal(vectors[0], vectors[3])
+    assert np.array_equal(vectors[1:2], embedder.embed(["blue ball"]))
+    assert embedder.name == "openai-fake-embed-8"
+    assert max(len(body["input"]) for body in server.requests) == 2
+    assert embedder.embed([]).shape == (0, 8)
+
+
+def test_a_dimension_of_one_s_choice(server):
+    """It is sent to the server, and nothing is asked to find it out."""
+    embedder = OpenAIEmbedder("fake", dimension=4, base_url=server.base_url)
+    assert embedder.dimension == 4
+    assert server.requests == []
+    assert embedder.embed(["x"]).shape == (1, 4)
+    assert server.requests[0]["dimensions"] == 4
+    embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "error"),
+    [
+        (Misbehaviour.SERVER_ERROR, ModelUnavailable),
+        (Misbehaviour.RATE_LIMITED, ModelUnavailable),
+        (Misbehaviour.TOO_LONG, ModelFailed),
+        (Misbehaviour.NOT_HTTP_JSON, ModelFailed),
+        (Misbehaviour.DROP, ModelUnavailable),
+    ],
+)
+def test_an_embedder_that_fails(server, embedder, misbehaviour, error):
+    """The failure is typed, and the next call works."""
+    assert embedder.dimension == 8
+    server.misbehave.append(misbehaviour)
+    with pytest.raises(error):
+        embedder.embed(["x"])
+    assert embedder.embed(["x"]).shape == (1, 8)

@@ -1,0 +1,166 @@
+"""Recordings: a run again without the model, byte for byte; open questions answered by hand."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable, QuestionOpen
+from commonplace.models import Asker, ChatReply, ChatRequest, Meter, RecordedModel, StaticEmbedder, Turn
+from commonplace.models.base import TokenLogprob
+from commonplace.models.recorded import page, read_page
+from commonplace.testing import ScriptedModel
+
+REQUEST = ChatRequest(
+    "tests.ask",
+    (Turn("system", "Be brief.\n"), Turn("user", "# Reply\n\n```json\n{}\n```")),
+    {"type": "object"},
+)
+
+
+def test_an_answer_is_asked_for_once(tmp_path):
+    """What was asked and kept comes again without the model, all of it."""
+    reply = ChatReply(
+        '{"a": "b"}\n', "stop", 7, 3, (TokenLogprob("{", -0.5, (("[", -1.25),)), TokenLogprob("\n", 0.0)), 2
+    )
+    inner = ScriptedModel([reply])
+    first = RecordedModel(tmp_path, inner)
+    assert first.chat(REQUEST) == first.chat(REQUEST) == reply
+    assert len(inner.requests) == 1
+    assert first.name == "scripted"
+    assert RecordedModel(tmp_path, on_miss="error").chat(REQUEST) == reply
+
+
+def test_a_recording_can_be_read(tmp_path):
+    """The page shows the task, the turns word for word, the schema and the answer."""
+    model = RecordedModel(tmp_path, ScriptedModel(["Because."]))
+    model.chat(REQUEST)
+    (path,) = tmp_path.glob("tests.ask/*.md")
+    text = path.read_text()
+    for part in ("# tests.ask", "Be brief.\n", REQUEST.turns[1].content, '"type": "object"', "Because."):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ChatRequest("tests.other", REQUEST.turns, REQUEST.schema),
+        ChatRequest("tests.ask", REQUEST.turns[:1], REQUEST.schema),
+        ChatRequest("tests.ask", REQUEST.turns, {"type": "array"}),
+        ChatRequest("tests.ask", REQUEST.turns, REQUEST.schema, temperature=1.0),
+        ChatRequest("tests.ask", REQUEST.turns, REQUEST.schema, max_tokens=5),
+        ChatRequest("tests.ask", REQUEST.turns, REQUEST.schema, logprobs=2),
+    ],
+)
+def test_another_question_is_another_recording(tmp_path, other):
+    """All that the answer depends on is in the key."""
+    model = RecordedModel(tmp_path, ScriptedModel(["one", "two"]))
+    assert model.chat(REQUEST).text == "one"
+    assert model.chat(other).text == "two"
+
+
+def test_a_time_limit_is_not_part_of_the_question(tmp_path):
+    """The same question with another patience is the same recording."""
+    model = RecordedModel(tmp_path, ScriptedModel(["one"]))
+    model.chat(REQUEST)
+    assert model.chat(ChatRequest("tests.ask", REQUEST.turns, REQUEST.schema, timeout_s=1)).text == "one"
+
+
+@pytest.mark.parametrize("by_hand", ["42", "```text\n42\n```", "\n  42  \n"])
+def test_an_open_question_is_answered_by_hand(tmp_path, by_hand):
+    """What is left open is a page to write on; then the run goes on."""
+    model = RecordedModel(tmp_path, on_miss="leave_open")
+    for _ in range(2):
+        with pytest.raises(QuestionOpen, match=r"tests\.ask"):
+            model.chat(REQUEST)
+    (path,) = model.open_questions()
+    path.write_text(path.read_text() + by_hand)
+    assert model.open_questions() == []
+    assert model.chat(REQUEST).text == "42"
+
+
+def test_another_model_answers_what_was_left_open(tmp_path):
+    """A page without an answer is asked when there is somebody to ask."""
+    with pytest.raises(QuestionOpen):
+        RecordedModel(tmp_path, on_miss="leave_open").chat(REQUEST)
+    assert RecordedModel(tmp_path, ScriptedModel(["Yes."])).chat(REQUEST).text == "Yes."
+    assert RecordedModel(tmp_path, on_miss="error").chat(REQUEST).text == "Yes."
+
+
+def test_what_is_not_recorded_is_answered_offline_or_refused(tmp_path, task):
+    """Offline: the task's own answer, marked. Error: an open question, and no page is made."""
+    static = StaticEmbedder()
+    answer = Asker(RecordedModel(tmp_path, on_miss="offline"), Meter(None), static).ask(task, user="ann")
+    assert answer.result.colours == ["grey"]
+    assert "not recorded" in answer.degraded
+    with pytest.raises(QuestionOpen):
+        Asker(RecordedModel(tmp_path, on_miss="error"), Meter(None), static).ask(task, user="ann")
+    assert list(tmp_path.rglob("*.md")) == []
+
+
+def test_a_failure_is_not_recorded(tmp_path):
+    """A model that was down is asked again."""
+    model = RecordedModel(tmp_path, ScriptedModel([ModelUnavailable("down"), "Yes."]))
+    with pytest.raises(ModelUnavailable):
+        model.chat(REQUEST)
+    assert model.chat(REQUEST).text == "Yes."
+
+
+def test_many_at_once_leave_one_whole_page(tmp_path):
+    """Threads with one question never see half a page."""
+    model = RecordedModel(tmp_path, ScriptedModel(lambda _: "x" * 10_000))
+    texts = []
+    threads = [threading.Thread(target=lambda: texts.append(model.chat(REQUEST).text)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert set(texts) == {"x" * 10_000}
+    assert [path.suffix for path in tmp_path.rglob("*.*") if path.is_file()] == [".md"]
+
+
+@pytest.mark.parametrize("damage", ["", "no page", "# tests.ask\n\nno heading"])
+def test_a_damaged_page_is_named(tmp_path, damage):
+    """A page that is none says so, with its path and the fix."""
+    model = RecordedModel(tmp_path, ScriptedModel(["Yes."]))
+    model.chat(REQUEST)
+    path = model.path(REQUEST)
+    path.write_text(damage)
+    with pytest.raises(InvalidInput, match=path.name):
+        model.chat(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"on_miss": "perhaps"}, "on_miss"),
+        ({}, "there is no model to ask"),
+        ({"folder": "", "on_miss": "error"}, "folder"),
+    ],
+)
+def test_bad_arguments(tmp_path, options, says):
+    """Each is refused by name."""
+    with pytest.raises(InvalidInput, match=says):
+        RecordedModel(**({"folder": tmp_path} | options))
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.lists(
+        st.tuples(st.sampled_from(["user", "assistant"]), st.text(st.characters(exclude_categories=["Cs"])))
+    ),
+)
+def test_any_text_comes_back_as_it_was(tmp_path_factory, answer, turns):
+    """Fences, headings and line breaks in prompts and answers do no harm."""
+    path = tmp_path_factory.mktemp("page") / "page.md"
+    request = ChatRequest("t.t", tuple(Turn(role, text) for role, text in turns))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(page(request, ChatReply(answer), "m"))
+    assert read_page(path) == ChatReply(answer)
+
+
+def test_the_inner_model_s_errors_pass(tmp_path):
+    """What the model inside raises is raised."""
+    with pytest.raises(ModelFailed, match="no"):
+        RecordedModel(tmp_path, ScriptedModel([ModelFailed("no")])).chat(REQUEST)

@@ -1,0 +1,66 @@
+"""Which sentences carry facts."""
+
+import pytest
+
+from commonplace.text.salience import carries_fact, is_echo, is_phatic, names
+from commonplace.text.words import terms
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I moved to Lisbon.",
+        "The rent is 900 euros.",
+        "My sister plays the bassoon.",
+        "It opens on Tuesday.",
+        "Did you see Marguerite in Vienna?",
+        "The flat has a view of the river.",
+        "犬が好きです。",
+        "Мы переехали.",
+    ],
+)
+def test_facts(sentence):
+    """Names, numbers, statements of one's own, subjects, and whatever is not Latin script."""
+    assert carries_fact(sentence)
+    assert not is_phatic(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Hi!",
+        "Thanks so much!",
+        "Wow, that's awesome.",
+        "Take care, bye!",
+        "Sounds great.",
+        "",
+        "...",
+        "How nice!",
+    ],
+)
+def test_filler(sentence):
+    """Greetings, thanks, exclamations: not a word on any subject."""
+    assert not carries_fact(sentence)
+    assert is_phatic(sentence)
+
+
+def test_a_question_back_is_no_fact():
+    """A question that names nothing says nothing; it is not mere politeness either."""
+    assert not carries_fact("And your flat?")
+    assert not is_phatic("And your flat?")
+
+
+def test_names_are_runs_of_capitals():
+    """Whole names, not the sentence's first word, the pronoun or a day of the week."""
+    found = names("Yesterday I met Anna Karenina of Yasnaya Polyana on Monday, at Joe's.")
+    assert found == ["Anna Karenina of Yasnaya Polyana", "Joe"]
+    assert names("Lisbon is hot") == []
+    assert names("Aunt May came") == ["May"] or names("Aunt May came") == []
+
+
+def test_an_echo_says_nothing_of_its_own():
+    """Only the other's words again; a word more, or one's own case, is no echo."""
+    heard = set(terms("I joined the orchestra in Vienna"))
+    assert is_echo("The orchestra in Vienna!", heard)
+    assert not is_echo("The orchestra and the choir!", heard)
+    assert not is_echo("I joined the orchestra too", heard)

@@ -1,0 +1,98 @@
+"""The gate of the active chunk, and what compression keeps."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core import Message
+from commonplace.models import StaticEmbedder
+from commonplace.views.chunks.compress import compress
+from commonplace.views.chunks.gate import PASSAGE_TOKENS, closed_gates, pieces
+
+STATIC = StaticEmbedder()
+NOW = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def said(*contents, role="user"):
+    """Messages with seqs from 1, a minute apart."""
+    return [
+        Message(content, role, time=NOW + timedelta(minutes=i), seq=i)
+        for i, content in enumerate(contents, 1)
+    ]
+
+
+def test_a_gate_closes_when_it_is_full():
+    """A chunk is what came until the gate was reached; the rest stays active."""
+    gates = closed_gates(said(*["The river rose by ten centimetres."] * 10), 30, STATIC)
+    assert [gate.seqs for gate in gates] == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
+    assert [gate.last_seq for gate in gates] == [3, 6, 9]
+    assert all(30 <= gate.tokens < 60 for gate in gates)
+
+
+@given(st.lists(st.integers(0, 90), max_size=30), st.integers(0, 30))
+def test_gates_do_not_depend_on_where_reading_stopped(sizes, stop):
+    """Read at once or in two goes from the last gate on, the same gates close."""
+    messages = said(*[" ".join(["river"] * size) for size in sizes])
+    whole = closed_gates(messages, 50, STATIC)
+    first = closed_gates(messages[:stop], 50, STATIC)
+    after = first[-1].last_seq if first else 0
+    again = closed_gates([m for m in messages if m.seq > after], 50, STATIC)
+    assert [g.seqs for g in first + again] == [g.seqs for g in whole]
+    assert all(gate.tokens < 50 + PASSAGE_TOKENS for gate in whole)
+
+
+def test_a_giant_message_is_several_chunks():
+    """No chunk is as long as two gates, and every piece is cut so that it can be recalled."""
+    (giant,) = said(" ".join(f"Fact number {i} is true." for i in range(400)))
+    gates = closed_gates([giant], 256, STATIC)
+    assert len(gates) > 5
+    assert all(gate.tokens < 512 for gate in gates)
+    assert {gate.last_seq for gate in gates} == {1}
+    text = " ".join(piece.text for gate in gates for piece in gate.pieces)
+    assert text == giant.content
+
+
+def test_messages_of_white_space_are_covered_and_say_nothing():
+    """They are in the chunk's seqs, so that nobody reads them again."""
+    gates = closed_gates(said("   ", "The river rose by ten centimetres.", "\n"), 5, STATIC)
+    assert [gate.seqs for gate in gates] == [(1, 2)]
+    assert len(gates[0].pieces) == 1
+
+
+def items(*contents):
+    """Compression of messages of two speakers in turn."""
+    messages = [
+        Message(content, "user", "Ann" if i % 2 else "Bea", NOW, seq=i)
+        for i, content in enumerate(contents, 1)
+    ]
+    return [
+        (item.sources, item.text)
+        for item in compress([piece for parts in pieces(messages, STATIC) for piece in parts])
+    ]
+
+
+def test_compression_keeps_facts_word_for_word():
+    """Greetings, thanks and echoes go; what is kept is the message's own words, with its seq."""
+    assert items(
+        "Hi Bea! I moved to Lisbon yesterday.",
+        "Wow, Lisbon!",
+        "Thanks! The rent is 900 euros. Take care!",
+        "That's awesome.",
+    ) == [((1,), "Hi Bea! I moved to Lisbon yesterday."), ((3,), "The rent is 900 euros.")]
+
+
+def test_compression_drops_what_one_says_again():
+    """A sentence that its speaker repeats word for word is kept once."""
+    assert items("I bake rye bread.", "I like tea.", "I bake rye bread. I bake it on Sundays.") == [
+        ((1,), "I bake rye bread."),
+        ((2,), "I like tea."),
+        ((3,), "I bake it on Sundays."),
+    ]
+
+
+def test_an_item_knows_where_its_words_stand():
+    """`place` is where its first kept sentence starts in the message."""
+    (piece,) = pieces(said("Hello! Thanks! The rent is 900 euros."), STATIC)[0]
+    (item,) = compress([piece])
+    assert piece.message.content[item.place :] == item.text
