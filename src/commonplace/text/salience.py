@@ -11,12 +11,13 @@ from commonplace.text.words import STOP_WORDS, as_written, terms, words
 _PHATIC_WORDS = frozenset(
     """
     absolutely agree agreed ah amazing appreciate awesome aw aww awww bet bye care catch chat cheer
-    congrats congratulations cool course crossed day definitely dude exactly excited exciting fantastic
-    fingers forward glad going gonna gotta good goodbye great guess haha happy hear heard hello hey hi
-    hmm hope how idea incredible inspiring keep kind know later like lol look looking looks luck lucky
-    man lot lots maybe mean much morning news nice night no oh ok okay perfect pleasure please proud really right see
-    soon sorry sound sounds stay super support sure surely sweet take talk thank thanks think thinking
-    thought totally true understand wait way welcome well wonderful wow yay yeah yep yes yup
+    congrats congratulations cool course crossed day definitely dude exactly excited exciting
+    fantastic fingers forward glad going gonna gotta good goodbye great guess haha happy hear heard
+    hello hey hi hmm hope how idea incredible inspiring keep kind know later like lol look looking
+    looks luck lucky man lot lots maybe mean much morning news nice night no oh ok okay perfect
+    pleasure please proud really right see soon sorry sound sounds stay super support sure surely
+    sweet take talk thank thanks think thinking thought totally true understand wait way welcome well
+    wonderful wow yay yeah yep yes yup
     """.split()
 )
 PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # terms

@@ -1,0 +1,64 @@
+"""A model that answers the chunks view's tasks from what it is shown, as a good one would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from commonplace.models import ChatRequest
+from commonplace.testing import ScriptedModel
+
+Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def inputs_of(request: ChatRequest) -> Any:
+    """What the task was given."""
+    return json.loads(request.turns[1].content)
+
+
+def compress(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A note per message, in the third person."""
+    notes = [
+        {"text": f"{one['speaker']} said: {one['text']}", "sources": [one["seq"]]}
+        for one in given["messages"]
+    ]
+    return {"items": notes, "keywords": ["noted"], "entities": ["Ann"], "summary": "What was said."}
+
+
+def select(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first candidates."""
+    return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
+
+
+def joint(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Everything stays as it is."""
+    notes = [{"text": one["text"], "sources": [one["id"]]} for one in given["new_items"]]
+    return {
+        "items": notes,
+        "updates": [],
+        "deletions": [],
+        "keywords": ["noted"],
+        "entities": ["Ann"],
+        "summary": "What was said.",
+    }
+
+
+def colocate(_: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Nothing belongs together."""
+    return {"groups": []}
+
+
+def chunk_model(**tasks: Answering) -> ScriptedModel:
+    """Answers with these functions of a task's inputs, and with the plain ones above for the others."""
+    answers = {
+        "compress": compress,
+        "select_related": select,
+        "joint_compact": joint,
+        "colocate": colocate,
+    } | tasks
+
+    def answer(request: ChatRequest) -> Mapping[str, Any]:
+        return answers[request.task.removeprefix("chunks.")](inputs_of(request))
+
+    return ScriptedModel(answer)

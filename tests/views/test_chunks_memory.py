@@ -1,0 +1,397 @@
+"""What chunks remember, what they let go, and how both can be seen."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from chunk_model import chunk_model, inputs_of, joint
+
+from commonplace import InvalidInput, MemAttention, Placement
+from commonplace.testing import FailingEmbedder, HashEmbedder
+
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+SMALL = MemAttention(chunk_gate_tokens=40)
+FILLER = [
+    "The river rose by ten centimetres near the old mill.",
+    "My neighbour Otto repairs clocks in his cellar.",
+    "The bakery on the square opens at six on Tuesdays.",
+]
+
+OTHERS = [
+    "My sister plays the bassoon in Vienna on Mondays.",
+    "The rent of the flat is 900 euros since last year.",
+    "I read a novel about a lighthouse keeper in Norway.",
+]
+
+
+def said(*contents, session="1", start=0):
+    """Messages of Ann, an hour apart."""
+    return [
+        {"content": content, "name": "Ann", "session": session, "time": NOW + timedelta(hours=start + i)}
+        for i, content in enumerate(contents)
+    ]
+
+
+@pytest.fixture
+def memory(opened):
+    """With a gate that three sentences reach."""
+    return opened(chunks=SMALL, chat=None)
+
+
+def maintained(memory, *contents, user="ann", **options):
+    """Add messages and let the views read them."""
+    start = len(memory.messages(user=user))
+    memory.add(said(*contents, start=start, **options), user=user)
+    return memory.maintain(user=user)
+
+
+def texts(memory, user="ann"):
+    """All items of all chunks."""
+    return [item.text for chunk in memory.chunks(user=user) for item in chunk.items]
+
+
+def best(found):
+    """The evidence that ranked first; a recall is in the order of time."""
+    return max(found.evidence, key=lambda evidence: evidence.score)
+
+
+def recalled(memory, query, **options):
+    """What the chunks view alone says."""
+    return memory.recall(query, **({"user": "ann", "views": ["chunks"], "floor": 0} | options))
+
+
+def test_chunks_are_made_of_full_gates_and_found_again(memory):
+    """Items are the messages' own words with their seqs; metadata describes them; recall cites them."""
+    report = maintained(memory, *FILLER, "It rained.")
+    assert (report.users, report.messages, report.behind) == (1, 4, ())
+    (chunk,) = memory.chunks(user="ann")
+    assert [item.sources for item in chunk.items] == [(1,), (2,), (3,)]
+    assert [item.text for item in chunk.items] == FILLER
+    assert chunk.entities[0] == "Ann"
+    assert {"river", "clocks", "bakery"} <= set(chunk.keywords)
+    assert (chunk.first, chunk.last) == (NOW, NOW + timedelta(hours=2))
+    assert (chunk.made_by, chunk.degraded, chunk.version, chunk.session) == ("offline", "", 1, None)
+    assert 0.9 < chunk.retained_ratio <= 1
+    found = recalled(memory, "Who repairs clocks?", budget_tokens=40)
+    assert best(found).sources == (2,)
+    assert best(found).kind == "item"
+    (trace,) = found.trace.views
+    assert (trace.view, trace.model_calls, trace.note) == ("chunks", 0, "")
+
+
+def test_the_active_chunk_is_recallable(memory):
+    """What no gate has closed over is found, whether maintained or not."""
+    memory.add(said("The zeppelin museum opens on Sunday."), user="ann")
+    for _ in range(2):
+        assert best(recalled(memory, "zeppelin museum")).sources == (1,)
+        memory.maintain()
+
+
+def test_a_new_value_supersedes_an_old_one(memory):
+    """The old value is in no chunk any more; the history has it, with both messages."""
+    maintained(memory, "I live in Paris with my cat.", *FILLER)
+    maintained(memory, "I just moved to Rome, to a flat with a view.", *OTHERS)
+    assert "Paris" not in " ".join(texts(memory))
+    assert "Rome" in " ".join(texts(memory))
+    past = [one for one in memory.history(user="ann") if one.reason == "superseded"]
+    assert [(one.item.text, one.item.sources, one.by_sources) for one in past] == [
+        ("I live in Paris with my cat.", (1,), (5,))
+    ]
+    assert [message.content for message in memory.messages(user="ann", limit=1)] == [
+        "I live in Paris with my cat."
+    ]
+    assert memory.check_integrity().faults == ()
+
+
+def test_the_rest_of_an_item_stays(memory):
+    """Only the sentence whose value changed goes; the other words of the message are kept as they were."""
+    maintained(memory, "I live in Paris. My cat is called Zephyr.", *FILLER)
+    maintained(memory, "I just moved to Rome.", *OTHERS)
+    assert "My cat is called Zephyr." in texts(memory)
+    assert memory.chunks(user="ann")[0].version == 2
+
+
+def test_near_duplicates_go_in_favour_of_the_newer(memory):
+    """Of two items that say the same the newer stays."""
+    maintained(memory, *FILLER)
+    maintained(memory, "The river rose by ten centimetres near the old mill!", *["x " * 30] * 2)
+    kept = [
+        item.sources for chunk in memory.chunks(user="ann") for item in chunk.items if "river" in item.text
+    ]
+    assert kept == [(4,)]
+    assert [(one.reason, one.item.sources) for one in memory.history(user="ann")] == [("duplicate", (1,))]
+
+
+def test_forgetting_what_superseded_brings_the_old_value_back(memory):
+    """When the message that took a value's place is forgotten, the value holds again."""
+    maintained(memory, "I live in Paris with my cat.", *FILLER)
+    maintained(memory, "I just moved to Rome, to a flat with a view.", *OTHERS)
+    memory.forget(user="ann", seqs=[5])
+    assert "I live in Paris with my cat." in texts(memory)
+    assert memory.history(user="ann") == [
+        one for one in memory.history(user="ann") if 5 not in one.by_sources
+    ]
+    assert best(recalled(memory, "Where does Ann live? Paris?")).sources == (1,)
+    assert memory.check_integrity().faults == ()
+
+
+def test_forgetting_reaches_metadata_history_and_blocks(opened):
+    """After forgetting, no file of the folder has the words, and what stood beside them is still there."""
+    memory = opened(chunks=SMALL, chat=None, placement=Placement(block_bytes=256))
+    secret = "My password is Rumpelstilz, which Marguerite knows."
+    maintained(memory, secret, *FILLER)
+    maintained(memory, "My password is Tarantella now.", *OTHERS)
+    assert memory.stats(user="ann").views[1].counts
+    files = [path for path in memory.path.rglob("*") if path.is_file()]
+    assert sum(path.suffix == ".block" for path in files) > 1
+    assert any(b"Rumpelstilz" in path.read_bytes() for path in files)
+    foreseen = memory.forget(user="ann", seqs=[1], dry_run=True)
+    receipt = memory.forget(user="ann", seqs=[1])
+    assert receipt.views == foreseen.views
+    assert receipt.purged
+    left = [path for path in memory.path.rglob("*") if path.is_file()]
+    for word in (b"Rumpelstilz", b"Marguerite", b"rumpelstilz", b"marguerite"):
+        assert not any(word in path.read_bytes() for path in left)
+    assert set(FILLER[1:]) <= set(texts(memory)) | {one.item.text for one in memory.history(user="ann")}
+    assert memory.check_integrity().faults == ()
+    memory.maintain()
+    assert memory.check_integrity().faults == ()
+    assert memory.forget(user="ann", everything=True).purged
+    assert list(memory.path.rglob("*.block")) == []
+    assert memory.chunks(user="ann") == memory.history(user="ann") == []
+
+
+def test_a_session_s_chunks_are_its_own(opened):
+    """With the paper's namespace of (user, session), chunks and supersession stay inside a session."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, scope="session"), chat=None)
+    maintained(memory, "I live in Paris with my cat.", *FILLER, session="a")
+    maintained(memory, "I just moved to Rome, with a view.", *OTHERS, session="b")
+    assert [chunk.session for chunk in memory.chunks(user="ann")] == ["a", "b"]
+    assert memory.history(user="ann") == []
+    found = recalled(memory, "Where does Ann live?", session="a")
+    assert {evidence.session for evidence in found.evidence} == {"a"}
+
+
+def test_a_session_narrows_chunks_that_span_several(memory):
+    """Of a chunk that spans sessions, only the session's own items are recalled."""
+    memory.add(said(FILLER[0], session="a") + said(*FILLER[1:], session="b", start=1), user="ann")
+    memory.maintain()
+    assert len(memory.chunks(user="ann")) == 1
+    found = recalled(memory, "river clocks bakery", session="b")
+    assert {sources for evidence in found.evidence for sources in evidence.sources} == {2, 3}
+
+
+def test_the_view_s_budget(opened):
+    """At most memory_budget_tokens are offered, whatever the caller's budget."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, memory_budget_tokens=50), chat=None)
+    maintained(memory, *[f"{one} {i}" for i in range(20) for one in FILLER])
+    found = recalled(memory, "river clocks bakery", budget_tokens=5000)
+    assert 0 < sum(evidence.tokens for evidence in found.evidence) <= 50
+
+
+def test_at_most_top_p_chunks_are_read(opened):
+    """A recall fetches so many chunks and no more."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
+    maintained(memory, *[f"{one} {i}" for i in range(12) for one in FILLER])
+    chunks = {item.sources[0]: chunk.id for chunk in memory.chunks(user="ann") for item in chunk.items}
+    assert len(set(chunks.values())) > 5
+    found = recalled(memory, "river clocks bakery", budget_tokens=5000)
+    assert len({chunks[evidence.sources[0]] for evidence in found.evidence if evidence.kind == "item"}) <= 2
+
+
+def test_why_not_names_the_chunk(opened):
+    """A message whose chunk was not selected is told by the rank of its chunk."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=None)
+    maintained(memory, *FILLER, *[f"Zebra number {i} eats grass in the zoo of Vienna." for i in range(9)])
+    found = recalled(memory, "zebra grass zoo")
+    assert "chunk ranked it" in found.why_not(1)
+    assert "is in" in found.why(found.evidence[0].sources[0])
+
+
+def test_a_model_makes_chunks(opened):
+    """The model's notes are items with their sources; what made them is told, and the meter has the calls."""
+    memory = opened(chunks=SMALL, chat=chunk_model())
+    report = maintained(memory, *FILLER)
+    (chunk,) = memory.chunks(user="ann")
+    assert chunk.items[1].text == f"Ann said: {FILLER[1]}"
+    assert chunk.items[1].sources == (2,)
+    assert chunk.items[1].speaker is None
+    assert chunk.made_by.startswith("scripted/")
+    assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "noted")
+    assert (report.model_calls, report.degraded) == (1, 0)
+    assert [one.task for one in memory.usage(user="ann")] == ["compress"]
+    assert best(recalled(memory, "clocks")).text.startswith("Ann said:")
+
+
+def test_a_model_updates_and_deletes(opened):
+    """Updates stand on both messages, deletions go to the history, and the log is as it was."""
+
+    def corrected(given):
+        answer = dict(joint(given))
+        (first,) = [one for one in given["related"] if one["chunk"] == 1]
+        answer["updates"] = [{"chunk": 1, "item": 1, "text": "The river rose, then fell.", "because": [1]}]
+        answer["deletions"] = [{"chunk": 1, "item": 2, "because": [2], "reason": "superseded"}]
+        assert len(first["items"]) == 3
+        return answer
+
+    memory = opened(chunks=SMALL, chat=chunk_model(joint_compact=corrected))
+    maintained(memory, *FILLER)
+    maintained(memory, "The river fell again.", "Otto repairs no clocks any more.", "x " * 30)
+    first = memory.chunks(user="ann")[0]
+    assert [item.id for item in first.items] == [1, 3]
+    assert first.items[0].text == "The river rose, then fell."
+    assert first.items[0].sources == (1, 4)
+    assert {(one.item.id, one.by_sources) for one in memory.history(user="ann")} == {(1, (4,)), (2, (5,))}
+    assert [m.content for m in memory.messages(user="ann", limit=3)] == FILLER
+    memory.forget(user="ann", seqs=[4])
+    first = memory.chunks(user="ann")[0]
+    assert f"Ann said: {FILLER[0]}" in [item.text for item in first.items]
+    assert memory.check_integrity().faults == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"updates": [{"chunk": 9, "item": 1, "text": "x", "because": [1]}]},
+        {"updates": [{"chunk": 1, "item": 1, "text": " ", "because": [1]}]},
+        {"updates": [{"chunk": 1, "item": 1, "text": "x", "because": []}]},
+        {"deletions": [{"chunk": 1, "item": 1, "because": [77], "reason": "superseded"}]},
+        {"deletions": [{"chunk": 1, "item": 1, "because": [1], "reason": "superseded"}] * 2},
+        {"items": []},
+        {"items": [{"text": "all", "sources": []}]},
+        {"items": [{"text": "all", "sources": [1, 2, 3, 99]}]},
+    ],
+)
+def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
+    """Ids that were not shown, notes without sources and notes that vanish: done offline, nothing is lost."""
+    memory = opened(chunks=SMALL, chat=chunk_model(joint_compact=lambda given: {**joint(given), **wrong}))
+    maintained(memory, *FILLER)
+    report = maintained(memory, *OTHERS)
+    chunks = memory.chunks(user="ann")
+    assert report.degraded == 1
+    assert "joint_compact" in chunks[1].degraded
+    assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
+    assert memory.check_integrity().faults == ()
+
+
+def test_the_model_selects_at_recall(opened):
+    """The model's choice is read, from the metadata it was shown; a recall costs one call."""
+    memory = opened(
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=1),
+        chat=chunk_model(select_related=lambda given: {"chunks": [2]}),
+    )
+    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
+    found = recalled(memory, "river")
+    assert {seq for e in found.evidence for seq in e.sources} <= {4, 5, 6}
+    assert found.trace.views[0].model_calls == 1
+
+
+def test_a_model_that_fails_at_recall_is_done_without(opened):
+    """Recall goes on by words and cosine, and the trace says so."""
+    model = chunk_model(select_related=lambda _: {"chunks": [99]})
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=model)
+    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
+    found = recalled(memory, "clocks Otto")
+    assert found.evidence
+    assert "selected offline" in found.trace.views[0].note
+
+
+def _tokens_sent(opened, name, gates):
+    """(most tokens of one request, tokens of the last gate's requests) with so long a history."""
+    model = chunk_model()
+    memory = opened(name, chunks=MemAttention(chunk_gate_tokens=60, candidates=8), chat=model)
+    lines = [f"Fact {i}: the river {i} rose by {i} centimetres near mill {i}." for i in range(gates * 4)]
+    memory.add(said(*lines), user="ann")
+    memory.maintain(user="ann")
+    before = len(model.requests)
+    maintained(memory, *[f"Later fact {i}: Otto repairs clock {i} in cellar {i}." for i in range(8)])
+    sizes = [memory.count_tokens(r.turns[1].content) for r in model.requests[before:]]
+    return max(sizes), sum(sizes) / max(1, sum(r.task == "chunks.compress" for r in model.requests[before:]))
+
+
+def test_the_cost_of_a_gate_does_not_grow_with_the_history(opened):
+    """With ten times the history a gate sends as many tokens: it is bounded by the chunk."""
+    short, long = _tokens_sent(opened, "short", 12), _tokens_sent(opened, "long", 120)
+    assert long[0] < 1.15 * short[0]
+    assert long[1] < 1.15 * short[1]
+
+
+def test_whole_context_maintenance_grows_with_the_history(opened):
+    """The ablation reads all memory at every gate, and leaves one chunk that holds everything."""
+    model = chunk_model()
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, maintenance="whole_context"), chat=model)
+    maintained(memory, *[f"{one} {i}" for i in range(5) for one in FILLER])
+    related = [len(inputs_of(r)["related"]) for r in model.requests if r.task == "chunks.joint_compact"]
+    assert related == [1, 1, 1, 1]
+    held = [len(chunk.items) for chunk in memory.chunks(user="ann")]
+    assert held == [0, 0, 0, 0, 15]
+    assert memory.check_integrity().faults == ()
+
+
+def test_without_joint_compaction_earlier_chunks_are_left_alone(opened):
+    """The ablation "No joint": the old value stays beside the new one, and no call is made for it."""
+    model = chunk_model()
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model)
+    maintained(memory, "I live in Paris with my cat.", *FILLER)
+    maintained(memory, "I just moved to Rome, with a view.", *FILLER)
+    assert {request.task for request in model.requests} == {"chunks.compress"}
+    assert memory.history(user="ann") == []
+    offline = opened("offline", chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=None)
+    maintained(offline, *FILLER)
+    maintained(offline, *FILLER)
+    assert len(texts(offline)) == 6
+
+
+def test_dense_only_asks_no_model_what_is_related(opened):
+    """The ablation "Dense-only": cosine alone, in maintenance and at recall."""
+    model = chunk_model()
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1, relevance="dense"), chat=model)
+    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
+    assert recalled(memory, "river").trace.views[0].model_calls == 0
+    assert "chunks.select_related" not in {request.task for request in model.requests}
+
+
+def test_gates_are_compressed_side_by_side_and_committed_in_order(opened):
+    """However long each call takes, the chunks come out as if made one after the other."""
+    alone = opened("alone", chunks=SMALL, chat=chunk_model(), workers=1)
+    together = opened("together", chunks=SMALL, chat=chunk_model(), workers=8)
+    for memory in (alone, together):
+        maintained(memory, *[f"{one} {i}" for i in range(9) for one in FILLER])
+    assert together.chunks(user="ann") == alone.chunks(user="ann")
+
+
+def test_an_embedder_that_fails_leaves_the_view_behind(opened):
+    """Without vectors no chunk is made: the report says why, and a later run goes on."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=True)
+    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    report = maintained(memory, *FILLER)
+    assert {one.view for one in report.behind} == {"messages", "chunks"}
+    assert "told to fail" in report.behind[0].reason
+    assert best(recalled(memory, "clocks")).sources == (2,)
+    embedder.failing = False
+    assert memory.maintain().behind == ()
+    assert len(memory.chunks(user="ann")) == 1
+
+
+def test_vectors_lost_to_forgetting_are_made_anew(opened):
+    """When the embedder fails while something is forgotten, the next maintenance embeds what is left."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
+    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    maintained(memory, *FILLER)
+    embedder.failing = True
+    memory.forget(user="ann", seqs=[1])
+    assert best(recalled(memory, "clocks")).sources == (2,)
+    embedder.failing = False
+    before = embedder.calls
+    memory.maintain()
+    assert embedder.calls > before
+    assert memory.check_integrity().faults == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"chunk_gate_tokens": 0}, {"top_p": 1.5}, {"scope": "world"}, {"maintenance": "none"}, {"joint": 1}],
+)
+def test_settings_are_checked(wrong):
+    """A value that makes no sense is named."""
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        MemAttention(**wrong)
