@@ -50,6 +50,7 @@ class BackgroundWorker:
         self._waiting: dict[str, None] = {}
         self._busy: set[str] = set()
         self._look_at_all = True  # at the start: an earlier process may have left work
+        self._looking = False
         self._stopping = False
         self._failures = 0
         self._not_before = 0.0
@@ -86,7 +87,7 @@ class BackgroundWorker:
         """Wait until nothing is left to do, or the time is over; True when nothing is."""
         until = time.monotonic() + timeout_s
         with self._changed:
-            while self._waiting or self._busy or self._look_at_all:
+            while self._waiting or self._busy or self._look_at_all or self._looking:
                 left = until - time.monotonic()
                 if left <= 0:
                     return False
@@ -139,16 +140,17 @@ class BackgroundWorker:
                     polled = self._changed.wait(min(pause, self._poll_s) if pause > 0 else self._poll_s)
                     self._look_at_all = self._look_at_all or (not polled and pause <= 0)
                     continue
-                self._look_at_all = False
+                self._look_at_all, self._looking = False, True
             self._fill()
 
     def _fill(self) -> None:
+        due: list[str] = []
         try:
             due = self._due()
         except (StorageError, ClosedMemory) as error:
             _logger.warning("maintenance could not look for work: %s", error)
-            return
         with self._changed:
+            self._looking = False
             for user in due:
                 if len(self._waiting) < self._queue_users:
                     self._waiting[user] = None

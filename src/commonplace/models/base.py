@@ -58,7 +58,7 @@ class ChatRequest:
     max_tokens: int | None = None  # of the answer
     temperature: float = 0.0
     logprobs: int | None = None  # log-probabilities wanted, with so many alternatives per token
-    timeout_s: float | None = None  # for one attempt; None: the model's own
+    timeout_s: float | None = None  # for one attempt, where that is shorter than the model's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,7 +243,7 @@ class _Client:
     def call(self, ask: Callable[[openai.OpenAI], Any], timeout_s: float | None) -> tuple[Any, int]:
         """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and _Refused."""
         sdk = self._sdk
-        limit_s = timeout_s or self._timeout_s
+        limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         client = self._client().with_options(timeout=limit_s)
         _attempts.count, _attempts.limit_s = 0, limit_s
         where = self._base_url or "api.openai.com"

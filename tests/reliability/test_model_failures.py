@@ -1,0 +1,217 @@
+"""Whatever a model server does, through add, maintain and recall: nothing is lost, and the meter tells."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from commonplace import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel
+from commonplace.testing import FakeOpenAIServer, Misbehaviour
+
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+SMALL = MemAttention(chunk_gate_tokens=40, top_p=1)
+FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(8)]
+
+
+def good(body):
+    """What a good model answers to each task, by what its inputs are."""
+    given = json.loads(body["messages"][1]["content"])
+    about = {"keywords": ["clock"], "entities": ["Otto"], "summary": "Otto's clocks."}
+    if "messages" in given:
+        notes = [{"text": f"Noted: {one['text']}", "sources": [one["seq"]]} for one in given["messages"]]
+        return {"items": notes, **about}
+    if "new_items" in given:
+        notes = [{"text": one["text"], "sources": [one["id"]]} for one in given["new_items"]]
+        return {"items": notes, "updates": [], "deletions": [], **about}
+    if "candidates" in given:
+        return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
+    return {"groups": []}
+
+
+@pytest.fixture
+def server():
+    """A model server that can misbehave."""
+    with FakeOpenAIServer(good) as server:
+        server.trickle_s = 0.02
+        yield server
+
+
+@pytest.fixture
+def with_model(opened, server):
+    """A memory whose chat model is the server, with little patience."""
+    clients = []
+
+    def with_model(**options):
+        client = OpenAIChat("fake", base_url=server.base_url, timeout_s=0.2, max_retries=0)
+        clients.append(client)
+        return opened(**({"chunks": SMALL, "chat": client} | options))
+
+    yield with_model
+    for client in clients:
+        client.close()
+
+
+def covered(memory):
+    """Seqs that some item of some chunk names."""
+    return {s for chunk in memory.chunks(user="ann") for item in chunk.items for s in item.sources}
+
+
+@pytest.mark.parametrize("misbehaviour", list(Misbehaviour))
+def test_nothing_is_lost_whatever_the_server_does(with_model, server, misbehaviour):
+    """Every message is stored, in a chunk and recalled; the chunks are marked, and the meter counts it."""
+    memory = with_model()
+    server.always = misbehaviour
+    stored = memory.add(FACTS, user="ann")
+    report = memory.maintain()
+    assert report.behind == ()
+    assert memory.stats(user="ann").views[1].lag == 0
+    chunks = memory.chunks(user="ann")
+    assert len(chunks) >= 3
+    assert all(chunk.degraded and chunk.made_by == "offline" for chunk in chunks)
+    last = max(seq for seq in covered(memory))
+    assert covered(memory) == set(range(1, last + 1))
+    found = memory.recall("clock number 3", user="ann", views=["chunks"], floor=0)
+    assert {seq for evidence in found.evidence for seq in evidence.sources}
+    assert "selected offline" in found.trace.views[0].note
+    assert [m.content for m in memory.messages(user="ann")] == [m.content for m in stored] == FACTS
+    usage = memory.usage(user="ann")
+    assert report.degraded >= len(chunks)
+    assert sum(one.degraded for one in usage) == report.degraded + 1
+    assert memory.check_integrity().faults == ()
+
+
+def test_a_server_that_recovers_is_asked_again(with_model, server):
+    """After a bad time the next chunks are the model's; a rebuild makes the degraded ones anew."""
+    memory = with_model()
+    server.always = Misbehaviour.SERVER_ERROR
+    memory.add(FACTS[:3], user="ann")
+    memory.maintain()
+    server.always = None
+    memory.add(FACTS[3:], user="ann")
+    memory.maintain()
+    made_by = [chunk.made_by.split("/")[0] for chunk in memory.chunks(user="ann")]
+    assert made_by[0] == "offline"
+    assert made_by[-1] == "fake"
+    memory.rebuild(user="ann", view="chunks")
+    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+    assert memory.check_integrity().faults == ()
+
+
+def test_one_bad_answer_among_good_ones_is_repaired(with_model, server):
+    """A single invalid answer costs one more call and degrades nothing."""
+    memory = with_model()
+    server.misbehave.append(Misbehaviour.INVALID_JSON)
+    memory.add(FACTS[:3], user="ann")
+    report = memory.maintain()
+    assert report.degraded == 0
+    assert report.model_calls == 1 + len(memory.chunks(user="ann"))
+    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+
+
+def test_ceilings_degrade_and_never_lose(with_model):
+    """When the day's calls are used up the rest is done offline, and says so."""
+    memory = with_model(ceilings=Ceilings(calls_per_user_per_day=2))
+    memory.add(FACTS, user="ann")
+    report = memory.maintain()
+    assert report.model_calls == 2
+    assert report.degraded > 0
+    assert "calls_per_user_per_day is 2" in memory.chunks(user="ann")[-1].degraded
+    assert covered(memory)
+    assert memory.check_integrity().faults == ()
+
+
+def test_an_embedding_server_that_fails_loses_nothing(opened, server):
+    """Messages are stored and found by their words; when the server is back the views catch up."""
+    embedder = OpenAIEmbedder("fake", dimension=8, base_url=server.base_url, timeout_s=0.2, max_retries=0)
+    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    server.always = Misbehaviour.DROP
+    memory.add(FACTS, user="ann")
+    assert len(memory.maintain().behind) == 2
+    assert memory.recall("clock number 3", user="ann").evidence
+    assert memory.recall("clock number 3", user="ann", views=["chunks"], floor=0).evidence
+    server.always = None
+    assert memory.maintain().behind == ()
+    assert memory.chunks(user="ann")
+    embedder.close()
+
+
+def test_a_run_is_repeated_from_recordings(opened, server, tmp_path):
+    """With the folder of an earlier run no server is needed, and the chunks are the same to the byte."""
+    client = OpenAIChat("fake", base_url=server.base_url, timeout_s=2)
+    memories = []
+    for name, on_miss in (("first", "ask"), ("again", "error")):
+        recorded = RecordedModel(tmp_path / "recorded", client, on_miss)
+        memory = opened(name, chunks=SMALL, chat=recorded)
+        memory.add(FACTS, user="ann")
+        assert memory.maintain().behind == ()
+        memories.append(memory)
+        asked = len(server.requests)
+    first, again = (memory.chunks(user="ann") for memory in memories)
+    assert first == again
+    assert len(server.requests) == asked
+    client.close()
+
+
+def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
+    """Questions are left open, the view waits, and goes on from there when they are answered."""
+    recorded = RecordedModel(tmp_path / "questions", on_miss="leave_open")
+    memory = opened(chunks=SMALL, chat=recorded)
+    memory.add(FACTS, user="ann")
+    rounds = 0
+    while (report := memory.maintain()).behind:
+        assert "nobody has answered" in report.behind[0].reason
+        rounds += 1
+        for path in recorded.open_questions():
+            text = path.read_text()
+            given = text.split("## user\n\n```text\n")[1].split("\n```")[0]
+            answer = good({"messages": [None, {"content": given}]})
+            path.write_text(text + json.dumps(answer))
+        assert rounds < 20
+    assert rounds > 1
+    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+    assert len(covered(memory)) >= 6
+    assert all(one.degraded == 0 for one in memory.usage())
+
+
+def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
+    """It does not settle for offline answers: it tries again, and the chunks are the model's in the end."""
+    from commonplace import background
+
+    monkeypatch.setattr(background, "_FIRST_WAIT_S", 0.01)
+    server.always = Misbehaviour.SERVER_ERROR
+    memory = with_model(background=True)
+    memory.add(FACTS, user="ann")
+    until = time.monotonic() + 20
+    while len(server.requests) < 3 and time.monotonic() < until:
+        threading.Event().wait(0.01)
+    assert len(server.requests) >= 3
+    assert memory.chunks(user="ann") == []
+    assert memory.recall("clock number 3", user="ann").evidence
+    server.always = None
+    assert memory._worker.idle(20)
+    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+    assert {chunk.made_by.split("/")[0] for chunk in memory.chunks(user="ann")} == {"fake"}
+
+
+def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkeypatch):
+    """The worker is given some time to end, and no more; what it had not committed is done again later."""
+    from commonplace import memory as module
+
+    monkeypatch.setattr(module, "_STOP_S", 0.05)
+    client = OpenAIChat("fake", base_url=server.base_url, timeout_s=30, max_retries=0)
+    server.always = Misbehaviour.HANG
+    memory = with_model(background=True, chat=client)
+    memory.add(FACTS, user="ann")
+    until = time.monotonic() + 20
+    while not server.requests and time.monotonic() < until:
+        threading.Event().wait(0.01)
+    began = time.monotonic()
+    memory.close()
+    assert time.monotonic() - began < 10
+    again = with_model(chat=None)
+    assert again.maintain().behind == ()
+    assert again.check_integrity().faults == ()
+    server.close()
+    client.close()
