@@ -1,0 +1,90 @@
+"""kill -9 while chunks are made, moved, collected and forgotten: the next start finds everything whole."""
+
+import random
+from collections import Counter
+
+from children import Child
+
+from commonplace import MemAttention, Memory, Placement
+from commonplace.storage.reclaim import reclaim_orphans
+from commonplace.testing import HashEmbedder
+
+KILLS = 100
+EMBEDDER = HashEmbedder(16)
+# Small chunks and blocks, and a manager that moves and collects whenever it may.
+RESTLESS = Placement(block_bytes=700, tau_assoc=0, gc_invalid_ratio=0.1, least_fill=0, least_regret=0)
+TOWNS = ["Paris", "Rome", "Oslo", "Lima", "Cairo"]
+
+
+def open_(path):
+    """The memory of the folder."""
+    return Memory(
+        path,
+        embedder=EMBEDDER,
+        chat=None,
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=3),
+        placement=RESTLESS,
+    )
+
+
+def keep_maintaining(path, seed):
+    """Adds, maintains, recalls and forgets, forever; tells what it is about to do."""
+
+    def run(tell, hear):
+        chance = random.Random(seed)
+        memory = open_(path)
+        for number in range(10**9):
+            user = chance.choice(["ann", "bea"])
+            town = chance.choice(TOWNS)
+            facts = [
+                f"Fact {seed}-{number}-{i}: Otto repaired clock {i} in cellar {number}." for i in range(3)
+            ]
+            tell("add")
+            memory.add([f"I live in {town} now, in house {number}.", *facts], user=user)
+            tell("maintain")
+            memory.maintain(user=user)
+            for _ in range(3):
+                query = f"clock {chance.randrange(20)} in {chance.choice(TOWNS)}"
+                memory.recall(query, user=user, views=["chunks"], floor=0)
+            if chance.random() < 0.3:
+                seqs = [message.seq for message in memory.messages(user=user)]
+                tell("forget")
+                memory.forget(user=user, seqs=chance.sample(seqs, min(3, len(seqs))))
+
+    return run
+
+
+def test_a_killed_maintainer(tmp_path):
+    """Killed a hundred times: integrity holds, each chunk is readable, nothing is read twice or skipped."""
+    chance = random.Random(11)
+    doing = Counter()
+    moved = False
+    for kill in range(KILLS):
+        child = Child(keep_maintaining(tmp_path, kill))
+        told = list(child.told(within_s=0.02 + chance.random() * 0.25))
+        child.kill()
+        told += list(child.told(within_s=0))
+        doing[told[-1] if told else "opening"] += 1
+        with open_(tmp_path) as memory:
+            assert memory.check_integrity().faults == ()
+            for user in memory.users():
+                chunks = memory.chunks(user=user)
+                said = {message.seq: message.content for message in memory.messages(user=user)}
+                found = Counter((item.sources, item.text) for chunk in chunks for item in chunk.items)
+                assert set(found.values()) <= {1}
+                for (sources, text) in found:
+                    assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
+            moved = moved or any((tmp_path / "blocks").rglob("*.block"))
+            reclaim_orphans(memory._database, memory._records, older_than_s=0)
+            with memory._database.read() as connection:
+                known = {row[0] for row in connection.exec_driver_sql("SELECT block FROM blocks")}
+            assert {key for key, _ in memory._records.blocks.list()} == known
+            assert memory.check_integrity().faults == ()
+    assert moved
+    assert doing["maintain"] > KILLS / 4
+    assert doing["forget"] > 0
+    with open_(tmp_path) as memory:
+        memory.maintain()
+        assert memory.check_integrity().faults == ()
+        for view in memory.stats().views:
+            assert view.lag == 0
