@@ -12,7 +12,14 @@ from types import TracebackType
 from commonplace import forgetting, inspection, log, maintenance, settings
 from commonplace.background import BackgroundWorker
 from commonplace.core import Message, Recall, Scope
-from commonplace.errors import BlockMissing, InvalidInput, ModelFailed, StorageError, UnknownName
+from commonplace.errors import (
+    BlockMissing,
+    InvalidInput,
+    ModelFailed,
+    StorageCorrupt,
+    StorageError,
+    UnknownName,
+)
 from commonplace.forgetting import Receipt
 from commonplace.incoming import (
     MessageLike,
@@ -196,14 +203,14 @@ class Memory:
             now=to_time(self._clock() if now is None else now, "now"),
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        for _ in range(_READS):
+        for reading in range(1, _READS + 1):
             try:
                 with self._database.read() as connection:
                     return recall(connection, chosen, asked, floor=floor, count=self._count)
-            except BlockMissing:  # it was moved meanwhile: the next snapshot knows where to
-                continue
-        with self._database.read() as connection:
-            return recall(connection, chosen, asked, floor=floor, count=self._count)
+            except BlockMissing as error:  # it was moved meanwhile: the next snapshot knows where to
+                if reading == _READS:
+                    raise StorageCorrupt(f"{error}; it is nowhere else: rebuild the view") from error
+        raise AssertionError
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None

@@ -72,7 +72,7 @@ def test_a_killed_maintainer(tmp_path):
                 said = {message.seq: message.content for message in memory.messages(user=user)}
                 found = Counter((item.sources, item.text) for chunk in chunks for item in chunk.items)
                 assert set(found.values()) <= {1}
-                for (sources, text) in found:
+                for sources, text in found:
                     assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
             moved = moved or any((tmp_path / "blocks").rglob("*.block"))
             reclaim_orphans(memory._database, memory._records, older_than_s=0)

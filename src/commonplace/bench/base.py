@@ -11,7 +11,7 @@ from typing import Protocol
 
 from commonplace.core import Message
 from commonplace.errors import UnknownName
-from commonplace.models.base import Embedder, Tokenizer
+from commonplace.models.base import ChatModel, Embedder, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,14 @@ class Benchmark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What a chat model was used for."""
+
+    calls: int = 0
+    tokens: int = 0  # of prompts and answers
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One intact piece of a recalled text."""
 
@@ -63,6 +71,7 @@ class Context:
     text: str
     units: tuple[Unit, ...]  # in the order of the text
     tokens: int  # of the text
+    cost: Cost = Cost()
 
 
 class System(Protocol):
@@ -75,8 +84,8 @@ class System(Protocol):
     name: str
     budgeted: bool  # False: it ignores the budget and is asked once per question
 
-    def load(self, user: str, messages: Sequence[Message]) -> None:
-        """Take in the whole conversation of a user."""
+    def load(self, user: str, messages: Sequence[Message]) -> Cost | None:
+        """Take in the whole conversation of a user; what that cost, when a model can be asked."""
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
         """The context for the question in at most `budget_tokens` tokens."""
@@ -93,6 +102,7 @@ class Tools:
     tokenizer: Tokenizer
     folder: Path  # for a system that keeps files; removed after the run
     floor: float | None = None  # the engine's relevance floor; None: its default
+    chat: ChatModel | None = None  # what views may ask; None: they work offline
 
     def count_tokens(self, text: str) -> int:
         """Tokens of one text."""
@@ -106,8 +116,10 @@ _SYSTEMS = {
     "rag": "baselines:NaiveRAG",
     "full": "baselines:FullContext",
     "messages": "engine:Messages",
+    "chunks": "engine:Chunks",
+    "messages+chunks": "engine:MessagesAndChunks",
 }
-DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages")
+DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks")
 
 
 def check_system(name: str) -> str:

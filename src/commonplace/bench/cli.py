@@ -19,8 +19,14 @@ from commonplace.bench import runner
 from commonplace.bench.base import DEFAULT_SYSTEMS, Benchmark, Tools, check_system
 from commonplace.bench.locomo import LoCoMo
 from commonplace.bench.longmemeval import LongMemEval
+from commonplace.bench.reader import Reader
 from commonplace.bench.report import Provenance, make_report, print_report
+from commonplace.cli_upkeep import recorded
 from commonplace.errors import InvalidInput
+from commonplace.models.asking import Asker
+from commonplace.models.base import ChatModel
+from commonplace.models.meter import Meter
+from commonplace.models.recorded import RecordedModel
 from commonplace.models.static import shared_static_embedder
 
 bench_app = typer.Typer(
@@ -45,6 +51,13 @@ Errors = Annotated[
     typer.Option("--errors", help="Audit of faulted questions; else locomo-errors.json beside the data."),
 ]
 
+RecordDir = Annotated[
+    Path | None, typer.Option("--record", help="Answer from this folder of recordings, and keep what is new.")
+]
+OnMiss = Annotated[
+    str | None, typer.Option("--on-miss", help="What is not recorded: ask, leave_open, offline or error.")
+]
+
 _DEFAULT_SYSTEMS = ",".join(DEFAULT_SYSTEMS)
 
 _console = Console()
@@ -61,9 +74,12 @@ def locomo(
     limit: Limit = None,
     floor: Floor = None,
     errors: Errors = None,
+    record: RecordDir = None,
+    on_miss: OnMiss = None,
 ) -> None:
     """Evidence recall on LoCoMo (a file in the format of data/locomo10.json)."""
-    _run(LoCoMo(path, errors), path, budget, systems, json_out, limit, floor)
+    chat = recorded(record, on_miss)
+    _run(LoCoMo(path, errors), path, budget, systems, json_out, limit, floor, chat)
 
 
 @bench_app.command()
@@ -74,9 +90,12 @@ def longmemeval(
     json_out: JsonOut = None,
     limit: Limit = None,
     floor: Floor = None,
+    record: RecordDir = None,
+    on_miss: OnMiss = None,
 ) -> None:
     """Evidence recall on LongMemEval (a file in the format of longmemeval_s.json)."""
-    _run(LongMemEval(path), path, budget, systems, json_out, limit, floor)
+    chat = recorded(record, on_miss)
+    _run(LongMemEval(path), path, budget, systems, json_out, limit, floor, chat)
 
 
 @bench_app.command("floor")
@@ -197,24 +216,31 @@ def _run(
     json_out: Path | None,
     limit: int | None,
     floor: float | None,
+    chat: ChatModel | None,
 ) -> None:
+    """With a chat model, views ask it and it answers the questions; else everything is offline."""
     budgets = _numbers(budget, "--budget")
     names = [check_system(name.strip()) for name in systems.split(",")]
-    with _tools(floor) as tools, _progress() as progress:
-        records = runner.run(benchmark, names, budgets, tools, limit=limit, progress=progress)
+    with _tools(floor, chat) as tools, _progress() as progress:
+        reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
+        records = runner.run(benchmark, names, budgets, tools, limit=limit, reader=reader, progress=progress)
     if not records:
         raise InvalidInput(f"{str(path)!r} has no question that can be answered: nothing to measure")
     report = make_report(benchmark, records, _command(), path.name)
     print_report(report, _console)
+    if reader and reader.failed:
+        _console.print(f"{reader.failed} questions have no answer from the model, and score 0")
+    if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
+        _console.print(f"{left} questions are open in {chat.folder}: answer them and run again")
     if json_out:
         _write(json_out, report.to_json())
 
 
 @contextmanager
-def _tools(floor: float | None) -> Iterator[Tools]:
+def _tools(floor: float | None, chat: ChatModel | None = None) -> Iterator[Tools]:
     embedder = shared_static_embedder()
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        yield Tools(embedder, embedder, Path(folder), floor)
+        yield Tools(embedder, embedder, Path(folder), floor, chat)
 
 
 @contextmanager

@@ -1,12 +1,13 @@
-"""The engine as a system: a memory in a temporary folder, asked for one of its views."""
+"""The engine as a system: a memory in a temporary folder, asked for some of its views."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from commonplace.bench.base import Context, Tools, Unit
+from commonplace.bench.base import Context, Cost, Tools, Unit
 from commonplace.core import Evidence, Message, Recall
 from commonplace.memory import Memory
 
@@ -16,25 +17,56 @@ class Messages:
 
     name = "messages"
     budgeted = True
+    views: tuple[str, ...] = ("messages",)
 
     def __init__(self, tools: Tools) -> None:
         self._floor = tools.floor
-        self._memory = Memory(tempfile.mkdtemp(dir=tools.folder), embedder=tools.embedder)
+        folder = tempfile.mkdtemp(dir=tools.folder)
+        self._memory = Memory(folder, embedder=tools.embedder, chat=tools.chat)
 
-    def load(self, user: str, messages: Sequence[Message]) -> None:
-        """One durable call."""
+    def load(self, user: str, messages: Sequence[Message]) -> Cost:
+        """One durable call, and a maintenance where a view asks for one."""
+        before = self._cost()
         self._memory.add(messages, user=user)
+        if self.views != ("messages",):
+            self._memory.maintain(user=user, views=self.views)
+        return _difference(before, self._cost())
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
         """As any caller would."""
+        before = self._cost()
         found = self._memory.recall(
-            question, user=user, budget_tokens=budget_tokens, views=[self.name], floor=self._floor, now=now
+            question, user=user, budget_tokens=budget_tokens, views=self.views, floor=self._floor, now=now
         )
-        return to_context(found)
+        return replace(to_context(found), cost=_difference(before, self._cost()))
 
     def close(self) -> None:
         """Close the memory; the folder goes with the run's own."""
         self._memory.close()
+
+    def _cost(self) -> Cost:
+        used = self._memory.usage()
+        return Cost(
+            sum(one.calls for one in used), sum(one.prompt_tokens + one.completion_tokens for one in used)
+        )
+
+
+class Chunks(Messages):
+    """The chunks view alone: Akashic's MemAttention."""
+
+    name = "chunks"
+    views = ("chunks",)
+
+
+class MessagesAndChunks(Messages):
+    """Both views, fused."""
+
+    name = "messages+chunks"
+    views = ("messages", "chunks")
+
+
+def _difference(before: Cost, after: Cost) -> Cost:
+    return Cost(after.calls - before.calls, after.tokens - before.tokens)
 
 
 def to_context(found: Recall) -> Context:

@@ -73,6 +73,13 @@ class Row:
     answers_covered: float | None  # share of the answers whose every word is in some unit
     cover_units: float | None  # mean over the covered: units, best first, until all words are there
     cover_tokens: float | None
+    calls_per_1000_turns: float = 0.0  # of a chat model, to take the conversations in
+    tokens_per_1000_turns: float = 0.0
+    calls_per_question: float = 0.0
+    tokens_per_question: float = 0.0
+    f1: Mean | None = None  # of answers that a chat model gave, as LoCoMo's own code scores them
+    f1_set: Mean | None = None
+    bleu1: Mean | None = None
     without_faulted: Row | None = None  # the same figures without the questions that the audit faults
 
 
@@ -110,6 +117,8 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
     densities = [record.density for record in records if record.density]
     units = sum(density.units for density in densities)
     covered = [d for d in densities if d.cover_units is not None]
+    users = list({record.user: record for record in records}.values())
+    turns = max(sum(one.turns for one in users), 1)
     return Row(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
@@ -131,6 +140,13 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
         answers_covered=len(covered) / len(densities) if densities else None,
         cover_units=sum(d.cover_units or 0 for d in covered) / len(covered) if covered else None,
         cover_tokens=sum(d.cover_tokens or 0 for d in covered) / len(covered) if covered else None,
+        calls_per_1000_turns=1000 * sum(one.ingest.calls for one in users) / turns,
+        tokens_per_1000_turns=1000 * sum(one.ingest.tokens for one in users) / turns,
+        calls_per_question=sum(record.cost.calls for record in records) / len(records),
+        tokens_per_question=sum(record.cost.tokens for record in records) / len(records),
+        f1=_mean(record.scored.f1 for record in records if record.scored),
+        f1_set=_mean(record.scored.f1_set for record in records if record.scored),
+        bleu1=_mean(record.scored.bleu1 for record in records if record.scored),
     )
 
 
@@ -144,6 +160,9 @@ def print_report(report: Report, console: Console) -> None:
     console.print()
     if any(row.one_hit is not None for row in report.rows):
         console.print(_density_table(report))
+    if any(row.calls_per_1000_turns or row.calls_per_question or row.f1 for row in report.rows):
+        console.print()
+        console.print(_model_table(report))
 
 
 def _found_table(report: Report) -> Table:
@@ -206,6 +225,30 @@ def _density_table(report: Report) -> Table:
             *(_percent(share) for share in (row.one_hit, row.two_hit, row.multi_hit, row.answers_covered)),
             "-" if row.cover_units is None else f"{row.cover_units:.1f}",
             "-" if row.cover_tokens is None else f"{row.cover_tokens:.0f}",
+        )
+    return table
+
+
+def _model_table(report: Report) -> Table:
+    table = _table("what a chat model was used for, and its answers from the recalled text")
+    for name in (
+        "calls per\n1,000 turns",
+        "tokens per\n1,000 turns",
+        "calls per\nquestion",
+        "tokens per\nquestion",
+        "F1\n",
+        "F1\nof sets",
+        "BLEU-1\n",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.rows:
+        table.add_row(
+            *_asked(row),
+            f"{row.calls_per_1000_turns:.0f}",
+            f"{row.tokens_per_1000_turns:.0f}",
+            f"{row.calls_per_question:.2f}",
+            f"{row.tokens_per_question:.0f}",
+            *(_share(mean) for mean in (row.f1, row.f1_set, row.bleu1)),
         )
     return table
 

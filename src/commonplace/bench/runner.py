@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from commonplace.bench.base import Benchmark, Context, Example, System, Tools, make_system
+from commonplace.bench.base import Benchmark, Context, Cost, Example, System, Tools, make_system
 from commonplace.bench.metrics import Density, answer_coverage, evidence_density, is_found
+from commonplace.bench.reader import Reader, Scored
 
+_FREE = Cost()
 _LINE_BREAK_TOKENS = 1  # what a unit costs beside its own tokens
 
 Progress = Callable[[str, int, int], None]  # (what is going on, done, of)
@@ -36,6 +38,10 @@ class Record:
     session_recall: float | None  # share of the evidence sessions with a recalled unit
     answer_coverage: float | None
     density: Density | None  # of the answer's words in the units; None without an answer to cover
+    cost: Cost = _FREE  # of this recall
+    turns: int = 0  # of the user's conversation
+    ingest: Cost = _FREE  # of taking it in, the same for all questions of the user
+    scored: Scored | None = None  # the answer that a chat model gave from the context
 
     @property
     def evidence_recall(self) -> float | None:
@@ -50,12 +56,13 @@ def run(
     tools: Tools,
     *,
     limit: int | None = None,
+    reader: Reader | None = None,
     progress: Progress = lambda _what, _done, _of: None,
 ) -> list[Record]:
     """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
 
     Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
-    answered are left out: nothing is to be found for them.
+    answered are left out: nothing is to be found for them. A `reader` answers each from its context.
     """
     examples = [
         example for i in range(benchmark.num_examples()) if (example := benchmark.get_example(i)).answerable
@@ -68,12 +75,15 @@ def run(
         loaded = [make_system(name, tools) for name in systems]
         try:
             messages = benchmark.messages(user)
+            ingest: dict[str, Cost] = {}
             for system in loaded:
-                system.load(user, messages)
+                ingest[system.name] = system.load(user, messages) or Cost()
                 system.recall(user, asked[0].question, budgets_tokens[0], asked[0].now)
             for example in asked:
                 for system in loaded:
-                    records += _ask(system, example, budgets_tokens, judge)
+                    told = _ask(system, example, budgets_tokens, judge, reader)
+                    cost = ingest[system.name]
+                    records += [replace(record, turns=len(messages), ingest=cost) for record in told]
                 progress(user, len({record.id for record in records}), len(examples))
         finally:
             for system in loaded:
@@ -81,12 +91,19 @@ def run(
     return records
 
 
-def _ask(system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge) -> Iterator[Record]:
+def _ask(
+    system: System,
+    example: Example,
+    budgets_tokens: Sequence[int],
+    judge: Judge,
+    reader: Reader | None,
+) -> Iterator[Record]:
     for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
         start = time.perf_counter()
         context = system.recall(example.user, example.question, budget, example.now)
         ms = (time.perf_counter() - start) * 1000
-        yield judge.record(example, system.name, context, budget if system.budgeted else None, ms)
+        record = judge.record(example, system.name, context, budget if system.budgeted else None, ms)
+        yield replace(record, scored=reader.read(example, context)) if reader else record
 
 
 class Judge:
@@ -121,6 +138,7 @@ class Judge:
             session_recall=sum(s in recalled for s in wanted) / len(wanted) if wanted else None,
             answer_coverage=None if example.answer is None else answer_coverage(example.answer, context.text),
             density=density,
+            cost=context.cost,
         )
 
     def _density(self, example: Example, context: Context) -> Density | None:

@@ -48,7 +48,12 @@ class BlockStore(Protocol):
 
 def new_key(user: str) -> str:
     """A key that nobody has: blocks of one user stand together, and a user's name is in no file's name."""
-    return f"{blake2b(user.encode(), digest_size=8).hexdigest()}/{uuid.uuid4().hex}"
+    return f"{prefix_of(user)}{uuid.uuid4().hex}"
+
+
+def prefix_of(user: str) -> str:
+    """With what the keys of a user's blocks begin."""
+    return f"{blake2b(user.encode(), digest_size=8).hexdigest()}/"
 
 
 def encode(records: Sequence[tuple[int, bytes]]) -> bytes:

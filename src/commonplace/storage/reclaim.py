@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sqlalchemy import delete, select
 
+from commonplace.storage.blocks import prefix_of
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
 from commonplace.storage.records import Owner, RecordStore, of
@@ -74,9 +75,15 @@ def release(database: Database, store: RecordStore, user: str | None = None) -> 
     return len(rows)
 
 
-def reclaim_orphans(database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S) -> int:
-    """Delete blocks that are in no table and too old to be in the middle of a move; how many."""
-    suspects = [key for key, age_s in store.blocks.list() if age_s >= older_than_s]
+def reclaim_orphans(
+    database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S, user: str | None = None
+) -> int:
+    """Delete blocks, of one user or of all, that are in no table and too old to be under way; how many.
+
+    With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
+    """
+    prefix = "" if user is None else prefix_of(user)
+    suspects = [key for key, age_s in store.blocks.list(prefix) if age_s >= older_than_s]
     if not suspects:
         return 0
     with database.read() as connection:

@@ -8,6 +8,7 @@ namespaces of one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,6 +23,7 @@ from commonplace.storage.batches import in_chunks
 from commonplace.storage.blocks import BlockStore, decode
 from commonplace.storage.schema import blocks, record_pairs, records
 
+_logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
 _UNSEEN = 2  # readings of a record without the other that are taken for granted
 Matrix = npt.NDArray[np.float32]
@@ -184,14 +186,21 @@ class RecordStore:
         """Forget records: no block that ever held a copy of one is left.
 
         Blocks that did are released, and what else they hold is staged again. After the commit and
-        `reclaim.release` no file has a byte of the records.
+        `reclaim.release` no file has a byte of the records. A block that cannot be read may have held one: it
+        goes too, and the records in it with it, since to forget must always be possible.
         """
         gone = set(ids)
         if not gone:
             return
         keys = connection.execute(select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 0))
         for key in keys.scalars().all():
-            slots = self.read(key)
+            try:
+                slots = self.read(key)
+            except (BlockMissing, StorageCorrupt) as error:
+                _logger.warning("%s: what was in it is gone; rebuild the view", error)
+                lost = and_(of(records, owner), records.c.block == key)
+                connection.execute(delete(records).where(lost))
+                slots = [(number, b"") for number in gone]
             if not gone.isdisjoint(number for number, _ in slots):
                 self._stage_again(connection, owner, key, slots)
                 connection.execute(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
 
+from commonplace.errors import BlockMissing, StorageCorrupt
 from commonplace.log import to_us
 from commonplace.models.base import Tokenizer
 from commonplace.rendering import line, line_tokens
@@ -113,5 +115,12 @@ def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: in
 def _items(
     connection: Connection, store: RecordStore, generation: Generation, numbers: Sequence[int]
 ) -> dict[int, list[Item]]:
-    fetched = store.fetch(connection, owner_of(generation), numbers)
-    return {number: from_record(data) for number, data in fetched.data.items()}
+    owner = owner_of(generation)
+    try:
+        data = store.fetch(connection, owner, numbers).data
+    except (BlockMissing, StorageCorrupt):  # what can be read is kept: to forget must always be possible
+        data = {}
+        for number in numbers:
+            with suppress(BlockMissing, StorageCorrupt):
+                data |= store.fetch(connection, owner, [number]).data
+    return {number: from_record(one) for number, one in data.items()}

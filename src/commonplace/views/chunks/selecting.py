@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from commonplace.errors import QuestionOpen
 from commonplace.models.asking import Asker
 from commonplace.views.chunks.chunk import Chunk
 from commonplace.views.chunks.config import MemAttention
@@ -32,11 +33,13 @@ def select(
     *,
     patient: bool = False,
     timeout_s: float | None = None,
+    open_is_offline: bool = False,
 ) -> Selected:
     """At most `top_p` candidates.
 
     A model is shown the best `candidates` by words and cosine, so that its prompt does not grow with the
-    history; the fallback, and the answer when there is no model, is the best `top_p` of them.
+    history; the fallback, and the answer when there is no model, is the best `top_p` of them. A recall cannot
+    wait for somebody to answer a recording's open question: with `open_is_offline` it goes on without.
     """
     if not candidates:
         return Selected((), (), "", 0)
@@ -48,17 +51,18 @@ def select(
     first = ranking[: config.top_p]
     if dense_only or not asker.has_model or len(candidates) <= config.top_p:
         return Selected(tuple(first), ranked, "", 0)
-    answer = asker.ask(
-        SelectRelated(
-            about=about,
-            at_most=config.top_p,
-            candidates=tuple(shown_chunk(chunk) for chunk in ranking[: config.candidates]),
-            fallback=lambda: Selection(chunks=[chunk.id for chunk in first]),
-        ),
-        user=user,
-        patient=patient,
-        timeout_s=timeout_s,
+    task = SelectRelated(
+        about=about,
+        at_most=config.top_p,
+        candidates=tuple(shown_chunk(chunk) for chunk in ranking[: config.candidates]),
+        fallback=lambda: Selection(chunks=[chunk.id for chunk in first]),
     )
+    try:
+        answer = asker.ask(task, user=user, patient=patient, timeout_s=timeout_s)
+    except QuestionOpen as error:
+        if not open_is_offline:
+            raise
+        return Selected(tuple(first), ranked, str(error), 0)
     chunk_of = {chunk.id: chunk for chunk in ranking}
     return Selected(
         tuple(chunk_of[number] for number in answer.result.chunks), ranked, answer.degraded, answer.calls

@@ -18,7 +18,7 @@ from commonplace.models.base import Embedder, Tokenizer
 from commonplace.models.embedding import embed
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Placement
-from commonplace.storage.reclaim import release
+from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import Record, RecordStore
 from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Tended
 from commonplace.views.chunks import forgetting, table
@@ -183,7 +183,14 @@ class ChunksView:
             notes.append(f"chunks by words only: {error}")
         wanted = Wanted(taken_apart.words, vectors, taken_apart.days)
         selected = select(
-            self._asker, user, wanted, query.text, candidates, self.config, timeout_s=_RECALL_TIMEOUT_S
+            self._asker,
+            user,
+            wanted,
+            query.text,
+            candidates,
+            self.config,
+            timeout_s=_RECALL_TIMEOUT_S,
+            open_is_offline=True,
         )
         if selected.degraded:
             notes.append(f"chunks selected offline: {selected.degraded}")
@@ -223,10 +230,11 @@ class ChunksView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Delete the released blocks, and embed anew what is left of chunks."""
+        """Delete released blocks and what a crash left of them; embed what is left of chunks anew."""
         self._cache.drop(user)
         self._read_sets.drop(user)
         release(database, self._store, user)
+        reclaim_orphans(database, self._store, 0, user)
         if generation is not None and generation.fingerprint == self.fingerprint:
             try:
                 embed_anew(database, self._store, generation, self._embedder)

@@ -1,0 +1,26 @@
+"""A place for records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from records_rig import NINE, RecordsRig
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[RecordsRig]:
+    """An empty folder and tiny blocks."""
+    made = RecordsRig(tmp_path)
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def nine(rig: RecordsRig) -> RecordsRig:
+    """Nine records in three full blocks."""
+    rig.stage(NINE)
+    rig.flush()
+    assert len(rig.stored()) == 3
+    return rig

@@ -1,0 +1,168 @@
+"""Records of some owners over a database and a block store in which one may interfere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import select
+
+from commonplace.storage.blocks import BlockStore, LocalBlocks
+from commonplace.storage.database import Database
+from commonplace.storage.placement import Moved, Placement, flush, relocate
+from commonplace.storage.reclaim import collect, reclaim_orphans, release
+from commonplace.storage.records import Owner, Record, RecordStore
+from commonplace.storage.schema import blocks, records
+
+ANN = Owner("ann", "chunks", 1)
+BOB = Owner("bob", "chunks", 1)
+
+
+NINE = {n: f"record {n} ".encode() * 3 for n in range(1, 10)}  # three to a block
+
+
+class Crash(BaseException):
+    """The process dies here: nobody catches it."""
+
+
+def die() -> None:
+    """A hook."""
+    raise Crash
+
+
+class Watched:
+    """A block store that calls hooks; each hook is called once and taken away before."""
+
+    def __init__(self, inner: BlockStore) -> None:
+        self.inner = inner
+        self.reads = 0
+        self.hooks: dict[str, Callable[[], object]] = {}
+
+    def get(self, key: str) -> bytes:
+        """Counted."""
+        self.reads += 1
+        return self.inner.get(key)
+
+    def put(self, key: str, data: bytes) -> None:
+        """Hooks before and after."""
+        self._at("before put")
+        self.inner.put(key, data)
+        self._at("after put")
+
+    def delete(self, key: str) -> None:
+        """Hooks before and after."""
+        self._at("before delete")
+        self.inner.delete(key)
+        self._at("after delete")
+
+    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """As it is."""
+        return self.inner.list(prefix)
+
+    def _at(self, moment: str) -> None:
+        if (hook := self.hooks.pop(moment, None)) is not None:
+            hook()
+
+
+class RecordsRig:
+    """One folder; placement of tiny blocks unless told otherwise."""
+
+    def __init__(self, folder: Path, placement: Placement | None = None) -> None:
+        self.folder = folder
+        self.database = Database(folder, busy_timeout_s=5.0)
+        self.blocks = Watched(LocalBlocks(folder / "blocks"))
+        self.store = RecordStore(self.blocks)
+        self.placement = placement or Placement(block_bytes=170)
+
+    def restart(self) -> None:
+        """What the next start does after a crash, when it knows to be alone."""
+        release(self.database, self.store)
+        reclaim_orphans(self.database, self.store, 0)
+
+    def stage(self, given: dict[int, bytes], owner: Owner = ANN, namespace: str = "s") -> None:
+        """Time is the id."""
+        with self.database.write() as connection:
+            self.store.stage(connection, owner, [Record(n, namespace, n, d) for n, d in given.items()])
+
+    def remove(self, ids: Sequence[int], owner: Owner = ANN) -> None:
+        """Tombstones."""
+        with self.database.write() as connection:
+            self.store.remove(connection, owner, ids)
+
+    def expel(self, ids: Sequence[int], owner: Owner = ANN) -> None:
+        """Forgetting as a view does it: expel, commit, release."""
+        with self.database.write() as connection:
+            self.store.expel(connection, owner, ids)
+        release(self.database, self.store)
+
+    def flush(self, owner: Owner = ANN) -> Moved:
+        """All that is staged."""
+        return flush(self.database, self.store, self.placement, owner, everything=True)
+
+    def relocate(self, groups: Sequence[Sequence[int]], owner: Owner = ANN) -> Moved:
+        """Into blocks of their own."""
+        return relocate(self.database, self.store, self.placement, owner, groups)
+
+    def collect(
+        self,
+        group: Callable[[Sequence[int]], Sequence[Sequence[int]]] = lambda ids: [ids],
+        owner: Owner = ANN,
+    ) -> Moved:
+        """What has reached the threshold; in one group unless told otherwise."""
+        return collect(self.database, self.store, self.placement, owner, group)
+
+    def data(self, owner: Owner = ANN) -> dict[int, bytes]:
+        """All that the owner has."""
+        with self.database.read() as connection:
+            return self.store.fetch(connection, owner, list(self.store.places(connection, owner))).data
+
+    def places(self, owner: Owner = ANN) -> dict[int, str | None]:
+        """Block by record."""
+        with self.database.read() as connection:
+            return self.store.places(connection, owner)
+
+    def slots(self, owner: Owner = ANN) -> dict[int, tuple[str | None, int | None]]:
+        """Block and slot by record, of all generations."""
+        with self.database.read() as connection:
+            query = select(records).where(records.c.user == owner.user)
+            return {row.id: (row.block, row.slot) for row in connection.execute(query)}
+
+    def faults(self, owner: Owner = ANN) -> list[str]:
+        """What the check finds."""
+        with self.database.read() as connection:
+            return self.store.faults(connection, owner)
+
+    def files(self) -> list[Path]:
+        """Every file of the block store, unfinished ones too."""
+        return [path for path in (self.folder / "blocks").rglob("*") if path.is_file()]
+
+    def is_in_a_file(self, data: bytes) -> bool:
+        """Whether any file has these bytes."""
+        return any(data in path.read_bytes() for path in self.files())
+
+    def rows(self) -> set[str]:
+        """Blocks that the table knows."""
+        with self.database.read() as connection:
+            return set(connection.execute(select(blocks.c.block)).scalars())
+
+    def stored(self) -> set[str]:
+        """Blocks that the store has."""
+        return {key for key, _ in self.blocks.list()}
+
+    @contextmanager
+    def dying_before_the_commit(self) -> Iterator[None]:
+        """Every write transaction dies when all its statements are done."""
+        write = self.database.write
+
+        @contextmanager
+        def dying() -> Iterator[object]:
+            with write() as connection:
+                yield connection
+                raise Crash
+
+        self.database.write = dying  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            self.database.write = write  # type: ignore[method-assign]

@@ -1,0 +1,222 @@
+"""Blocks: whole or not there, and a damaged one is named. Every block store keeps the same contract."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import StorageCorrupt, StorageFull, StorageUnusable
+from commonplace.storage.blocks import (
+    BlockStore,
+    LocalBlocks,
+    MemoryBlocks,
+    decode,
+    encode,
+    new_key,
+    overhead,
+)
+
+RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
+
+
+@pytest.fixture(params=["local", "memory"])
+def store(request, tmp_path) -> BlockStore:
+    """Each implementation in turn, empty."""
+    return LocalBlocks(tmp_path / "blocks") if request.param == "local" else MemoryBlocks()
+
+
+@pytest.fixture
+def local(tmp_path) -> LocalBlocks:
+    """Files."""
+    return LocalBlocks(tmp_path / "blocks")
+
+
+def test_what_was_put_can_be_got(store):
+    """A block comes back byte for byte, beside others."""
+    store.put("u/one", b"first\x00")
+    store.put("u/two", b"")
+    assert (store.get("u/one"), store.get("u/two")) == (b"first\x00", b"")
+
+
+def test_what_was_never_put_is_a_key_error(store):
+    """A missing block is a KeyError that names it, in an empty store too."""
+    with pytest.raises(KeyError, match="u/none"):
+        store.get("u/none")
+
+
+def test_deleting_twice_is_deleting_once(store):
+    """A deleted block is gone; deleting it again, or one that never was, does nothing."""
+    store.put("u/one", b"x")
+    for key in ("u/one", "u/one", "v/never"):
+        store.delete(key)
+    with pytest.raises(KeyError):
+        store.get("u/one")
+
+
+def test_deleting_leaves_the_others(store):
+    """The same user's other blocks stay."""
+    store.put("u/one", b"1")
+    store.put("u/two", b"2")
+    store.delete("u/one")
+    assert [key for key, _ in store.list()] == ["u/two"]
+
+
+def test_listing_goes_by_prefix_and_tells_ages(store):
+    """All keys, or those of a prefix, each with its age in seconds."""
+    for key in ("u/one", "u/two", "v/one"):
+        store.put(key, b"x")
+    assert [key for key, _ in store.list()] == ["u/one", "u/two", "v/one"]
+    assert [key for key, _ in store.list("u/")] == ["u/one", "u/two"]
+    assert all(-1 < age_s < 60 for _, age_s in store.list())
+
+
+def test_an_empty_store_lists_nothing(store):
+    """Before the first put there is not even a folder."""
+    assert list(store.list()) == []
+
+
+def test_blocks_may_be_deleted_while_they_are_listed(store):
+    """Reclaiming deletes what a listing names."""
+    for name in "abc":
+        store.put(f"u/{name}", b"x")
+    for key, _ in list(store.list()):
+        store.delete(key)
+    assert list(store.list()) == []
+
+
+def test_keys_tell_users_apart_and_name_none():
+    """A user's keys share a prefix, differ from each other, and do not show the name."""
+    one, two, other = new_key("ann/../x"), new_key("ann/../x"), new_key("bob")
+    assert one != two
+    assert one.split("/")[0] == two.split("/")[0] != other.split("/")[0]
+    assert "ann" not in one
+    assert one.count("/") == 1
+
+
+@given(RECORDS)
+def test_a_block_holds_its_records(records):
+    """Ids and bytes come back by slot, and the size is what `overhead` says."""
+    block = encode(records)
+    assert decode(block, "k") == records
+    assert len(block) == overhead(len(records)) + sum(len(data) for _, data in records)
+
+
+@given(RECORDS, st.data())
+def test_a_truncated_block_is_named(records, data):
+    """A block that ends early, wherever, is torn."""
+    block = encode(records)
+    end = data.draw(st.integers(0, len(block) - 1))
+    with pytest.raises(StorageCorrupt, match="u/torn"):
+        decode(block[:end], "u/torn")
+
+
+@given(RECORDS, st.data())
+def test_a_flipped_bit_is_named(records, data):
+    """One wrong bit anywhere is found."""
+    block = bytearray(encode(records))
+    block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(StorageCorrupt, match="u/torn"):
+        decode(bytes(block), "u/torn")
+
+
+def test_the_damaged_part_is_told():
+    """The error says whether the header or which slot is torn."""
+    block = encode([(1, b"aaaa"), (2, b"bbbb")])
+    with pytest.raises(StorageCorrupt, match="slot 1"):
+        decode(block[:-1] + b"x", "k")
+    with pytest.raises(StorageCorrupt, match="header"):
+        decode(block[:9] + b"\xff" + block[10:], "k")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [(errno.ENOSPC, StorageFull), (errno.EDQUOT, StorageFull), (errno.EIO, StorageUnusable)],
+)
+def test_a_put_that_fails_leaves_nothing(local, monkeypatch, number, kind):
+    """Neither a block nor an unfinished file; the error is of the house."""
+
+    def refuse(_):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(kind):
+        local.put("u/one", b"x")
+    assert [path for path in local.folder.rglob("*") if path.is_file()] == []
+
+
+def test_a_put_syncs_the_file_and_then_every_folder_above(local, monkeypatch):
+    """When put returns, the file is durable, and so is the entry of each folder in the one above."""
+    synced = []
+    sync = os.fsync
+
+    def note(descriptor):
+        synced.append(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    local.put("u/one", b"x")
+    path = local.path("u/one")
+    assert synced == [p.stat().st_ino for p in (path, path.parent, local.folder, local.folder.parent)]
+
+
+def test_a_delete_is_durable(local, monkeypatch):
+    """The folder is synced after the unlinking: forgotten bytes do not come back with a power cut."""
+    local.put("u/one", b"x")
+    local.put("u/two", b"x")
+    entries = []
+    sync = os.fsync
+
+    def note(descriptor):
+        entries.append(sorted(os.listdir(descriptor)))  # noqa: PTH208 - of a descriptor
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    local.delete("u/one")
+    assert entries == [["two.block"]]
+
+
+def test_a_put_survives_that_another_removes_the_empty_folder(local, monkeypatch):
+    """A user's folder goes with the last block; a put that had just made sure of it makes it again."""
+    mkdir = Path.mkdir
+    left = [2]
+
+    def made_and_taken_away(path, *arguments, **options):
+        mkdir(path, *arguments, **options)
+        if path.name == "u" and left[0] and path.exists():
+            left[0] -= 1
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", made_and_taken_away)
+    local.put("u/one", b"x")
+    assert local.get("u/one") == b"x"
+
+
+def test_an_unfinished_file_is_no_block_and_is_swept_away_when_old(local):
+    """A crash before publishing: not listed, kept while it may be in the making, then deleted."""
+    local.put("u/one", b"x")
+    beside = local.folder / "u" / "two.block.1.1.part"
+    beside.write_bytes(b"half")
+    assert [key for key, _ in local.list()] == ["u/one"]
+    assert beside.exists()
+    os.utime(beside, (0, 0))
+    assert [key for key, _ in local.list()] == ["u/one"]
+    assert not beside.exists()
+
+
+def test_the_last_block_takes_its_folder_along(local):
+    """Nothing is left of a user who has no block."""
+    local.put("u/one", b"x")
+    local.delete("u/one")
+    assert list(local.folder.iterdir()) == []
+
+
+def test_a_block_that_cannot_be_read_is_an_error_of_the_house(local):
+    """Not every OSError is a missing block."""
+    local.path("u/one").mkdir(parents=True)
+    with pytest.raises(StorageUnusable, match="u/one"):
+        local.get("u/one")

@@ -1,0 +1,231 @@
+"""Where records lie: identity and bytes stay, places change, and never do two users share a block."""
+
+from __future__ import annotations
+
+import pytest
+from records_rig import ANN, BOB, Crash, RecordsRig
+
+from commonplace import BlockMissing, StorageCorrupt
+from commonplace.storage.blocks import overhead
+from commonplace.storage.placement import Placement, flush
+from commonplace.storage.reclaim import release
+from commonplace.storage.records import Owner, Record
+
+TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
+
+
+def test_a_staged_record_is_readable_at_once(rig: RecordsRig):
+    """Staging needs no block, and reading it reads none."""
+    rig.stage({1: b"one"})
+    with rig.database.read() as connection:
+        found = rig.store.fetch(connection, ANN, [1, 2])
+    assert (found.data, found.blocks_read, found.staged_read) == ({1: b"one"}, 0, 1)
+    assert rig.files() == []
+
+
+def test_staging_is_part_of_the_callers_transaction(rig: RecordsRig):
+    """What is rolled back was never staged."""
+    with rig.dying_before_the_commit(), pytest.raises(Crash):
+        rig.stage({1: b"one"})
+    assert rig.data() == {}
+
+
+def test_flushing_keeps_identity_and_bytes(rig: RecordsRig):
+    """All records are in blocks afterwards, nothing is staged, and each reads as before."""
+    rig.stage(TWENTY)
+    moved = rig.flush()
+    assert moved.records == 20
+    assert None not in rig.places().values()
+    assert (rig.data(), rig.faults()) == (TWENTY, [])
+
+
+def test_flushing_fills_blocks_in_the_order_of_time(rig: RecordsRig):
+    """Neighbours in time are neighbours in a block, whatever the order of staging."""
+    with rig.database.write() as connection:
+        times = {1: 30, 2: 10, 3: 20, 4: 40}
+        rig.store.stage(connection, ANN, [Record(n, "s", t, b"x" * 20) for n, t in times.items()])
+    rig.placement = Placement(block_bytes=overhead(2) + 40)
+    rig.flush()
+    slots = rig.slots()
+    assert slots[2][0] == slots[3][0] != slots[1][0] == slots[4][0]
+    assert [slots[n][1] for n in (2, 3, 1, 4)] == [0, 1, 0, 1]
+
+
+def test_flushing_waits_for_a_full_block(rig: RecordsRig):
+    """Too little for a block stays staged, and costs no write."""
+    rig.stage({1: b"x" * 20})
+    moved = flush(rig.database, rig.store, rig.placement, ANN)
+    assert (moved.blocks_written, rig.places()) == (0, {1: None})
+
+
+def test_what_was_written_is_told(rig: RecordsRig):
+    """The bytes and blocks of a move are those on the disk."""
+    rig.stage(TWENTY)
+    moved = rig.flush()
+    files = rig.files()
+    assert (moved.blocks_written, moved.bytes) == (len(files), sum(f.stat().st_size for f in files))
+
+
+def test_no_block_exceeds_its_size(rig: RecordsRig):
+    """A block is block_bytes at most, header included; a larger record has one of its own."""
+    rig.stage({**TWENTY, 99: b"x" * 500})
+    rig.flush()
+    slots = rig.slots()
+    assert sum(slots[99][0] == block for block, _ in slots.values()) == 1
+    assert sorted(f.stat().st_size > 170 for f in rig.files())[-2:] == [False, True]
+
+
+def test_two_users_never_share_a_block(rig: RecordsRig):
+    """Nor two namespaces, nor two generations."""
+    owners = [(ANN, "s"), (ANN, "t"), (BOB, "s"), (Owner("ann", "chunks", 2), "s")]
+    for number, (owner, namespace) in enumerate(owners):
+        rig.stage({number: b"x"}, owner, namespace)
+    for owner in {owner for owner, _ in owners}:
+        rig.flush(owner)
+        rig.relocate([list(range(4))], owner)
+    places = [rig.places(owner)[number] for number, (owner, _) in enumerate(owners)]
+    assert len(set(places)) == 4
+    assert None not in places
+    assert places[0].split("/")[0] != places[2].split("/")[0]
+
+
+def test_a_block_is_read_once_for_all_its_records(rig: RecordsRig):
+    """Blocks read is the cost of a request."""
+    rig.stage(TWENTY)
+    rig.flush()
+    rig.blocks.reads = 0
+    with rig.database.read() as connection:
+        found = rig.store.fetch(connection, ANN, [1, 2, 3, 4])
+    assert found.blocks_read == rig.blocks.reads == 2
+
+
+def test_relocation_puts_a_group_into_one_block(rig: RecordsRig):
+    """What is read together lies together, in the order of time; nothing else moves."""
+    rig.stage(TWENTY)
+    rig.flush()
+    before = rig.slots()
+    moved = rig.relocate([[17, 1, 9]])
+    after = rig.slots()
+    assert [after[n][1] for n in (1, 9, 17)] == [0, 1, 2]
+    assert len({after[n][0] for n in (1, 9, 17)}) == 1
+    assert {n for n in after if after[n] != before[n]} == {1, 9, 17}
+    assert (moved.records, moved.blocks_written, rig.data(), rig.faults()) == (3, 1, TWENTY, [])
+
+
+def test_a_group_that_lies_well_is_left_alone(rig: RecordsRig):
+    """A second relocation of the same group writes nothing."""
+    rig.stage(TWENTY)
+    rig.flush()
+    rig.relocate([[17, 1, 9]])
+    assert rig.relocate([[9, 17, 1]]).blocks_written == 0
+
+
+def test_a_block_whose_records_have_all_moved_is_released(rig: RecordsRig):
+    """And its file goes with the next release."""
+    rig.stage({n: TWENTY[n] for n in range(1, 7)})
+    rig.flush()
+    before = rig.stored()
+    moved = rig.relocate([[1, 4], [2, 3, 5], [6]])
+    assert moved.blocks_released >= 1
+    release(rig.database, rig.store)
+    assert not before <= rig.stored()
+    assert rig.stored() == set(rig.places().values())
+
+
+def test_a_changed_record_is_staged_and_its_old_copy_is_invalid(rig: RecordsRig):
+    """New bytes never overwrite a block."""
+    rig.stage({1: b"old" * 5, 2: b"two"})
+    rig.flush()
+    rig.stage({1: b"new"})
+    assert rig.places()[1] is None
+    assert (rig.data(), rig.faults()) == ({1: b"new", 2: b"two"}, [])
+    assert rig.is_in_a_file(b"old" * 5)
+
+
+@pytest.mark.parametrize("change", ["change", "remove", "forget"])
+@pytest.mark.parametrize("staged", [True, False], ids=["staged", "in a block"])
+def test_a_record_that_changes_while_it_is_moved_is_not_put_back(rig: RecordsRig, change, staged):
+    """Between publishing and switching: the change wins, and what else was to move reads as before."""
+    rig.stage({1: b"old one" * 3, 2: b"two" * 3})
+    rig.stage({8: b"8" * 90, 9: b"9" * 90})
+    if not staged:
+        rig.placement = Placement(block_bytes=60)
+        rig.flush()
+        rig.placement = Placement(block_bytes=170)
+    wanted = {2: b"two" * 3, 8: b"8" * 90, 9: b"9" * 90}
+    if change == "change":
+        rig.blocks.hooks["after put"] = lambda: rig.stage({1: b"new one"})
+        wanted[1] = b"new one"
+    elif change == "remove":
+        rig.blocks.hooks["after put"] = lambda: rig.remove([1])
+    else:
+        rig.blocks.hooks["after put"] = lambda: rig.expel([1])
+    if staged:
+        rig.flush()
+    else:
+        rig.relocate([[1, 2]])
+    assert "after put" not in rig.blocks.hooks
+    assert (rig.data(), rig.faults()) == (wanted, [])
+
+
+@pytest.mark.parametrize("staged", [True, False], ids=["staged", "in a block"])
+@pytest.mark.parametrize("rest", [None, b"harmless"], ids=["all of it", "a part of it"])
+def test_what_is_forgotten_while_it_is_moved_does_not_come_back(rig: RecordsRig, staged, rest):
+    """A move that had read a record before it was forgotten leaves no file with it, when it is done.
+
+    Also when the view stages, in the same transaction, what is left of the record under its old id.
+    """
+    rig.stage({1: b"the secret" * 2, 2: b"two" * 3})
+    if not staged:
+        rig.placement = Placement(block_bytes=40)
+        rig.flush()
+        rig.placement = Placement(block_bytes=170)
+
+    def forget() -> None:
+        with rig.database.write() as connection:
+            rig.store.expel(connection, ANN, [1])
+            if rest:
+                rig.store.stage(connection, ANN, [Record(1, "s", 1, rest)])
+        release(rig.database, rig.store)
+
+    rig.blocks.hooks["after put"] = forget
+    if staged:
+        rig.flush()
+    else:
+        rig.relocate([[1, 2]])
+    release(rig.database, rig.store)
+    assert not rig.is_in_a_file(b"the secret")
+    assert rig.data() == {2: b"two" * 3} | ({1: rest} if rest else {})
+    assert rig.faults() == []
+
+
+def test_a_block_that_was_taken_for_an_orphan_is_not_pointed_to(rig: RecordsRig):
+    """A move that was too slow is given up: its records stay where they were."""
+    rig.stage({1: b"one"})
+    rig.blocks.hooks["after put"] = lambda: [rig.blocks.delete(key) for key in rig.stored()]
+    moved = rig.flush()
+    assert (moved.records, rig.places(), rig.faults()) == (0, {1: None}, [])
+    assert rig.flush().records == 1
+
+
+def test_a_reader_of_an_old_snapshot_is_told_to_read_again(rig: RecordsRig):
+    """The block went while it read: BlockMissing, and the next snapshot has the bytes."""
+    rig.stage({1: b"one"})
+    rig.flush()
+    with rig.database.read() as snapshot:
+        rig.store.places(snapshot, ANN)
+        rig.stage({1: b"newer"})
+        release(rig.database, rig.store)
+        with pytest.raises(BlockMissing):
+            rig.store.fetch(snapshot, ANN, [1])
+    assert rig.data() == {1: b"newer"}
+
+
+def test_a_torn_block_is_named_to_its_reader(rig: RecordsRig):
+    """Damage is an error with the block's key, never other bytes."""
+    rig.stage({1: b"one"})
+    rig.flush()
+    (file,) = rig.files()
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(StorageCorrupt, match=rig.places()[1]):
+        rig.data()

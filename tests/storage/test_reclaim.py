@@ -1,0 +1,190 @@
+"""Garbage collection and crashes: no record is lost, and no block leaks for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
+
+from commonplace.storage.blocks import encode, new_key
+from commonplace.storage.placement import Placement
+from commonplace.storage.reclaim import reclaim_orphans, release
+
+
+def test_a_block_below_the_threshold_is_left_alone(nine: RecordsRig):
+    """One of three is invalid and the threshold is higher: nothing is written."""
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=0.34)
+    nine.remove([1])
+    assert nine.collect().blocks_written == 0
+
+
+def test_a_block_at_the_threshold_is_collected(nine: RecordsRig):
+    """Its live records are written anew and it is released; other blocks are not touched."""
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=1 / 3)
+    before = nine.slots()
+    nine.remove([1])
+    moved = nine.collect()
+    release(nine.database, nine.store)
+    after = nine.slots()
+    assert (moved.records, moved.blocks_written, moved.blocks_released) == (2, 1, 1)
+    assert before[2][0] not in nine.stored()
+    assert {n: after[n] for n in range(4, 10)} == {n: before[n] for n in range(4, 10)}
+    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 1}, [])
+
+
+def test_collecting_groups_by_affinity_and_orders_by_time(nine: RecordsRig):
+    """What belongs together comes into one block, in the order of time."""
+    nine.remove([3, 6, 9])
+    nine.collect(lambda _: [[7, 1, 4]])
+    slots = nine.slots()
+    assert len({slots[n][0] for n in (1, 4, 7)}) == 1
+    assert [slots[n][1] for n in (1, 4, 7)] == [0, 1, 2]
+    assert len({slots[n][0] for n in (2, 5, 8)}) == 1
+
+
+def test_collecting_asks_for_each_namespace_alone(rig: RecordsRig):
+    """Records of two sessions are neither grouped nor packed together."""
+    for start, namespace in ((1, "s"), (4, "t")):
+        rig.stage({n: NINE[n] for n in range(start, start + 3)}, namespace=namespace)
+    rig.flush()
+    rig.remove([1, 4])
+    asked = []
+
+    def group(ids):
+        asked.append(list(ids))
+        return [ids]
+
+    rig.collect(group)
+    assert asked == [[2, 3], [5, 6]]
+    places = rig.places()
+    assert places[2] == places[3] != places[5] == places[6]
+
+
+def test_a_group_of_strangers_and_repetitions_does_no_harm(nine: RecordsRig):
+    """A model may name what it was not shown, or one record twice: those are not moved for it."""
+    nine.stage({50: b"another session"}, namespace="t")
+    nine.flush()
+    before = nine.places()
+    nine.remove([1])
+    moved = nine.collect(lambda _: [[2, 3, 50, 7, 999], [3, 2]])
+    assert moved.records == 2
+    assert {n: nine.places()[n] for n in (50, 7)} == {n: before[n] for n in (50, 7)}
+    assert nine.faults() == []
+
+
+def test_collecting_brings_space_back_to_what_lives(nine: RecordsRig):
+    """After it and a release the files hold live records only."""
+    nine.remove([1, 4, 5, 8])
+    nine.collect()
+    release(nine.database, nine.store)
+    assert [d for d in NINE.values() if nine.is_in_a_file(d)] == list(nine.data().values())
+
+
+def test_dropping_releases_all_of_an_owner_and_nothing_else(nine: RecordsRig):
+    """No record, no file; the other user's stay."""
+    nine.stage({1: b"of bob"}, BOB)
+    nine.flush(BOB)
+    with nine.database.write() as connection:
+        nine.store.drop(connection, ANN)
+    release(nine.database, nine.store)
+    assert (nine.data(), nine.data(BOB)) == ({}, {1: b"of bob"})
+    assert nine.stored() == set(nine.places(BOB).values()) == nine.rows()
+
+
+# Crashes: each kind of move, at each moment.
+
+
+def _flush(rig: RecordsRig) -> None:
+    rig.stage({n: b"staged %d" % n * 4 for n in (20, 21, 22)})
+    rig.flush()
+
+
+def _relocate(rig: RecordsRig) -> None:
+    rig.relocate([[1, 4, 7], [2, 5, 8], [3, 6, 9]])
+
+
+def _collect(rig: RecordsRig) -> None:
+    rig.remove([9])
+    rig.collect()
+
+
+MOVES = {"flush": _flush, "relocate": _relocate, "collect": _collect}
+
+
+@pytest.fixture(params=MOVES, ids=str)
+def move(request) -> Callable[[RecordsRig], None]:
+    """Each kind of move in turn."""
+    return MOVES[request.param]
+
+
+def _all_is_well(rig: RecordsRig, move: Callable[[RecordsRig], None]) -> None:
+    """Every record reads as it should, and after a restart the store holds exactly the blocks in use."""
+    wanted = dict(NINE)
+    if move is _flush:
+        wanted |= {n: b"staged %d" % n * 4 for n in (20, 21, 22)}
+    if move is _collect:
+        del wanted[9]
+    assert (rig.data(), rig.faults()) == (wanted, [])
+    rig.restart()
+    assert (rig.data(), rig.faults()) == (wanted, [])
+    in_use = {place for place in rig.places().values() if place}
+    assert rig.stored() == in_use == rig.rows()
+
+
+@pytest.mark.parametrize("moment", ["before put", "after put"])
+def test_a_crash_around_publishing_loses_nothing(nine: RecordsRig, move, moment):
+    """What is published without a row is an orphan, and goes at the next start."""
+    nine.blocks.hooks[moment] = die
+    with pytest.raises(Crash):
+        move(nine)
+    _all_is_well(nine, move)
+
+
+def test_a_crash_before_the_commit_loses_nothing(nine: RecordsRig, move):
+    """The directory points to the old places, all of it; the new blocks are orphans."""
+    if move is _flush:
+        nine.stage({n: b"staged %d" % n * 4 for n in (20, 21, 22)})
+    if move is _collect:
+        nine.remove([9])
+    with nine.dying_before_the_commit(), pytest.raises(Crash):
+        {_flush: nine.flush, _collect: nine.collect}.get(move, lambda: _relocate(nine))()
+    assert nine.stored() > nine.rows()
+    _all_is_well(nine, move)
+
+
+@pytest.mark.parametrize("moment", ["before delete", "after delete"])
+def test_a_crash_while_releasing_loses_nothing(nine: RecordsRig, move, moment):
+    """The row says that the block is released until the block is gone."""
+    move(nine)
+    nine.blocks.hooks[moment] = die
+    if move is _flush:
+        nine.remove([1, 2, 3])
+        nine.stage({n: NINE[n] for n in (1, 2, 3)})
+    with pytest.raises(Crash):
+        release(nine.database, nine.store)
+    if move is _flush:
+        nine.flush()
+    _all_is_well(nine, move)
+
+
+def test_releasing_is_of_one_user_or_of_all(nine: RecordsRig):
+    """A user's tending does not wait for the files of others."""
+    nine.stage(NINE, BOB)
+    nine.flush(BOB)
+    for owner in (ANN, BOB):
+        with nine.database.write() as connection:
+            nine.store.drop(connection, owner)
+    assert (release(nine.database, nine.store, "ann"), release(nine.database, nine.store)) == (3, 3)
+    assert nine.stored() == nine.rows() == set()
+
+
+def test_young_orphans_are_left_to_the_move_that_made_them(nine: RecordsRig):
+    """Only what is older than the grace period goes, and never a block that is in use."""
+    orphan = new_key("ann")
+    nine.blocks.put(orphan, encode([(1, b"x")]))
+    assert reclaim_orphans(nine.database, nine.store) == 0
+    assert orphan in nine.stored()
+    assert reclaim_orphans(nine.database, nine.store, 0) == 1
+    assert nine.stored() == nine.rows()
+    assert nine.data() == NINE

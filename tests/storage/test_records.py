@@ -1,0 +1,216 @@
+"""Forgetting records leaves no byte of them; the check finds what disagrees; any order of operations."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
+from sqlalchemy import text
+
+from commonplace.storage.placement import Placement
+from commonplace.storage.reclaim import release
+
+
+def test_forgetting_leaves_no_byte_in_any_file(nine: RecordsRig):
+    """Its block is written anew, not merely tombstoned; the survivors are readable."""
+    nine.expel([2])
+    assert not nine.is_in_a_file(NINE[2])
+    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 2}, [])
+
+
+def test_forgetting_reaches_old_copies(nine: RecordsRig):
+    """Invalid copies that moves, changes and removals left in blocks go too."""
+    old = nine.places()
+    nine.relocate([[1, 4, 7]])
+    nine.stage({5: b"the second version"})
+    nine.flush()
+    nine.remove([9])
+    assert {old[1], old[5], old[9]} <= nine.stored()
+    nine.expel([1, 5, 9])
+    secrets = [NINE[1], NINE[5], NINE[9], b"the second version"]
+    assert [one for one in secrets if nine.is_in_a_file(one)] == []
+    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n not in (1, 5, 9)}, [])
+
+
+def test_forgetting_reaches_the_database_and_its_pairs(nine: RecordsRig):
+    """A staged record goes, and what it was read together with."""
+    nine.stage({60: b"a staged secret"})
+    with nine.database.write() as connection:
+        nine.store.note_together(connection, ANN, [1, 2, 60])
+    nine.expel([60])
+    nine.database.purge()
+    with nine.database.read() as connection:
+        assert set(nine.store.pairs(connection, ANN, [1, 2, 60])) == {(1, 1), (2, 2), (1, 2)}
+    files = [path for path in nine.folder.rglob("*") if path.is_file()]
+    assert not any(b"a staged secret" in path.read_bytes() for path in files)
+
+
+def test_forgetting_that_is_rolled_back_changes_nothing(nine: RecordsRig):
+    """It is part of the caller's transaction: blocks are released by its commit alone."""
+    with nine.dying_before_the_commit(), pytest.raises(Crash):
+        nine.expel([1, 5])
+    assert release(nine.database, nine.store) == 0
+    assert (nine.data(), nine.faults()) == (NINE, [])
+
+
+def test_forgetting_thatdied_before_the_files_went_is_finished_by_the_next_start(nine: RecordsRig):
+    """The rows of released blocks remember what is to be deleted."""
+    nine.blocks.hooks["before delete"] = die
+    with pytest.raises(Crash):
+        nine.expel([2])
+    assert nine.is_in_a_file(NINE[2])
+    nine.restart()
+    assert not nine.is_in_a_file(NINE[2])
+
+
+# What the check finds.
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("UPDATE blocks SET invalid = 1", "live records, it has 3"),
+        ("UPDATE blocks SET released = 1", "is released and has live records"),
+        ("DELETE FROM blocks", "has records and no row"),
+        ("UPDATE blocks SET namespace = 'other'", "is in a block of another namespace"),
+        ("UPDATE records SET slot = 2 WHERE id = 1", "record 1 is not in slot 2"),
+        ("UPDATE records SET slot = 7 WHERE id = 1", "record 1 is not in slot 7"),
+        ("UPDATE records SET bytes = 1 WHERE id = 1", "record 1 is not in slot 0"),
+        ("UPDATE records SET data = x'00' WHERE id = 1", "record 1 is both staged and in a block"),
+        (
+            "UPDATE records SET block = NULL WHERE id = 1",
+            "record 1 is both staged and in a block, or neither",
+        ),
+        ("DELETE FROM records WHERE id = 1", "should have 3 live records, it has 2"),
+    ],
+)
+def test_the_check_finds_rows_that_disagree(nine: RecordsRig, damage, fault):
+    """Directory, blocks and tombstones are compared."""
+    with nine.database.write() as connection:
+        connection.execute(text(damage))
+    assert any(fault in one for one in nine.faults())
+
+
+def test_the_check_names_missing_and_torn_blocks(nine: RecordsRig):
+    """By key, each of them."""
+    first, second, _ = sorted(nine.stored())
+    nine.blocks.delete(first)
+    file = next(path for path in nine.files() if path.stem == second.split("/")[1])
+    file.write_bytes(file.read_bytes()[:-1])
+    found = "\n".join(nine.faults())
+    assert f"block {first} is missing" in found
+    assert f"block {second} is torn" in found
+
+
+# Anything, in any order.
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """Random operations of two users against a dictionary each."""
+
+    owners = st.sampled_from([ANN, BOB])
+    many = st.lists(st.integers(1, 12), min_size=3, max_size=8, unique=True)
+    few = st.lists(st.integers(1, 12), min_size=1, max_size=3, unique=True)
+
+    @initialize()
+    def begin(self) -> None:
+        """An empty folder."""
+        self._folder = tempfile.TemporaryDirectory()
+        self.rig = RecordsRig(Path(self._folder.name), Placement(block_bytes=140))  # three to a block
+        self.model: dict[str, dict[int, bytes]] = {"ann": {}, "bob": {}}
+        self.made = 0
+
+    def teardown(self) -> None:
+        """The folder goes."""
+        if hasattr(self, "rig"):
+            self.rig.database.close()
+            self._folder.cleanup()
+
+    @rule(owner=owners, ids=many)
+    def stage(self, owner, ids):
+        """New records and new versions of old ones, some of them put into blocks at once."""
+        self.made += 1
+        given = {n: b"<%s %d %d>" % (owner.user.encode(), n, self.made) * 2 for n in ids}
+        for namespace, rest in (("even", 0), ("odd", 1)):
+            self.rig.stage({n: d for n, d in given.items() if n % 2 == rest}, owner, namespace)
+        self.model[owner.user] |= given
+        if self.made % 2:
+            self.rig.flush(owner)
+
+    @rule(owner=owners)
+    def flush(self, owner):
+        """All that is staged."""
+        self.rig.flush(owner)
+
+    @rule(owner=owners, groups=st.lists(many, max_size=3))
+    def relocate(self, owner, groups):
+        """Of any session, there or not."""
+        self.rig.relocate(groups, owner)
+
+    @rule(owner=owners, group=many)
+    def collect(self, owner, group):
+        """With a group that may name anything."""
+        self.rig.collect(lambda _: [group], owner)
+
+    @rule(owner=owners, ids=few)
+    def remove(self, owner, ids):
+        """There or not."""
+        self.rig.remove(ids, owner)
+        self._gone(owner, ids)
+
+    @rule(owner=owners, ids=few)
+    def forget(self, owner, ids):
+        """No file has a byte of any version of them."""
+        self.rig.expel(ids, owner)
+        self._gone(owner, ids)
+        self._is_forgotten(owner, ids)
+
+    @rule(owner=owners, ids=few, groups=st.lists(many, min_size=1, max_size=2))
+    def forget_while_moving(self, owner, ids, groups):
+        """The same, when a move had read them before."""
+        self.rig.blocks.hooks["after put"] = lambda: self.rig.expel(ids, owner)
+        self.rig.flush(owner)
+        self.rig.relocate(groups, owner)
+        if not self.rig.blocks.hooks:
+            self._gone(owner, ids)
+            release(self.rig.database, self.rig.store)
+            self._is_forgotten(owner, ids)
+        self.rig.blocks.hooks.clear()
+
+    @rule(owner=owners, moment=st.sampled_from(["before put", "after put"]), group=many)
+    def die_while_moving(self, owner, moment, group):
+        """And start again."""
+        self.rig.blocks.hooks[moment] = die
+        try:
+            self.rig.flush(owner)
+            self.rig.relocate([group], owner)
+        except Crash:
+            self.rig.restart()
+        self.rig.blocks.hooks.clear()
+
+    @invariant()
+    def all_agrees(self):
+        """Rows, files and model."""
+        if not hasattr(self, "rig"):
+            return
+        for owner in (ANN, BOB):
+            assert self.rig.faults(owner) == []
+            assert self.rig.data(owner) == self.model[owner.user]
+        assert self.rig.stored() == self.rig.rows()
+
+    def _gone(self, owner, ids):
+        for n in ids:
+            self.model[owner.user].pop(n, None)
+
+    def _is_forgotten(self, owner, ids):
+        for n in ids:
+            assert not self.rig.is_in_a_file(b"<%s %d " % (owner.user.encode(), n))
+
+
+AnyOrder.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestAnyOrder = AnyOrder.TestCase
