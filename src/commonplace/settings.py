@@ -67,7 +67,7 @@ def embedder(given: Embedder | FromEnvironment | None) -> Embedder | None:
         model,
         base_url=_text("EMBED_BASE_URL"),
         api_key=_text("EMBED_API_KEY"),
-        dimension=_whole("EMBED_DIMENSION"),
+        dimension=_whole("EMBED_DIMENSION", least=1),
     )
 
 
@@ -81,13 +81,17 @@ def _text(name: str) -> str | None:
     return os.environ.get(_PREFIX + name, "").strip() or None
 
 
-def _whole(name: str) -> int | None:
+def _whole(name: str, least: int = 0) -> int | None:
     value = _text(name)
     if value is None:
         return None
-    if not value.replace("_", "").isdecimal():
-        raise InvalidInput(f"{_PREFIX}{name} must be a whole number, not {value!r}")
-    return int(value)
+    try:
+        number = int(value)
+    except ValueError as error:
+        raise InvalidInput(f"{_PREFIX}{name} must be a whole number, not {value!r}") from error
+    if number < least:
+        raise InvalidInput(f"{_PREFIX}{name} must be a whole number of at least {least}, not {value!r}")
+    return number
 
 
 def _number(name: str, default: float) -> float:

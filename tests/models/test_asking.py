@@ -145,6 +145,19 @@ def test_a_repair_needs_room_under_the_ceiling_too(task):
     assert len(model.requests) == 1
 
 
+def test_a_call_s_room_is_free_once_its_cost_is_known(task):
+    """Another thread that asks just then finds the room that the call did not need."""
+
+    class Watched(Meter):
+        def record(self, *args, **figures):
+            super().record(*args, **figures)
+            with self.reserve("ann", 1, 1):
+                pass
+
+    meter = Watched(None, Ceilings(calls_per_user_per_day=2))
+    assert Asker(ScriptedModel([GOOD]), meter, STATIC).ask(task, user="ann").degraded == ""
+
+
 def test_usage_that_the_server_does_not_tell_is_counted(task):
     """Without figures from the server our own tokenizer counts."""
     _, _, meter = asked(task, ChatReply(json.dumps(GOOD)))

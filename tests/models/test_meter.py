@@ -1,7 +1,7 @@
 """What models are used for is counted for good, and ceilings hold whoever asks."""
 
 import threading
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
@@ -47,9 +47,9 @@ def test_figures_add_up_per_user_day_view_and_task(database):
 
 
 def test_the_day_is_one_of_utc(database):
-    """An evening in another zone may be the next day."""
-    zone = datetime(2024, 2, 29, 23, tzinfo=UTC).astimezone()
-    meter = Meter(database, clock=lambda: zone)
+    """An early morning east of Greenwich is still the day before."""
+    early = datetime(2024, 3, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    meter = Meter(database, clock=lambda: early)
     spend(meter)
     assert [one.day for one in meter.usage()] == [date(2024, 2, 29)]
 
@@ -111,6 +111,18 @@ def test_threads_together_do_not_overshoot():
     for thread in threads:
         thread.join(30)
     assert (len(made), len(refused)) == (3, 7)
+
+
+def test_what_is_recorded_is_no_longer_reserved():
+    """A call counts once, as what it cost, and leaves the rest of its room to others at once."""
+    meter = Meter(None, Ceilings(calls_per_user_per_day=2, tokens_per_user_per_day=300))
+    with meter.reserve("ann", 50, 150) as reserved:
+        with pytest.raises(CeilingReached, match="tokens_per_user_per_day"), meter.reserve("ann", 50, 150):
+            pass
+        meter.record("ann", "chunks", "compress", calls=1, prompt_tokens=50, reserved=reserved)
+        with meter.reserve("ann", 50, 150):
+            pass
+    assert meter.total("ann").prompt_tokens == 50
 
 
 def test_a_reservation_ends_with_its_call():

@@ -54,8 +54,12 @@ def test_models_and_ceilings_by_name(monkeypatch):
     [
         ("CHAT_TIMEOUT_S", "soon"),
         ("CHAT_TIMEOUT_S", "-1"),
+        ("CHAT_TIMEOUT_S", "nan"),
         ("EMBED_DIMENSION", "8.5"),
+        ("EMBED_DIMENSION", "0"),
         ("MAX_TOKENS_PER_DAY", "-3"),
+        ("MAX_TOKENS_PER_DAY", "1__0"),
+        ("MAX_TOKENS_PER_CALL", "9" * 5000),
     ],
 )
 def test_a_bad_number_is_named(monkeypatch, name, value):

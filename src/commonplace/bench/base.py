@@ -117,6 +117,10 @@ _SYSTEMS = {
     "full": "baselines:FullContext",
     "messages": "engine:Messages",
     "chunks": "engine:Chunks",
+    "chunks-whole": "engine:ChunksWholeContext",
+    "chunks-nojoint": "engine:ChunksNoJoint",
+    "chunks-dense": "engine:ChunksDense",
+    "chunks-session": "engine:ChunksOfSessions",
     "messages+chunks": "engine:MessagesAndChunks",
 }
 DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks")

@@ -37,7 +37,13 @@ bench_app = typer.Typer(
 
 DataPath = Annotated[Path, typer.Argument(help="The benchmark's data file.", show_default=False)]
 Budget = Annotated[str, typer.Option("--budget", help="Token budgets, with commas.")]
-Systems = Annotated[str, typer.Option("--systems", help="Systems, with commas (also: zsum).")]
+Systems = Annotated[
+    str,
+    typer.Option(
+        "--systems",
+        help="Systems, with commas (also: zsum, messages+chunks, chunks-whole, -nojoint, -dense, -session).",
+    ),
+]
 JsonOut = Annotated[
     Path | None, typer.Option("--json", help="Write figures and a record per question to this file.")
 ]

@@ -10,6 +10,7 @@ from datetime import datetime
 from commonplace.bench.base import Context, Cost, Tools, Unit
 from commonplace.core import Evidence, Message, Recall
 from commonplace.memory import Memory
+from commonplace.views.chunks import MemAttention
 
 
 class Messages:
@@ -18,11 +19,12 @@ class Messages:
     name = "messages"
     budgeted = True
     views: tuple[str, ...] = ("messages",)
+    settings: MemAttention | None = None
 
     def __init__(self, tools: Tools) -> None:
         self._floor = tools.floor
         folder = tempfile.mkdtemp(dir=tools.folder)
-        self._memory = Memory(folder, embedder=tools.embedder, chat=tools.chat)
+        self._memory = Memory(folder, embedder=tools.embedder, chat=tools.chat, chunks=self.settings)
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:
         """One durable call, and a maintenance where a view asks for one."""
@@ -56,6 +58,34 @@ class Chunks(Messages):
 
     name = "chunks"
     views = ("chunks",)
+
+
+class ChunksWholeContext(Chunks):
+    """Akashic, section 5.5: all memory is compacted anew at every gate."""
+
+    name = "chunks-whole"
+    settings = MemAttention(maintenance="whole_context")
+
+
+class ChunksNoJoint(Chunks):
+    """Akashic, section 5.5: a new chunk never touches earlier ones."""
+
+    name = "chunks-nojoint"
+    settings = MemAttention(joint=False)
+
+
+class ChunksDense(Chunks):
+    """Akashic, section 5.5: chunks are selected by the cosine alone."""
+
+    name = "chunks-dense"
+    settings = MemAttention(relevance="dense")
+
+
+class ChunksOfSessions(Chunks):
+    """The paper's namespace: no chunk spans two sessions."""
+
+    name = "chunks-session"
+    settings = MemAttention(scope="session")
 
 
 class MessagesAndChunks(Messages):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from commonplace.errors import ModelFailed, ModelUnavailable, QuestionOpen
 from commonplace.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, Turn
-from commonplace.models.meter import Meter
+from commonplace.models.meter import Meter, Reservation
 from commonplace.models.task import Task
 
 R = TypeVar("R", bound=BaseModel)
@@ -126,7 +126,7 @@ class Asker:
         estimate = sum(self._tokenizer.count(texts)) + _TOKENS_PER_TURN * len(texts)
         most = request.max_tokens or _DEFAULT_ANSWER_TOKENS
         reply: ChatReply | None = None
-        with self._meter.reserve(user, estimate, most):
+        with self._meter.reserve(user, estimate, most) as reserved:
             began = time.perf_counter()
             asked.calls += 1
             sent = True
@@ -141,7 +141,7 @@ class Asker:
                 raise ModelFailed(f"{chat.name!r} failed: {error!r}") from error
             finally:
                 if sent:
-                    self._record(user, view, task, reply, estimate, began, asked)
+                    self._record(user, view, task, reply, estimate, began, asked, reserved)
         return reply
 
     def _record(
@@ -153,6 +153,7 @@ class Asker:
         estimate: int,
         began: float,
         asked: _Asked,
+        reserved: Reservation,
     ) -> None:
         prompt_tokens = completion_tokens = 0
         attempts = 1
@@ -172,6 +173,7 @@ class Asker:
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             ms=round((time.perf_counter() - began) * 1000),
+            reserved=reserved,
         )
 
 

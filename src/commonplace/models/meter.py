@@ -67,6 +67,14 @@ class _Figures:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+@dataclass(eq=False, frozen=True, slots=True)
+class Reservation:
+    """Room that a call under way holds: what it may cost at most."""
+
+    user: str
+    tokens: int
+
+
 _FIGURES = ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms")
 
 
@@ -88,32 +96,28 @@ class Meter:
     def _new(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[_Key, _Figures] = {}  # not in the database (yet)
-        self._reserved: dict[str, _Figures] = {}  # by user, of calls that are under way
+        self._reserved: set[Reservation] = set()  # of calls that are under way
 
     def start_anew(self) -> None:
         """In a forked child: what the parent has not written yet is the parent's to write."""
         self._new()
 
     @contextmanager
-    def reserve(self, user: str, prompt_tokens: int, max_tokens: int) -> Iterator[None]:
-        """Room for one call, held while it is under way.
+    def reserve(self, user: str, prompt_tokens: int, max_tokens: int) -> Iterator[Reservation]:
+        """Room for one call, held until `record` is given it, or the block ends.
 
         Raises CeilingReached when the call may go over a ceiling; calls of other threads that are under way
         count as what they may cost at most.
         """
-        wanted = _Figures(calls=1, prompt_tokens=prompt_tokens, completion_tokens=max_tokens)
+        reserved = Reservation(user, prompt_tokens + max_tokens)
         with self._lock:
-            self._check(user, wanted)
-            self._reserved.setdefault(user, _Figures()).add(wanted)
+            self._check(user, reserved.tokens)
+            self._reserved.add(reserved)
         try:
-            yield
+            yield reserved
         finally:
             with self._lock:
-                self._reserved[user].add(
-                    _Figures(calls=-1, prompt_tokens=-prompt_tokens, completion_tokens=-max_tokens)
-                )
-                if not self._reserved[user].calls:
-                    del self._reserved[user]
+                self._reserved.discard(reserved)
 
     def record(
         self,
@@ -126,12 +130,15 @@ class Meter:
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
         ms: int = 0,
+        reserved: Reservation | None = None,
     ) -> None:
-        """Count. Never call it inside a write transaction of the same thread."""
+        """Count, in place of what was `reserved`. Never call it in a write transaction of the same thread."""
         key = (user, self._today(), view, task)
         with self._lock:
             more = _Figures(calls, degraded, prompt_tokens, completion_tokens, ms)
             self._kept.setdefault(key, _Figures()).add(more)
+            if reserved is not None:  # under one lock: a call that counts twice would take others' room
+                self._reserved.discard(reserved)
             if self._database is None:
                 return
             waiting = dict(self._kept)
@@ -171,9 +178,8 @@ class Meter:
         sums = (sum(getattr(one, name) for one in found) for name in _FIGURES)
         return Usage(user or "", date.fromisoformat(self._today()), "", "", *sums)
 
-    def _check(self, user: str, wanted: _Figures) -> None:
+    def _check(self, user: str, tokens: int) -> None:
         limits = self.ceilings
-        tokens = wanted.prompt_tokens + wanted.completion_tokens
         if limits.tokens_per_call is not None and tokens > limits.tokens_per_call:
             raise CeilingReached(
                 f"the call may take {tokens} tokens; tokens_per_call is {limits.tokens_per_call}"
@@ -207,9 +213,9 @@ class Meter:
         for key, figures in self._kept.items():
             if key[1] == today and user in (None, key[0]):
                 spent.add(figures)
-        for whose, figures in self._reserved.items():
-            if user in (None, whose):
-                spent.add(figures)
+        for one in self._reserved:
+            if user in (None, one.user):
+                spent.add(_Figures(calls=1, prompt_tokens=one.tokens))
         return spent
 
     def _today(self) -> str:

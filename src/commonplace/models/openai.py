@@ -7,37 +7,48 @@ server does not take, and errors that say what to check.
 
 from __future__ import annotations
 
-import os
+import json
+import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from commonplace.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
+from commonplace.forking import start_anew_in_children
 from commonplace.models.base import ChatReply, ChatRequest, TokenLogprob, Turn, Vectors
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
+_OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"  # local servers want none, the SDK wants one
 _KNOWN_DIMENSIONS: Final = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-# What a server may refuse with a 400 or 422: words of the refusal, and what is sent instead from then on.
+# What a server may not take, and the words by which its refusal is known. A request is sent again without it;
+# that is remembered once such a request was taken, because a refusal may only quote what it is not about.
 _REFUSABLE: Final = {
     "structured": ("response_format", "json_schema", "structured", "guided", "grammar"),
     "logprobs": ("logprobs",),
     "max_tokens": ("max_tokens", "max_completion_tokens"),
     "temperature": ("temperature",),
 }
+_MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
 _FINISHES: Final = {"length": "length", "content_filter": "refusal"}
 _STRICT_UNKNOWN = frozenset(
-    "default title format minLength maxLength minItems maxItems pattern minimum maximum uniqueItems".split()
+    (
+        "default title format pattern examples deprecated readOnly writeOnly discriminator $schema $comment"
+        " minLength maxLength minItems maxItems uniqueItems minimum maximum exclusiveMinimum exclusiveMaximum"
+        " multipleOf minProperties maxProperties contentEncoding contentMediaType"
+    ).split()
 )
 
 
@@ -53,15 +64,20 @@ class OpenAIChat:
         timeout_s: float = 60.0,
         max_retries: int = 4,
         structured: bool | None = None,
+        max_tokens: int | None = None,
+        extra_body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`timeout_s` is for one whole attempt.
+        """`timeout_s` is for one whole attempt, `max_tokens` for requests that set no limit of their own.
 
         `structured` says whether the server takes JSON schemas: None finds out, and puts the schema into the
-        prompt where it does not. Raises MissingExtra and InvalidInput.
+        prompt where it does not. `extra_body` goes into every request as it is, for what only one server
+        knows. Raises MissingExtra and InvalidInput.
         """
         self._model = _named(model)
-        self._client = _Client(base_url, api_key, timeout_s, max_retries, headers)
+        self._client = _Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
+        self._max_tokens = None if max_tokens is None else _at_least("max_tokens", max_tokens, 1)
+        self._extra_body = dict(extra_body or {})
         self._refused: set[str] = {"structured"} if structured is False else set()
         self._must_structure = structured is True
 
@@ -73,22 +89,24 @@ class OpenAIChat:
     def chat(self, request: ChatRequest) -> ChatReply:
         """One answer. Raises ModelUnavailable and ModelFailed."""
         attempts = 0
+        refused = frozenset(self._refused)
         while True:
-            refused = frozenset(self._refused)
             body = self._body(request, refused)
 
-            def ask(sdk: openai.OpenAI, body: dict[str, Any] = body) -> Any:
-                return sdk.chat.completions.with_raw_response.create(**body)
+            def ask(sdk: openai.OpenAI, limit_s: float, body: dict[str, Any] = body) -> Any:
+                create = sdk.chat.completions.with_raw_response.create
+                return create(**body, extra_body=self._extra_body, timeout=limit_s)
 
             try:
                 response, sent = self._client.call(ask, request.timeout_s)
             except _Refused as error:
                 attempts += error.attempts
-                what = self._what(str(error), request, refused)
+                what = self._what(error.said, body, refused)
                 if what is None:
-                    raise ModelFailed(str(error)) from error
-                self._refused.add(what)
+                    raise error.otherwise from error.__cause__
+                refused |= {what}
                 continue
+            self._refused |= refused
             return _reply(response, attempts + sent, request.logprobs)
 
     def close(self) -> None:
@@ -103,29 +121,31 @@ class OpenAIChat:
                 turns = _with_schema(turns, request.schema)
             else:
                 name = request.task.replace(".", "_")
-                schema = {"name": name, "schema": strict_schema(request.schema), "strict": True}
-                body["response_format"] = {"type": "json_schema", "json_schema": schema}
+                strict = not _is_open(request.schema)
+                schema = strict_schema(request.schema) if strict else request.schema
+                named = {"name": name, "schema": schema, "strict": strict}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
         body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
-        if request.max_tokens is not None:
-            name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
-            body[name] = request.max_tokens
+        limit = self._max_tokens if request.max_tokens is None else request.max_tokens
+        if limit is not None:
+            body["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = limit
         if "temperature" not in refused:
             body["temperature"] = request.temperature
         if request.logprobs is not None and "logprobs" not in refused:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
 
-    def _what(self, refusal: str, request: ChatRequest, refused: frozenset[str]) -> str | None:
+    def _what(self, said: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
         """Which part of the request the server does not take; None when it is something else."""
-        asked_for = {
-            "structured": request.schema is not None and not self._must_structure,
-            "logprobs": request.logprobs is not None,
-            "max_tokens": request.max_tokens is not None,
-            "temperature": True,
+        sent = {
+            "structured": "response_format" in body and not self._must_structure,
+            "logprobs": "logprobs" in body,
+            "max_tokens": "max_tokens" in body,
+            "temperature": "temperature" in body,
         }
-        low = refusal.lower()
+        low = said.lower()
         for what, mentions in _REFUSABLE.items():
-            if asked_for[what] and what not in refused and any(word in low for word in mentions):
+            if sent[what] and what not in refused and any(word in low for word in mentions):
                 return what
         return None
 
@@ -150,8 +170,9 @@ class OpenAIEmbedder:
         Raises MissingExtra and InvalidInput.
         """
         self._model = _named(model)
-        self._client = _Client(base_url, api_key, timeout_s, max_retries, headers)
-        self._wanted, self._batch_texts = dimension, batch_texts
+        self._client = _Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
+        self._batch_texts = _at_least("batch_texts", batch_texts, 1)
+        self._wanted = None if dimension is None else _at_least("dimension", dimension, 1)
         self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
 
     @property
@@ -172,15 +193,15 @@ class OpenAIEmbedder:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         for start in range(0, len(rows), self._batch_texts):
             some = rows[start : start + self._batch_texts]
-            found = np.array(self._embed([texts[row] for row in some]), dtype=np.float32)
-            if found.shape != (len(some), self.dimension) or not np.isfinite(found).all():
+            found = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
+            with np.errstate(over="ignore"):
+                norms = np.linalg.norm(found, axis=1, keepdims=True)
+            if found.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
                 raise ModelFailed(
                     f"{self._model!r} gave vectors of shape {found.shape};"
                     f" {(len(some), self.dimension)} finite numbers were expected"
                 )
-            vectors[some] = found
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, norms, out=vectors, where=norms > 0)
+            vectors[some] = np.divide(found, norms, out=found, where=norms > 0)
         return vectors
 
     def close(self) -> None:
@@ -191,28 +212,37 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._wanted is not None:
             body["dimensions"] = self._wanted
+
+        def ask(sdk: openai.OpenAI, limit_s: float) -> Any:
+            return sdk.embeddings.with_raw_response.create(**body, timeout=limit_s)
+
         try:
-            response, _ = self._client.call(lambda sdk: sdk.embeddings.with_raw_response.create(**body), None)
+            response, _ = self._client.call(ask, None)
         except _Refused as error:
-            raise ModelFailed(str(error)) from error
+            raise error.otherwise from error.__cause__
         try:
             data = sorted(response["data"], key=lambda one: one["index"])
+            places = [one["index"] for one in data]
             vectors = [[float(number) for number in one["embedding"]] for one in data]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFailed(
                 f"the server's answer is not one of the embeddings protocol: {error!r}"
             ) from error
-        if len(vectors) != len(texts) or len({len(one) for one in vectors}) != 1:
+        if places != list(range(len(texts))):
             raise ModelFailed(f"{self._model!r} gave {len(vectors)} vectors for {len(texts)} texts")
+        lengths = {len(one) for one in vectors}
+        if len(lengths) != 1 or not lengths.isdisjoint({0}):
+            raise ModelFailed(f"{self._model!r} gave vectors of {sorted(lengths)} numbers")
         return vectors
 
 
 class _Refused(Exception):
-    """The server takes no such request (400 or 422)."""
+    """The server does not take the request as it is, perhaps for one part of it."""
 
-    def __init__(self, message: str, attempts: int) -> None:
-        super().__init__(message)
-        self.attempts = attempts
+    def __init__(self, said: str, attempts: int, otherwise: ModelFailed) -> None:
+        super().__init__(said)
+        self.said, self.attempts = said, attempts
+        self.otherwise = otherwise  # what it means when it is about no such part
 
 
 class _Client:
@@ -220,58 +250,78 @@ class _Client:
 
     def __init__(
         self,
+        kind: str,
         base_url: str | None,
         api_key: str | None,
         timeout_s: float,
         max_retries: int,
         headers: Mapping[str, str] | None,
     ) -> None:
-        if base_url is None and api_key is None:
+        if base_url is None and not api_key:
             raise InvalidInput(
                 "give base_url= of an OpenAI-compatible server, such as http://localhost:8000/v1, or api_key="
-                " for api.openai.com (COMMONPLACE_CHAT_BASE_URL, COMMONPLACE_CHAT_API_KEY)"
+                f" for api.openai.com (COMMONPLACE_{kind}_BASE_URL, COMMONPLACE_{kind}_API_KEY)"
             )
+        # Never None: the SDK would ask OPENAI_BASE_URL, and send this key to whom it names.
+        self._base_url = _OPENAI if base_url is None else base_url
+        self._where = _where(self._base_url)
+        self._key = _sendable("api_key", api_key or _NO_KEY)
+        self._quoted = re.compile(rf"(?<!\w){re.escape(api_key)}(?!\w)") if api_key else None
+        self._headers = {_sendable("headers", k): _sendable("headers", v) for k, v in (headers or {}).items()}
+        self._max_retries = _at_least("max_retries", max_retries, 0)
+        if not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+            raise InvalidInput(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
+        self._timeout_s = timeout_s
         self._sdk = _import()
-        self._base_url, self._key = base_url, api_key or _NO_KEY
-        self._timeout_s, self._max_retries, self._headers = timeout_s, max_retries, dict(headers or {})
         self._lock = threading.Lock()
-        self._made: tuple[int, openai.OpenAI] | None = None
+        self._made: openai.OpenAI | None = None
+        self._parents: openai.OpenAI | None = None
+        start_anew_in_children(self)
 
     def __repr__(self) -> str:
-        return f"<client of {self._base_url or 'api.openai.com'}>"  # without the key
+        return f"<client of {self._where}>"  # without the key
 
-    def call(self, ask: Callable[[openai.OpenAI], Any], timeout_s: float | None) -> tuple[Any, int]:
+    def start_anew(self) -> None:
+        """In a forked child: the connections are the parent's, to be neither used nor closed."""
+        self._lock = threading.Lock()
+        self._parents, self._made = self._made, None
+
+    def call(self, ask: Callable[[openai.OpenAI, float], Any], timeout_s: float | None) -> tuple[Any, int]:
         """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and _Refused."""
-        sdk = self._sdk
+        sdk, where = self._sdk, self._where
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
-        client = self._client().with_options(timeout=limit_s)
+        if limit_s <= 0:
+            raise ModelUnavailable(f"no time is left to ask {where}: timeout_s is {limit_s!r}")
         _attempts.count, _attempts.limit_s = 0, limit_s
-        where = self._base_url or "api.openai.com"
         try:
-            raw = ask(client)
-            return raw.http_response.json(), _attempts.count
+            raw = ask(self._client(), limit_s)
         except sdk.APITimeoutError as error:
             raise ModelUnavailable(f"{where} did not answer within {limit_s:g} s") from error
         except sdk.APIConnectionError as error:
             reason = error.__cause__ or error
             raise ModelUnavailable(f"no connection to {where}: {reason}: is the server running?") from error
         except sdk.APIStatusError as error:
-            raise _of_status(error, where, _attempts.count) from error
+            # A server that quotes the key would have it in the traceback of what this is raised from.
+            quotes = self._quoted is not None and self._quoted.search(str(error))
+            raise self._of_status(error) from (None if quotes else error)
         except sdk.OpenAIError as error:
             raise ModelFailed(f"{where}: {error}") from error
         except ValueError as error:
+            raise ModelFailed(f"the request cannot be sent to {where}: {error}") from error
+        try:
+            return raw.http_response.json(), _attempts.count
+        except (ValueError, RecursionError) as error:
             raise ModelFailed(f"the answer of {where} is not JSON") from error
 
     def close(self) -> None:
         with self._lock:
-            if self._made is not None and self._made[0] == os.getpid():
-                self._made[1].close()
+            if self._made is not None:
+                self._made.close()
             self._made = None
 
     def _client(self) -> openai.OpenAI:
-        """This process's: connections must not be shared with the parent of a fork."""
         with self._lock:
-            if self._made is None or self._made[0] != os.getpid():
+            if self._made is None:
                 client = self._sdk.OpenAI(
                     api_key=self._key,
                     base_url=self._base_url,
@@ -279,8 +329,23 @@ class _Client:
                     default_headers=self._headers,
                     http_client=self._sdk.DefaultHttpxClient(event_hooks=_hooks()),
                 )
-                self._made = (os.getpid(), client)
-            return self._made[1]
+                client.organization = client.project = None  # of the environment, for whichever server
+                self._made = client
+            return self._made
+
+    def _of_status(self, error: openai.APIStatusError) -> Exception:
+        """What a status means for who asks."""
+        status = error.status_code
+        said = _message(error)
+        if self._quoted is not None:
+            said = self._quoted.sub("[the key]", said)
+        said = said[:500]
+        if status in (400, 413, 422):
+            failure = ModelFailed(f"{self._where} refused the request ({status}): {said}")
+        else:
+            advice = _ADVICE.get(status, "the server has a problem of its own")
+            failure = ModelUnavailable(f"{self._where} answered {status}, {advice}: {said}")
+        return _Refused(said, _attempts.count, failure) if status in _MAY_BE_ABOUT_A_PART else failure
 
 
 class _Attempts(threading.local):
@@ -292,6 +357,14 @@ class _Attempts(threading.local):
 
 
 _attempts = _Attempts()
+
+
+_ADVICE: Final = {
+    401: "check the API key",
+    403: "check what the API key may do",
+    404: "check the base URL (it ends in /v1 as a rule) and the name of the model",
+    429: "the rate limit or the quota is used up",
+}
 
 
 def _hooks() -> dict[str, list[Callable[..., Any]]]:
@@ -336,32 +409,39 @@ def _named(model: object) -> str:
     return model
 
 
-def _of_status(error: openai.APIStatusError, where: str, attempts: int) -> Exception:
-    """What a status means for who asks."""
-    status = error.status_code
-    said = _message(error)
-    if status in (400, 413, 422):
-        return _Refused(f"{where} refused the request ({status}): {said}", attempts)
-    checks = {
-        401: "check the API key",
-        403: "check what the API key may do",
-        404: "check the base URL (it ends in /v1 as a rule) and the name of the model",
-        429: "the rate limit or the quota is used up",
-    }
-    advice = checks.get(status, "the server has a problem of its own")
-    return ModelUnavailable(f"{where} answered {status}, {advice}: {said}")
+def _at_least(name: str, value: int, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _sendable(name: str, value: str) -> str:
+    """What can stand in a header. The value is a secret, and in no error."""
+    if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
+        raise InvalidInput(f"{name} must be printable ASCII: look for a line break or an accent in it")
+    return value
+
+
+def _where(base_url: str) -> str:
+    """The base URL as errors show it: without a password."""
+    try:
+        parts = urlsplit(base_url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidInput(f"base_url must be one such as http://localhost:8000/v1, not {base_url!r}")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _message(error: openai.APIStatusError) -> str:
     body = error.body
     said = body.get("message") if isinstance(body, dict) else None
-    return str(said or error.message)[:500]
+    return str(said or error.message)
 
 
 def _with_schema(turns: Sequence[Turn], schema: Mapping[str, Any]) -> list[Turn]:
     """The schema in words, at the end of the instructions."""
-    import json
-
     words = "Answer with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
         schema, ensure_ascii=False
     )
@@ -378,8 +458,12 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
             return [walk(one) for one in node]
         if not isinstance(node, Mapping):
             return node
+        if not names and "$ref" in node:
+            return {"$ref": node["$ref"]}  # nothing may stand beside it, not even a description
         kept = {
-            key: walk(value, names=key in ("properties", "$defs"))
+            "anyOf" if key == "oneOf" and not names else key: walk(
+                value, names=key in ("properties", "$defs")
+            )
             for key, value in node.items()
             if names or key not in _STRICT_UNKNOWN
         }
@@ -392,34 +476,70 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return walked
 
 
+def _is_open(node: Any) -> bool:
+    """Whether a schema has mappings of any key, or tuples: strict mode cannot say either."""
+    if isinstance(node, list):
+        return any(_is_open(one) for one in node)
+    if not isinstance(node, Mapping):
+        return False
+    return (
+        bool(node.get("additionalProperties"))
+        or "prefixItems" in node
+        or any(_is_open(one) for one in node.values())
+    )
+
+
 def _reply(body: Any, attempts: int, logprobs: int | None) -> ChatReply:
     """A chat completion's first choice. Raises ModelFailed when the body is not one."""
     try:
         choice = body["choices"][0]
         message = choice["message"]
         refusal = message.get("refusal")
-        finish = choice.get("finish_reason")
-        text = refusal or message.get("content") or ""
-        if not isinstance(text, str):
-            raise TypeError("the content is not a text")
-        usage = body.get("usage") or {}
-        told = (choice.get("logprobs") or {}).get("content") if logprobs is not None else None
-        return ChatReply(
-            text=text,
-            finish="refusal"
-            if refusal or finish == "content_filter"
-            else "length"
-            if finish == "length"
-            else "stop",
-            prompt_tokens=usage.get("prompt_tokens"),
-            completion_tokens=usage.get("completion_tokens"),
-            logprobs=None if told is None else tuple(_token(one) for one in told),
-            attempts=attempts,
-        )
+        finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
+        text = _storable(refusal or message.get("content") or "")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ModelFailed(f"the answer is not one of the chat protocol: {error!r}") from error
+        told = body.get("error") if isinstance(body, dict) else None
+        raise ModelFailed(f"the answer is not one of the chat protocol: {told or error!r}") from error
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return ChatReply(
+        text=text,
+        finish=finish,
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
+        logprobs=None if logprobs is None else _tokens(choice.get("logprobs")),
+        attempts=attempts,
+    )
+
+
+def _storable(text: Any) -> str:
+    """Without lone surrogates, which JSON can carry and no file or database takes."""
+    if not isinstance(text, str):
+        raise TypeError("the content is not a text")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _count(value: Any) -> int | None:
+    """Tokens as the server counted, if it did."""
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return value if good else None
+
+
+def _tokens(told: Any) -> tuple[TokenLogprob, ...] | None:
+    """None when the server has none, or something else in their place: the answer is good without."""
+    try:
+        return tuple(_token(one) for one in told["content"])
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        return None
 
 
 def _token(told: Mapping[str, Any]) -> TokenLogprob:
-    others = tuple((one["token"], float(one["logprob"])) for one in told.get("top_logprobs") or ())
-    return TokenLogprob(told["token"], float(told["logprob"]), others)
+    others = tuple((one["token"], _logprob(one)) for one in told.get("top_logprobs") or ())
+    return TokenLogprob(told["token"], _logprob(told), others)
+
+
+def _logprob(told: Mapping[str, Any]) -> float:
+    value = float(told["logprob"])
+    if math.isnan(value):
+        raise ValueError("a log-probability that is not a number")
+    return value

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from commonplace.log import from_us, to_us
 from commonplace.models.base import Vectors
+from commonplace.text.words import term_of, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ class Metadata:
     first: datetime  # time span of the items
     last: datetime
     vectors: Vectors  # (s, d) rows of unit length, one per quarter of the chunk; (0, d): not embedded yet
+    terms: frozenset[str] = field(init=False, repr=False, compare=False)  # of keywords and entities
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", terms_of((*self.keywords, *self.entities)))
+
+
+def terms_of(forms: Iterable[str]) -> frozenset[str]:
+    """The terms of several words or phrases."""
+    return frozenset(term for form in forms for word in words(form) for _, term in term_of(word))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from commonplace.views.chunks.compress import compress
 from commonplace.views.chunks.config import MemAttention
 from commonplace.views.chunks.gate import Gate
 from commonplace.views.chunks.joint import DUPLICATE, SUPERSEDED, Compaction, Update, apply, joint_compact
-from commonplace.views.chunks.relevance import Wanted, keyword_terms
+from commonplace.views.chunks.relevance import Wanted
 from commonplace.views.chunks.selecting import select
 from commonplace.views.chunks.tasks import (
     Compacted,
@@ -79,7 +79,7 @@ class Namespace:
 
     def __post_init__(self) -> None:
         for chunk in self.chunks.values():
-            self.df.update(keyword_terms(chunk))
+            self.df.update(chunk.metadata.terms)
 
     def live(self) -> list[Chunk]:
         """Chunks that still hold something, in their order."""
@@ -95,8 +95,8 @@ class Namespace:
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:
         """Insert a chunk, or a new version of it."""
         if chunk.id in self.chunks:
-            self.df.subtract(keyword_terms(self.chunks[chunk.id]))
-        self.df.update(keyword_terms(chunk))
+            self.df.subtract(self.chunks[chunk.id].metadata.terms)
+        self.df.update(chunk.metadata.terms)
         self.chunks[chunk.id] = chunk
         self.items[chunk.id] = list(items)
         self.changed.add(chunk.id)

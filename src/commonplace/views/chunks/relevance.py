@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from commonplace.models.base import Vectors
 from commonplace.search.lexical import Doubles
 from commonplace.text.keywords import idf
-from commonplace.text.words import term_of, words
-from commonplace.views.chunks.chunk import Chunk
+from commonplace.views.chunks.chunk import Chunk, terms_of
 
 _DENSE = 1.0  # weight of the cosine beside the words, both in standard deviations
 _DATE = 1.0  # a chunk of the days that a query names
@@ -27,21 +26,17 @@ class Wanted:
     days: tuple[tuple[int, int], ...] = ()  # ordinals, inclusive
 
 
-def keyword_terms(chunk: Chunk) -> set[str]:
-    """The terms of a chunk's keywords."""
-    return _terms(chunk.metadata.keywords)
-
-
 def scores(wanted: Wanted, candidates: Sequence[Chunk], *, dense_only: bool = False) -> Doubles:
     """(n,) how related each candidate is, by its metadata alone: words, cosine, time span."""
-    cosines = np.array([_cosine(chunk.metadata.vectors, wanted.vectors) for chunk in candidates])
+    cosines = _cosines(wanted.vectors, candidates)
     if dense_only:
         return cosines
-    sought = _terms(wanted.keywords)
-    of_each = [_terms((*c.metadata.keywords, *c.metadata.entities)) for c in candidates]
-    df = Counter(term for terms in of_each for term in terms & sought)
-    weights = {term: idf(df[term], len(candidates)) for term in sorted(sought)}
-    lexical = np.array([sum(weights[t] for t in sorted(sought & terms)) for terms in of_each])
+    sought = sorted(terms_of(wanted.keywords))
+    df = Counter(term for chunk in candidates for term in chunk.metadata.terms.intersection(sought))
+    weights = [(term, idf(df[term], len(candidates))) for term in sought]
+    lexical = np.array(
+        [sum(w for t, w in weights if t in c.metadata.terms) for c in candidates], dtype=np.float64
+    )
     total = _standardised(lexical) + _DENSE * _standardised(cosines)
     for first, last in wanted.days:
         inside = [
@@ -57,13 +52,16 @@ def best(scored: Doubles, candidates: Sequence[Chunk], most: int) -> list[Chunk]
     return [candidates[i] for i in order[:most]]
 
 
-def _cosine(chunk: Vectors, wanted: Vectors) -> float:
-    """The mean over what is wanted of the best quarter's cosine."""
-    return float((wanted @ chunk.T).max(axis=1).mean()) if len(chunk) and len(wanted) else 0.0
-
-
-def _terms(forms: Collection[str]) -> set[str]:
-    return {term for form in forms for word in words(form) for _, term in term_of(word)}
+def _cosines(wanted: Vectors, candidates: Sequence[Chunk]) -> Doubles:
+    """(n,) per candidate the mean, over what is wanted, of the best quarter's cosine; 0 without vectors."""
+    found = np.zeros(len(candidates))
+    embedded = [i for i, chunk in enumerate(candidates) if len(chunk.metadata.vectors)]
+    if embedded and len(wanted):
+        of_each = [candidates[i].metadata.vectors for i in embedded]
+        starts = np.cumsum([0, *(len(vectors) for vectors in of_each[:-1])])
+        cosines = np.concatenate(of_each) @ wanted.T
+        found[embedded] = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
+    return found
 
 
 def _standardised(values: Doubles) -> Doubles:

@@ -1,0 +1,406 @@
+"""What a chat client makes of odd servers, odd replies and odd arguments."""
+
+import os
+import threading
+import traceback
+
+import pytest
+from pydantic import BaseModel, Field
+
+from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
+from commonplace.models import Asker, ChatRequest, Meter, OpenAIChat, StaticEmbedder, Turn
+from commonplace.models.openai import strict_schema
+from commonplace.testing import FakeOpenAIServer, Misbehaviour
+from commonplace.testing import server as server_module
+
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+SCHEMA = {"type": "object", "properties": {"colours": {"type": "array", "items": {"type": "string"}}}}
+TURNS = (Turn("user", "Why?"),)
+REQUEST = ChatRequest("tests.ask", TURNS, SCHEMA, max_tokens=50, logprobs=1)
+PARTS = {"response_format", "logprobs", "max_tokens", "temperature"}
+
+
+class OddServer(FakeOpenAIServer):
+    """Changes its answers by a function, and keeps the headers that it was sent."""
+
+    def __init__(self):
+        self.change = lambda body: body
+        self.raw = None  # bytes to send in place of the body
+        self.headers = []
+        super().__init__(lambda _: {"colours": ["red"]})
+
+    def _completion(self, body, misbehaviour):
+        return self.change(super()._completion(body, misbehaviour))
+
+    def _handler(server):  # noqa: N805
+        class Handler(super()._handler()):
+            def do_POST(self):  # noqa: N802
+                server.headers.append({name.lower(): value for name, value in self.headers.items()})
+                super().do_POST()
+
+            def _send_bytes(self, status, data, *more):
+                super()._send_bytes(status, server.raw or data, *more)
+
+        return Handler
+
+
+@pytest.fixture
+def odd():
+    """A server whose answers can be changed."""
+    with OddServer() as server:
+        yield server
+
+
+@pytest.fixture
+def new_client():
+    """Makes clients that do not retry, and closes them."""
+    made = []
+
+    def new(server, **arguments):
+        settings = {"base_url": server.base_url, "timeout_s": 2, "max_retries": 0} | arguments
+        made.append(OpenAIChat("m", **settings))
+        return made[-1]
+
+    yield new
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """Has a server refuse one request with a status and a sentence."""
+
+    def refuse(server, status, says, times=1):
+        monkeypatch.setitem(server_module._STATUSES, Misbehaviour.TOO_LONG, (status, says))
+        server.misbehave.extend([Misbehaviour.TOO_LONG] * times)
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("status", "says", "lost"),
+    [
+        (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens"),
+        (400, "'temperature' does not support 0.0 with this model.", "temperature"),
+        (403, "You are not allowed to request logprobs from this model", "logprobs"),
+        (404, "No endpoints found that support response_format", "response_format"),
+        (422, "json_schema: extra fields not permitted", "response_format"),
+    ],
+)
+def test_what_a_server_does_not_take_is_left_out_from_then_on(
+    server, new_client, refusing, status, says, lost
+):
+    """Once the request without it was taken; the attempts of both are counted."""
+    refusing(server, status, says)
+    client = new_client(server)
+    assert client.chat(REQUEST).attempts == 2
+    assert client.chat(REQUEST).attempts == 1
+    assert [PARTS - body.keys() for body in server.requests] == [set(), {lost}, {lost}]
+    if lost == "max_tokens":
+        assert server.requests[-1]["max_completion_tokens"] == 50
+
+
+def test_several_refusals_one_after_another(server, new_client, refusing):
+    """Each is mended by itself, and the turns say what the response format no longer does."""
+    refusing(server, 400, "response_format and logprobs and temperature are not supported", times=3)
+    reply = new_client(server).chat(REQUEST)
+    assert (reply.attempts, reply.logprobs) == (4, None)
+    assert PARTS & server.requests[-1].keys() == {"max_tokens"}
+    assert '"colours"' in server.requests[-1]["messages"][0]["content"]
+
+
+def test_a_refusal_that_only_quotes_the_request_is_not_remembered(server, new_client, refusing):
+    """A server that echoes the whole body in every error costs one request its parts, not all of them."""
+    refusing(server, 400, f"top_k is missing in {sorted(PARTS)}", times=5)
+    client = new_client(server)
+    with pytest.raises(ModelFailed, match="top_k is missing"):
+        client.chat(REQUEST)
+    server.misbehave.clear()
+    client.chat(REQUEST)
+    assert server.requests[-1].keys() >= PARTS
+
+
+def test_a_403_or_404_about_nothing_of_the_kind_may_pass(server, new_client, refusing):
+    """The model may be there later, or the key be let in."""
+    for status in (403, 404):
+        refusing(server, status, "The model does not exist")
+        with pytest.raises(ModelUnavailable, match=f"answered {status}"):
+            new_client(server).chat(REQUEST)
+
+
+def test_the_words_of_the_address_are_no_refusal(server, new_client, refusing):
+    """A base URL that sounds like a parameter makes no difference."""
+    refusing(server, 400, "no")
+    client = new_client(server, base_url=server.base_url + "/temperature/v1")
+    with pytest.raises(ModelFailed, match="no"):
+        client.chat(REQUEST)
+    assert len(server.requests) == 1
+
+
+def test_threads_share_what_is_remembered(server, new_client):
+    """Questions that are refused at the same time are all answered."""
+    server.takes_schemas = False
+    client, replies = new_client(server), []
+    threads = [threading.Thread(target=lambda: replies.append(client.chat(REQUEST))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [reply.text for reply in replies] == ['{"colours": ["red"]}'] * 6
+    assert "response_format" not in server.requests[-1]
+    assert client.chat(REQUEST).attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 0}, (7, 0)),
+        ({"prompt_tokens": "12", "completion_tokens": -3}, (None, None)),
+        ({"prompt_tokens": 1.5, "completion_tokens": True}, (None, None)),
+        ({"prompt_tokens": 10**30}, (None, None)),
+        (None, (None, None)),
+        ([1], (None, None)),
+    ],
+)
+def test_usage_that_is_no_count_was_not_said(odd, new_client, usage, read):
+    """Whole numbers from 0 are counts; anything else leaves the answer as good as it is."""
+    odd.change = lambda body: body | {"usage": usage}
+    reply = new_client(odd).chat(REQUEST)
+    assert (reply.prompt_tokens, reply.completion_tokens) == read
+
+
+def test_odd_usage_does_not_stop_the_meter(odd, new_client, task):
+    """The asker estimates what the server did not say properly."""
+    odd.change = lambda body: body | {"usage": {"prompt_tokens": "12"}}
+    meter = Meter(None)
+    answer = Asker(new_client(odd), meter, StaticEmbedder()).ask(task, user="ann")
+    assert answer.result.colours == ["red"]
+    assert sum(one.prompt_tokens for one in meter.usage()) > 0
+
+
+@pytest.mark.parametrize("logprob", ["abc", None, float("nan"), 10**400, [1]])
+def test_log_probabilities_that_are_no_numbers_are_none(odd, new_client, logprob):
+    """The answer comes without them."""
+
+    def change(body):
+        body["choices"][0]["logprobs"] = {"content": [{"token": "a", "logprob": logprob}]}
+        return body
+
+    odd.change = change
+    reply = new_client(odd).chat(REQUEST)
+    assert (reply.text, reply.logprobs) == ('{"colours": ["red"]}', None)
+
+
+def test_half_a_character_is_replaced(odd, new_client):
+    """JSON can carry a lone surrogate; no file or database could keep it."""
+
+    def change(body):
+        body["choices"][0]["message"]["content"] = "cut \ud83d, whole \ud83d\ude00"
+        return body
+
+    odd.change = change
+    assert new_client(odd).chat(REQUEST).text == "cut \N{REPLACEMENT CHARACTER}, whole \N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ([], "chat protocol"),
+        (None, "chat protocol"),
+        ({"choices": [{"message": None}]}, "chat protocol"),
+        ({"choices": [{"message": {"content": [{"type": "text"}]}}]}, "not a text"),
+        ({"choices": [{"message": {"content": ""}, "finish_reason": []}]}, "chat protocol"),
+        ({"error": {"message": "upstream overloaded"}}, "upstream overloaded"),
+    ],
+)
+def test_json_that_is_no_chat_completion(odd, new_client, body, says):
+    """It is a failure that tells what came instead."""
+    odd.change = lambda _: body
+    with pytest.raises(ModelFailed, match=says):
+        new_client(odd).chat(REQUEST)
+
+
+def test_json_too_deep_to_be_read(odd, new_client):
+    """A body of nothing but brackets is no answer."""
+    odd.raw = b"[" * 200_000
+    with pytest.raises(ModelFailed, match="not JSON"):
+        new_client(odd).chat(REQUEST)
+
+
+def test_content_filters_count_as_refusals(odd, new_client):
+    """Whatever the text, it is not the whole answer of a model that was willing."""
+
+    def change(body):
+        body["choices"][0]["finish_reason"] = "content_filter"
+        return body
+
+    odd.change = change
+    assert new_client(odd).chat(REQUEST).finish == "refusal"
+
+
+def test_a_limit_of_the_client_s(server, new_client):
+    """It holds where the request sets none."""
+    client = new_client(server, max_tokens=9)
+    client.chat(ChatRequest("t.t", TURNS))
+    client.chat(ChatRequest("t.t", TURNS, max_tokens=3))
+    assert [body["max_tokens"] for body in server.requests] == [9, 3]
+
+
+def test_what_only_one_server_knows(odd, new_client):
+    """Fields and headers of the caller's go into every request."""
+    extra = {"chat_template_kwargs": {"enable_thinking": False}}
+    new_client(odd, extra_body=extra, headers={"X-Team": "blue"}).chat(REQUEST)
+    assert odd.requests[0]["chat_template_kwargs"] == {"enable_thinking": False}
+    assert odd.headers[0]["x-team"] == "blue"
+
+
+def test_the_environment_of_the_sdk_is_not_asked(odd, new_client, monkeypatch):
+    """Neither the address nor the organisation of another account reaches a server."""
+    for name in ("BASE_URL", "API_KEY", "ORG_ID", "PROJECT_ID"):
+        monkeypatch.setenv(f"OPENAI_{name}", f"http://env-{name.lower()}.invalid")
+    client = new_client(odd)
+    client.chat(ChatRequest("t.t", TURNS, timeout_s=1))
+    assert odd.headers[0]["authorization"] == "Bearer none"
+    assert not [value for value in odd.headers[0].values() if "env-" in value]
+    elsewhere = OpenAIChat("m", api_key="sk-mine")
+    assert str(elsewhere._client._client().base_url) == "https://api.openai.com/v1/"
+    elsewhere.close()
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 500])
+def test_a_server_that_quotes_the_key(server, new_client, refusing, status):
+    """It is neither in the error nor in its traceback."""
+    key = "-".join(["sk", "secret"])  # the traceback quotes these lines
+    refusing(server, status, f"Incorrect API key provided: {key}.")
+    with pytest.raises(ModelFailed, match=r"provided: \[the key\]") as raised:
+        new_client(server, api_key=key).chat(REQUEST)
+    assert key not in "".join(traceback.format_exception(raised.value))
+
+
+def test_no_key_hides_no_words(server, new_client, refusing):
+    """The stand-in for a missing key is no secret."""
+    refusing(server, 404, "none of the models")
+    with pytest.raises(ModelUnavailable, match="none of the models"):
+        new_client(server).chat(REQUEST)
+
+
+@pytest.mark.parametrize("secret", ["sk-secret\n", "sk-sécret", "sk-\0secret", 7])
+def test_a_key_that_no_header_can_carry(secret):
+    """It is refused at once, and not shown."""
+    with pytest.raises(InvalidInput, match="api_key") as raised:
+        OpenAIChat("m", api_key=secret)
+    assert str(secret) not in str(raised.value)
+    with pytest.raises(InvalidInput, match="headers"):
+        OpenAIChat("m", api_key="k", headers={"X-Key": secret})
+
+
+def test_a_password_in_the_address():
+    """Errors name the server without it."""
+    client = OpenAIChat("m", base_url="http://joe:pw-secret@127.0.0.1:1/v1", max_retries=0)
+    with pytest.raises(ModelUnavailable, match=r"http://127\.0\.0\.1:1/v1") as raised:
+        client.chat(REQUEST)
+    assert "pw-secret" not in str(raised.value) + repr(client._client)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("base_url", "localhost:8000/v1"),
+        ("base_url", ""),
+        ("base_url", "ftp://x/v1"),
+        ("base_url", "http://[::1/v1"),
+        ("timeout_s", 0),
+        ("timeout_s", float("nan")),
+        ("timeout_s", "soon"),
+        ("max_retries", -1),
+        ("max_retries", 1.5),
+        ("max_tokens", 0),
+    ],
+)
+def test_arguments_that_cannot_be_meant(name, value):
+    """Each is refused by name before anything is asked."""
+    with pytest.raises(InvalidInput, match=name):
+        OpenAIChat("m", **({"base_url": "http://127.0.0.1:1/v1"} | {name: value}))
+
+
+def test_a_request_that_cannot_be_written(server, new_client):
+    """Half a character in a prompt is the request's fault, not the server's."""
+    with pytest.raises(ModelFailed, match="cannot be sent"):
+        new_client(server).chat(ChatRequest("t.t", (Turn("user", "\ud83d"),)))
+    assert server.requests == []
+
+
+def test_no_time_left(server, new_client):
+    """A request whose time is up is not sent."""
+    with pytest.raises(ModelUnavailable, match="no time is left"):
+        new_client(server).chat(ChatRequest("t.t", TURNS, timeout_s=0))
+    assert server.requests == []
+
+
+def test_a_request_s_own_patience(server, new_client):
+    """The shorter limit counts."""
+    server.always = Misbehaviour.HANG
+    with pytest.raises(ModelUnavailable, match=r"within 0\.1 s"):
+        new_client(server).chat(ChatRequest("t.t", TURNS, timeout_s=0.1))
+
+
+def test_a_closed_client_opens_again(server, new_client):
+    """Closing gives the connections back; it may be done twice."""
+    client = new_client(server)
+    client.chat(REQUEST)
+    client.close()
+    client.close()
+    assert client.chat(REQUEST).finish == "stop"
+
+
+def test_a_fork_while_another_thread_holds_the_client(server, new_client):
+    """The child does not wait for a lock that nobody in it can open."""
+    client = new_client(server)
+    client.chat(REQUEST)
+    with client._client._lock:
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if client.chat(REQUEST).finish == "stop" else 1)
+            finally:
+                os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+class Part(BaseModel):
+    """A model inside another."""
+
+    size: int = Field(ge=1, description="in metres")
+
+
+class Whole(BaseModel):
+    """With a described part, which pydantic writes beside the reference."""
+
+    part: Part = Field(description="the part")
+    other: Part | None = None
+
+
+def test_nothing_stands_beside_a_reference():
+    """A description there is refused by strict servers."""
+    strict = strict_schema(Whole.model_json_schema())
+    assert strict["properties"]["part"] == {"$ref": "#/$defs/Part"}
+    assert strict["required"] == ["part", "other"]
+    assert strict["$defs"]["Part"]["properties"]["size"] == {"type": "integer", "description": "in metres"}
+
+
+class Mapped(BaseModel):
+    """With keys that nobody knows beforehand."""
+
+    ages: dict[str, int]
+
+
+@pytest.mark.parametrize(("model", "strict"), [(Whole, True), (Mapped, False)])
+def test_a_schema_that_strict_mode_cannot_say_is_sent_as_it_is(server, new_client, model, strict):
+    """A mapping of any key would otherwise always come back empty."""
+    schema = model.model_json_schema()
+    new_client(server).chat(ChatRequest("t.t", TURNS, schema))
+    sent = server.requests[0]["response_format"]["json_schema"]
+    assert sent["strict"] is strict
+    assert (sent["schema"] == schema) is not strict

@@ -1,0 +1,199 @@
+"""What every embedder promises, of one behind a server; and what it makes of vectors that are none."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
+from commonplace.models import OpenAIEmbedder
+from commonplace.testing import FakeOpenAIServer, Misbehaviour
+
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+TEXTS = [
+    "Caroline went to a support group.",
+    "a",
+    "犬が好きです",
+    "naïve 😀 مرحبا",
+    "x" * 5000,
+    "a\nb\tc\0nul",
+]
+
+
+class OddServer(FakeOpenAIServer):
+    """Changes its answers by a function."""
+
+    change = staticmethod(lambda data: data)
+
+    def _embeddings(self, body):
+        answer = super()._embeddings(body)
+        return answer | {"data": self.change(answer["data"])}
+
+
+@pytest.fixture
+def odd():
+    """A server whose answers can be changed."""
+    with OddServer(dimension=64) as server:
+        yield server
+
+
+@pytest.fixture
+def new_embedder(odd):
+    """Makes embedders of the server, and closes them."""
+    made = []
+
+    def new(model="fake", **arguments):
+        made.append(OpenAIEmbedder(model, base_url=odd.base_url, timeout_s=2, max_retries=0, **arguments))
+        return made[-1]
+
+    yield new
+    for embedder in made:
+        embedder.close()
+
+
+@pytest.fixture
+def embedder(new_embedder):
+    """One of them, with batches that even a few texts fill."""
+    return new_embedder(batch_texts=2)
+
+
+def test_one_unit_row_of_float32_per_text(embedder):
+    """N texts give (n, dimension) float32 of length 1, none gives no rows; the texts stay as they were."""
+    for texts in ([], TEXTS[:1], TEXTS):
+        given = list(texts)
+        vectors = embedder.embed(given)
+        assert given == texts
+        assert (vectors.shape, vectors.dtype) == ((len(texts), embedder.dimension), np.float32)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.data())
+def test_what_else_is_in_the_call_does_not_matter(embedder, texts, data):
+    """A text's vector is bit-equal alone, in company and in another order, whatever batch it falls in."""
+    vectors = embedder.embed(texts)
+    order = data.draw(st.permutations(range(len(texts))))
+    assert (embedder.embed([texts[i] for i in order]) == vectors[order]).all()
+    alone = data.draw(st.integers(0, len(texts) - 1))
+    assert (embedder.embed([texts[alone]])[0] == vectors[alone]).all()
+
+
+def test_an_empty_text_has_a_zero_row_and_is_not_sent(odd, embedder):
+    """Servers refuse it."""
+    vectors = embedder.embed(["", "a", " \n"])
+    assert [bool(row.any()) for row in vectors] == [False, True, False]
+    assert [body["input"] for body in odd.requests] == [["dimension"], ["a"]]
+
+
+def test_two_instances_agree(new_embedder):
+    """Another instance of the same name gives the same vectors: they may be compared."""
+    first, second = new_embedder(), new_embedder()
+    assert (first.name, first.dimension) == (second.name, second.dimension) == ("openai-fake-64", 64)
+    assert (first.embed(TEXTS) == second.embed(TEXTS)).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "dimension"),
+    [("text-embedding-3-small", 1536), ("text-embedding-3-large", 3072), ("text-embedding-ada-002", 1536)],
+)
+def test_well_known_models_are_not_asked(odd, new_embedder, model, dimension):
+    """Their dimension is on record, and is not sent."""
+    embedder = new_embedder(model)
+    assert (embedder.dimension, odd.requests) == (dimension, [])
+    with pytest.raises(ModelFailed, match=r"\(1, 64\)"):  # the server's are of another length
+        embedder.embed(["a"])
+    assert "dimensions" not in odd.requests[0]
+    assert odd.requests[0]["encoding_format"] == "float"
+
+
+def test_the_order_is_the_index_s(odd, embedder):
+    """A server may answer in any order."""
+    straight = embedder.embed(["red", "blue"])
+    odd.change = lambda data: data[::-1]
+    assert (embedder.embed(["red", "blue"]) == straight).all()
+
+
+def _each(**fields):
+    return lambda data: [one | fields for one in data]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_each(embedding=[float("nan")] * 64), "finite"),
+        (_each(embedding=[1e300] * 64), "finite"),
+        (_each(embedding=[10**400] * 64), "protocol"),
+        (_each(embedding=[1.0] * 63), r"\(2, 63\)"),
+        (_each(embedding=[]), r"\[0\] numbers"),
+        (_each(embedding="AAAA"), "protocol"),
+        (_each(embedding=None), "protocol"),
+        (_each(index=0), "2 vectors for 2 texts"),
+        (lambda data: data[:1], "1 vectors for 2 texts"),
+        (lambda data: [data[0], data[1] | {"embedding": [1.0]}], r"\[1, 64\] numbers"),
+        (lambda _: None, "protocol"),
+        (lambda _: [], "0 vectors for 2 texts"),
+    ],
+    ids="nan overflow huge_int short empty base64 null same_index missing ragged no_data none".split(),
+)
+def test_vectors_that_are_none(odd, embedder, change, says):
+    """A wrong shape, a number that is none and a doubtful order are failures, not memories."""
+    assert embedder.dimension == 64
+    odd.change = change
+    with pytest.raises(ModelFailed, match=says) as raised:
+        embedder.embed(["red", "blue"])
+    assert not isinstance(raised.value, ModelUnavailable)
+
+
+def test_large_numbers_are_only_a_length(odd, embedder):
+    """What float32 would overflow on is of unit length all the same."""
+    assert embedder.dimension == 64
+    odd.change = _each(embedding=[1e30] * 64)
+    np.testing.assert_allclose(embedder.embed(["red"]), 1 / 8, atol=1e-6)
+
+
+def test_an_empty_vector_is_no_dimension(odd, embedder):
+    """A dimension that could not be found out is asked for again."""
+    odd.change = _each(embedding=[])
+    with pytest.raises(ModelFailed):
+        _ = embedder.dimension
+    odd.change = lambda data: data
+    assert embedder.dimension == 64
+
+
+def test_a_later_batch_that_fails_fails_the_call(odd, embedder):
+    """There are no rows that nobody computed."""
+    assert embedder.dimension == 64
+    odd.change = lambda data: data if len(data) == 2 else []
+    assert embedder.embed(["a", "b"]).any()
+    with pytest.raises(ModelFailed, match="0 vectors for 1 texts"):
+        embedder.embed(["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    "misbehaviour", [Misbehaviour.UNAUTHORISED, Misbehaviour.NOT_FOUND, Misbehaviour.HANG]
+)
+def test_an_embedder_that_cannot_be_had(odd, misbehaviour):
+    """Asking for the dimension fails with the same words as embedding."""
+    odd.always = misbehaviour
+    embedder = OpenAIEmbedder("m", base_url=odd.base_url, api_key="sk-secret", timeout_s=0.2, max_retries=0)
+    for ask in (lambda: embedder.dimension, lambda: embedder.embed(["a"])):
+        with pytest.raises(ModelUnavailable, match=r"check|within") as raised:
+            ask()
+        assert "sk-secret" not in str(raised.value)
+    embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dimension", 0), ("dimension", True), ("batch_texts", 0), ("batch_texts", -1)]
+)
+def test_arguments_that_cannot_be_meant(name, value):
+    """Each is refused by name."""
+    with pytest.raises(InvalidInput, match=name):
+        OpenAIEmbedder("m", base_url="http://127.0.0.1:1/v1", **{name: value})
+
+
+def test_what_is_missing_is_named_by_its_own_variable():
+    """An embedder's address is not the chat model's."""
+    with pytest.raises(InvalidInput, match="COMMONPLACE_EMBED_BASE_URL"):
+        OpenAIEmbedder("m")
