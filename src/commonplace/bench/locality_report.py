@@ -30,32 +30,40 @@ class LocalityReport:
 
 
 def table(report: LocalityReport) -> Table:
-    """A row per layout."""
-    shown = Table(title=f"Locality on {report.data}: {report.requests} requests, updates {report.updates:g}")
-    shown.add_column("layout")
-    for name in (
-        "block KiB",
+    """A row per layout; each is compared with the append-only one of the same settings, above it."""
+    shown = Table(
+        title=f"locality on {report.data}: {report.requests} requests, updates {report.updates:g}",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    shown.add_column("\nlayout", no_wrap=True)
+    heads = (
+        "KiB",
         "tau",
         "gc",
-        "blocks/request",
-        "vs first",
-        "p50 ms",
-        "p95 ms",
-        "KiB/request",
+        "blocks /\nrequest",
+        "\n",
+        "p50\nms",
+        "p95\nms",
+        "KiB /\nrequest",
         "space",
         "write",
-        "blocks",
-    ):
-        shown.add_column(name, justify="right")
-    first = report.results[0].blocks_per_request
+    )
+    for name in (*heads, "blocks"):
+        shown.add_column(name if "\n" in name else f"\n{name}", justify="right", no_wrap=True)
+    baseline = report.results[0].blocks_per_request
     for one in report.results:
+        if one.layout == report.results[0].layout:
+            baseline = one.blocks_per_request
         shown.add_row(
             one.layout,
             f"{one.block_bytes / 1024:g}",
             f"{one.tau_assoc:g}",
             f"{one.gc_invalid_ratio:g}",
             f"{one.blocks_per_request:.2f}",
-            f"{one.blocks_per_request / first - 1:+.0%}",
+            f"{one.blocks_per_request / baseline - 1:+.0%}",
             f"{one.p50_ms:.2f}",
             f"{one.p95_ms:.2f}",
             f"{one.kib_per_request:.0f}",

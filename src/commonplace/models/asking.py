@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from commonplace.errors import ModelFailed, ModelUnavailable, QuestionOpen
+from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable, QuestionOpen
 from commonplace.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, Turn
 from commonplace.models.meter import Meter, Reservation
 from commonplace.models.task import Task
@@ -132,8 +132,8 @@ class Asker:
             sent = True
             try:
                 reply = chat.chat(request)
-            except QuestionOpen:
-                sent = False  # a recording was looked into: no model was asked
+            except (QuestionOpen, InvalidInput):
+                sent = False  # a recording was looked into, and may be damaged: no model was asked
                 raise
             except ModelFailed:
                 raise
@@ -206,10 +206,16 @@ def _judged(task: Task[R], reply: ChatReply) -> R:
 
 
 def _json_object(text: str) -> Any:
-    """The first JSON object of a text, whatever stands around it. Raises ValueError."""
+    """The first JSON object of a text, whatever is said before and after it. Raises ValueError.
+
+    What a model says to itself in front, between <think> and </think>, is no part of its answer.
+    """
+    text = text.rpartition("</think>")[2]
     start = text.find("{")
     if start < 0:
         raise ValueError("it holds no JSON object")
+    if text[:start].rstrip().endswith("["):
+        raise ValueError("it is a list, and one JSON object is wanted")
     try:
         found, _ = json.JSONDecoder().raw_decode(text, start)
     except RecursionError as error:

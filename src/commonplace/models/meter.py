@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 from sqlalchemy import Connection, and_, func, select, update
 
-from commonplace.errors import CeilingReached, InvalidInput, StorageError
+from commonplace.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
 from commonplace.forking import start_anew_in_children
 from commonplace.storage.database import Database
 from commonplace.storage.schema import model_usage as table
@@ -147,22 +147,24 @@ class Meter:
                     for one, figures in waiting.items():
                         _write(connection, one, figures)
                 self._kept.clear()
-            except StorageError as error:  # they go along with the next; a full disk must not stop a recall
+            except (
+                StorageError,
+                ClosedMemory,
+            ) as error:  # they go along with the next; a full disk must not stop a recall
                 _logger.warning("usage of models is not written yet: %s", error)
 
     def usage(self, user: str | None = None, since: date | None = None) -> list[Usage]:
         """Per user, day, view and task, in that order; of one user or of all, from a day on."""
+        query = select(table)
+        if user is not None:
+            query = query.where(table.c.user == user)
         total: dict[_Key, _Figures] = {}
-        if self._database is not None:
-            c = table.c
-            query = select(table)
-            if user is not None:
-                query = query.where(c.user == user)
-            with self._database.read() as connection:
-                for row in connection.execute(query):
-                    key = (row.user, row.day, row.view, row.task)
-                    total[key] = _Figures(*(getattr(row, name) for name in _FIGURES))
-        with self._lock:
+        with self._lock:  # what is kept is written under it, and would be missed in between
+            if self._database is not None:
+                with self._database.read() as connection:
+                    for row in connection.execute(query):
+                        key = (row.user, row.day, row.view, row.task)
+                        total[key] = _Figures(*(getattr(row, name) for name in _FIGURES))
             for key, figures in self._kept.items():
                 if user is None or key[0] == user:
                     total.setdefault(key, _Figures()).add(figures)

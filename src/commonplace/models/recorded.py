@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from commonplace.errors import InvalidInput, ModelFailed, QuestionOpen
+from commonplace.forking import start_anew_in_children
 from commonplace.models.base import ChatModel, ChatReply, ChatRequest, TokenLogprob
 
 OnMiss = Literal["ask", "leave_open", "offline", "error"]
@@ -44,12 +45,18 @@ class RecordedModel:
             raise InvalidInput(f"folder must be a path, not {folder!r}")
         self.folder = Path(folder)
         self._inner, self._on_miss = inner, on_miss
+        self.start_anew()
+        start_anew_in_children(self)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInput(
                 f"{str(folder)!r} cannot be a folder of recordings: {error.strerror}"
             ) from error
+
+    def start_anew(self) -> None:
+        """In a forked child too: a thread of the parent's may have held the lock."""
+        self._writing = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -64,7 +71,10 @@ class RecordedModel:
         if self._on_miss == "ask":
             assert self._inner is not None
             reply = self._inner.chat(request)
-            _write(path, page(request, reply, self._inner.name))
+            with self._writing:  # of two threads with one question the first one's answer is kept
+                if path.exists() and (kept := read_page(path)) is not None:
+                    return kept
+                _write(path, page(request, reply, self._inner.name))
             return reply
         if self._on_miss == "leave_open":
             if not path.exists():
