@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from chunk_model import chunk_model
+from commonplace import MemAttention, Placement
 from commonplace.testing import HashEmbedder
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
@@ -40,7 +42,8 @@ def everything(memory, user, path):
     """All that a user can get out of a memory, but for milliseconds and the size of the files."""
     recalls = []
     for question in QUESTIONS:
-        for options in ({}, {"floor": 0}, {"session": "a", "budget_tokens": 60}):
+        chunks = {"views": ["chunks"], "floor": 0}
+        for options in ({}, {"floor": 0}, {"session": "a", "budget_tokens": 60}, chunks):
             found = memory.recall(question, user=user, **options)
             trace = found.trace
             recalls.append((found.text, found.tokens, found.evidence, found.citations))
@@ -58,6 +61,9 @@ def everything(memory, user, path):
         path.read_bytes(),
         dry,
         (stats.users, stats.messages, stats.sessions, stats.views),
+        memory.chunks(user=user),
+        memory.history(user=user),
+        memory.usage(user=user),
     )
 
 
@@ -67,16 +73,20 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
 
     Asked of the object that has Ann in its cache, and of one that has just been opened.
     """
-    memory = opened(embedder=embedder)
+    small = {"chunks": MemAttention(chunk_gate_tokens=60), "placement": Placement(block_bytes=2000)}
+    memory = opened(embedder=embedder, **small)
     memory.add(talk(1, ["Ann", "Bea"]), user="ann")
+    memory.maintain()
+    assert len(memory.chunks(user="ann")) > 5
     before = everything(memory, "ann", tmp_path / "out")
 
     def unchanged():
         assert everything(memory, "ann", tmp_path / "out") == before
-        assert everything(opened(embedder=embedder), "ann", tmp_path / "out") == before
+        assert everything(opened(embedder=embedder, **small), "ann", tmp_path / "out") == before
 
     memory.add(talk(2, ["Ann", "Cid"], count=150), user="Ann")
     memory.add(talk(1, ["Ann", "Bea"]), user="ann ")
+    memory.maintain()
     unchanged()
     memory.rebuild(user="Ann")
     memory.forget(user="Ann", session="a")
@@ -148,3 +158,36 @@ def test_user_ids_are_only_ids(memory, tmp_path, user):
     assert all(len(memory.messages(user=one)) == 1 for one in others)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["memory"]
     assert memory.check_integrity().ok
+
+
+def test_blocks_are_of_one_user(opened):
+    """No block file has two users' words, and forgetting one user leaves the other's blocks as they were."""
+    memory = opened(
+        chat=None, chunks=MemAttention(chunk_gate_tokens=60), placement=Placement(block_bytes=2000)
+    )
+    memory.add([f"The zeppelin flew over the river on day {i}." for i in range(60)], user="ann")
+    memory.add([f"The orchestra played in the old mill on day {i}." for i in range(60)], user="bea")
+    memory.maintain()
+    files = {path: path.read_bytes() for path in (memory.path / "blocks").rglob("*.block")}
+    assert len(files) >= 4
+    assert not any(b"zeppelin" in data and b"orchestra" in data for data in files.values())
+    memory.forget(user="ann", everything=True)
+    left = {path: path.read_bytes() for path in (memory.path / "blocks").rglob("*.block")}
+    assert left == {path: data for path, data in files.items() if b"orchestra" in data}
+    assert memory.check_integrity().ok
+
+
+def test_a_model_is_shown_one_user_s_words(opened):
+    """No request to a model has two users' words, in maintenance and at recall; usage is told apart."""
+    model = chunk_model()
+    memory = opened(chat=model, chunks=MemAttention(chunk_gate_tokens=60, top_p=1))
+    memory.add([f"The zeppelin flew over the river on day {i}." for i in range(30)], user="ann")
+    memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
+    memory.maintain()
+    for user in ("ann", "bea"):
+        memory.recall("What happened on day 3?", user=user, views=["chunks"], floor=0)
+    shown = ["".join(turn.content for turn in request.turns) for request in model.requests]
+    assert len(shown) > 8
+    assert not any("zeppelin" in text and "orchestra" in text for text in shown)
+    assert {one.user for one in memory.usage(user="ann")} == {"ann"}
+    assert sum(one.calls for one in memory.usage()) == len(model.requests)
