@@ -159,8 +159,7 @@ def compact(made: Draft, number: int, space: Namespace, tools: Tools) -> None:
         compaction, told = _jointly(made, space.read(related), tools)
         degraded.append(told.degraded)
         space.together.append((*related, number))
-    for update in compaction.updates:
-        _apply(update, space, tools)
+    _apply(compaction.updates, space, tools)
     items = list(compaction.items)
     if config.maintenance == "whole_context":
         items = _absorb(items, related, space, tools)
@@ -230,14 +229,16 @@ def _jointly(made: Draft, related: Mapping[int, Sequence[Item]], tools: Tools) -
     return Compaction(tuple(items), tuple(updates)), refined
 
 
-def _apply(update: Update, space: Namespace, tools: Tools) -> None:
-    """Line 9: a new version of an earlier chunk; what it no longer says goes to the history."""
-    chunk = space.chunks[update.chunk]
-    items, old = apply(update, space.items[update.chunk])
-    if old is None:
-        return
-    space.past.append(Past(chunk.id, old, update.reason, update.because))
-    space.write(renewed(chunk, items, space.df, len(space.chunks), tools), items)
+def _apply(updates: Sequence[Update], space: Namespace, tools: Tools) -> None:
+    """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
+    changed: dict[int, list[Item]] = {}
+    for update in updates:
+        items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
+        if old is not None:
+            changed[update.chunk] = items
+            space.past.append(Past(update.chunk, old, update.reason, update.because))
+    for number, items in changed.items():
+        space.write(renewed(space.chunks[number], items, space.df, len(space.chunks), tools), items)
 
 
 def _absorb(items: list[Item], related: Sequence[int], space: Namespace, tools: Tools) -> list[Item]:
