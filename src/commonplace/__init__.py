@@ -48,9 +48,9 @@ from commonplace.models import (
     StaticEmbedder,
     Usage,
 )
-from commonplace.storage.placement import Placement
+from commonplace.storage.placement import Moved, Placement
 from commonplace.transfer import Imported
-from commonplace.views.base import Counted, Tended
+from commonplace.views.base import Counted
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "MissingExtra",
     "ModelFailed",
     "ModelUnavailable",
+    "Moved",
     "NewerSchema",
     "OpenAIChat",
     "OpenAIEmbedder",
@@ -101,7 +102,6 @@ __all__ = [
     "StorageFull",
     "StorageUnusable",
     "StoredChunk",
-    "Tended",
     "Trace",
     "UnknownName",
     "Usage",

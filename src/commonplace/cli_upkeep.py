@@ -138,7 +138,7 @@ def maintained_lines(done: Maintained) -> list[str]:
     for view, tended in done.tended:
         if tended.blocks_written or tended.blocks_released:
             lines.append(
-                f"view {view}: {out.count(tended.moved, 'record')} moved into"
+                f"view {view}: {out.count(tended.records, 'record')} moved into"
                 f" {out.count(tended.blocks_written, 'block')}, {tended.blocks_released} released"
             )
     if done.model_calls or done.degraded:

@@ -20,8 +20,9 @@ from commonplace.core import Message
 from commonplace.errors import ModelFailed
 from commonplace.models.meter import Usage
 from commonplace.storage.database import Database
+from commonplace.storage.placement import Moved
 from commonplace.storage.schema import view_states
-from commonplace.views.base import Basis, Generation, Tended, View
+from commonplace.views.base import Basis, Generation, View
 
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
@@ -219,7 +220,7 @@ class Maintained:
 
     users: int
     messages: int  # read by views, each view's counted
-    tended: tuple[tuple[str, Tended], ...]  # by view, what was done to its storage
+    tended: tuple[tuple[str, Moved], ...]  # by view, what was done to its storage
     behind: tuple[Behind, ...]
     model_calls: int = 0
     degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
@@ -270,7 +271,7 @@ def maintain(
             read += messages
             on_step(messages)
 
-    def one(user: str) -> tuple[list[tuple[str, Tended]], list[Behind]]:
+    def one(user: str) -> tuple[list[tuple[str, Moved]], list[Behind]]:
         tended, behind = [], []
         for view in views:
             try:
@@ -285,9 +286,9 @@ def maintain(
 
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="commonplace-maintain") as pool:
         done = list(pool.map(one, users))
-    by_view: dict[str, Tended] = {}
+    by_view: dict[str, Moved] = {}
     for tended, _ in done:
         for name, more in tended:
-            by_view[name] = by_view.get(name, Tended()) + more
+            by_view[name] = by_view.get(name, Moved()) + more
     behind = tuple(one for _, some in done for one in some)
     return Maintained(len(users), read, tuple(by_view.items()), behind)

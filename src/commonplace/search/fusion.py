@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 T = TypeVar("T", bound=Hashable)
 
@@ -22,3 +25,11 @@ def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
         for rank, item in enumerate(ranking, 1):
             scores[item] = scores.get(item, 0.0) + 1 / (K + rank)
     return sorted(scores, key=lambda item: -scores[item])
+
+
+def standardised(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(n,) in standard deviations from the mean, so that scores of two kinds add up; 0 when all are equal."""
+    deviation = values.dtype.type(values.std())
+    if deviation < 1e-9:
+        return np.zeros_like(values)
+    return np.asarray((values - values.mean()) / deviation)

@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from commonplace.core import Evidence, Explains, Message, Scope
 from commonplace.storage.database import Database
+from commonplace.storage.placement import Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +64,6 @@ class Basis:
     generation: Generation | None  # None: the view has made nothing for this user yet
     read: Callable[[], AbstractContextManager[Connection]]
     patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
-
-
-@dataclass(frozen=True, slots=True)
-class Tended:
-    """What tending a view's storage did."""
-
-    moved: int = 0  # records put into other blocks
-    bytes_written: int = 0
-    blocks_written: int = 0
-    blocks_released: int = 0
-
-    def __add__(self, other: Tended) -> Tended:
-        """Both together."""
-        return Tended(
-            self.moved + other.moved,
-            self.bytes_written + other.bytes_written,
-            self.blocks_written + other.blocks_written,
-            self.blocks_released + other.blocks_released,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +117,7 @@ class View(Protocol):
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Tended:
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
         """Put the view's storage in order: outside any transaction, when the view has read all there is."""
 
     def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:

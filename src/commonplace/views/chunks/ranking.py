@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commonplace.models.base import Embedder, Vectors
+from commonplace.search.fusion import standardised
 from commonplace.search.lexical import K1, B, Doubles, LexicalIndex
 from commonplace.text.dates import find_days
 from commonplace.text.words import terms, words
@@ -73,7 +74,7 @@ def rank(asked: Asked, items: Sequence[Item], vector: Vectors, embedder: Embedde
         lexical[rows] += idf * (K1 + 1) * counts / (counts + K1 * (1 - B + B * relative[rows]))
     vectors = embedder.embed([" ".join(said(item.text)) for item in items])
     cosines = (vectors @ vector).astype(np.float64)
-    total = _scaled(lexical + _NEIGHBOURS * _around(lexical, items)) + _DENSE * _scaled(cosines)
+    total = standardised(lexical + _NEIGHBOURS * _around(lexical, items)) + _DENSE * standardised(cosines)
     for row, item in enumerate(items):
         if item.speaker and not asked.speakers.isdisjoint(words(item.speaker)):
             total[row] += _SPEAKER
@@ -99,8 +100,3 @@ def _named(item: Item, days: tuple[tuple[int, int], ...]) -> bool:
     return any(
         first <= spoken <= last or any(first <= a and b <= last for a, b in named) for first, last in days
     )
-
-
-def _scaled(values: Doubles) -> Doubles:
-    deviation = float(values.std())
-    return np.zeros_like(values) if deviation < 1e-9 else (values - values.mean()) / deviation

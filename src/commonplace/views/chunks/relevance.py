@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commonplace.models.base import Vectors
+from commonplace.search.fusion import standardised
 from commonplace.search.lexical import Doubles
 from commonplace.text.keywords import idf
 from commonplace.views.chunks.chunk import Chunk, terms_of
@@ -37,7 +38,7 @@ def scores(wanted: Wanted, candidates: Sequence[Chunk], *, dense_only: bool = Fa
     lexical = np.array(
         [sum(w for t, w in weights if t in c.metadata.terms) for c in candidates], dtype=np.float64
     )
-    total = _standardised(lexical) + _DENSE * _standardised(cosines)
+    total = standardised(lexical) + _DENSE * standardised(cosines)
     for first, last in wanted.days:
         inside = [
             first <= c.metadata.last.toordinal() and c.metadata.first.toordinal() <= last for c in candidates
@@ -62,8 +63,3 @@ def _cosines(wanted: Vectors, candidates: Sequence[Chunk]) -> Doubles:
         cosines = np.concatenate(of_each) @ wanted.T
         found[embedded] = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
     return found
-
-
-def _standardised(values: Doubles) -> Doubles:
-    deviation = float(values.std())
-    return np.zeros_like(values) if deviation < 1e-9 else (values - values.mean()) / deviation

@@ -14,10 +14,10 @@ from commonplace.forking import start_anew_in_children
 from commonplace.models.asking import Asker
 from commonplace.models.base import Embedder, Vectors
 from commonplace.storage.database import Database
-from commonplace.storage.placement import Placement, colocate, flush, groups_above
+from commonplace.storage.placement import Moved, Placement, colocate, flush, groups_above
 from commonplace.storage.reclaim import collect
 from commonplace.storage.records import RecordStore
-from commonplace.views.base import Generation, Tended
+from commonplace.views.base import Generation
 from commonplace.views.chunks import metadata, table
 from commonplace.views.chunks.chunk import Chunk, from_record
 from commonplace.views.chunks.forgetting import owner_of
@@ -68,7 +68,7 @@ def tend(
     embedder: Embedder,
     *,
     patient: bool,
-) -> Tended:
+) -> Moved:
     """Fill blocks, co-locate what was read together (lines 3 to 10), collect blocks (lines 11 to 24)."""
     owner = owner_of(generation)
     with database.write() as connection:
@@ -80,12 +80,7 @@ def tend(
     manager = _Affinity(database, store, placement, generation, live, asker, patient=patient)
     done.append(colocate(database, store, placement, owner, sorted(read_sets), manager.groups))
     done.append(collect(database, store, placement, owner, manager.groups))
-    return Tended(
-        moved=sum(one.records for one in done),
-        bytes_written=sum(one.bytes for one in done),
-        blocks_written=sum(one.blocks_written for one in done),
-        blocks_released=sum(one.blocks_released for one in done),
-    )
+    return sum(done, Moved())
 
 
 class _Affinity:

@@ -17,10 +17,10 @@ from commonplace.models.asking import Asker
 from commonplace.models.base import Embedder, Tokenizer
 from commonplace.models.embedding import embed
 from commonplace.storage.database import Database
-from commonplace.storage.placement import Placement
+from commonplace.storage.placement import Moved, Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import Record, RecordStore
-from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Tended
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query
 from commonplace.views.chunks import forgetting, table
 from commonplace.views.chunks.cache import TableCache
 from commonplace.views.chunks.chunk import (
@@ -241,10 +241,10 @@ class ChunksView:
             except ModelFailed:
                 return  # found by their words until `tend` gets the vectors
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Tended:
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
         """Algorithm 2, and whatever an earlier crash or failure left undone."""
         if generation.fingerprint != self.fingerprint:
-            return Tended()
+            return Moved()
         embed_anew(database, self._store, generation, self._embedder)
         done = tend(
             database,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from commonplace.models.base import Vectors
+from commonplace.search.fusion import standardised
 from commonplace.search.lexical import K1, B, Floats
 from commonplace.views.messages.index import AFTER_DAYS, RADII, UserIndex
 from commonplace.views.messages.question import Question
@@ -172,14 +173,6 @@ def _relevance(
     if inside is not None:
         covered, cosines = covered[inside], cosines[inside]
     return float(covered.max() + cosines.max()) - mean
-
-
-def standardised(values: Floats) -> Floats:
-    """In standard deviations from the mean; all zero when nothing differs."""
-    deviation = float(values.std())
-    if deviation < 1e-9:
-        return np.zeros_like(values)
-    return np.asarray((values - values.mean()) / np.float32(deviation), dtype=np.float32)
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

@@ -18,9 +18,10 @@ from commonplace.models.embedding import embed
 from commonplace.search.lexical import Floats
 from commonplace.storage.batches import in_chunks
 from commonplace.storage.database import Database
+from commonplace.storage.placement import Moved
 from commonplace.storage.schema import message_units as table
 from commonplace.storage.schema import messages
-from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Tended
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query
 from commonplace.views.messages.cache import IndexCache
 from commonplace.views.messages.explanation import Explanation
 from commonplace.views.messages.index import Unit, UserIndex
@@ -131,9 +132,9 @@ class MessagesView:
                 if slot.index is not None:
                     self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Tended:  # noqa: ARG002
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:  # noqa: ARG002
         """Nothing to put in order: its units are rows."""
-        return Tended()
+        return Moved()
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
