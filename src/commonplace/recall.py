@@ -90,6 +90,7 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
     opened: set[tuple[str, int]] = set()  # (session, day) that have their header
     years: set[int] = set()  # that a header names
     said: set[tuple[str | None, str, int]] = set()
+    views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
     for rank, unit in enumerate(candidates, 1):
         day = unit.time.date()
         place = (unit.session, day.toordinal())
@@ -99,12 +100,16 @@ def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen
         words = (unit.speaker, unit.text, day.toordinal())
         if words in said:
             reasons.append("the same words of the same day are in already")
+        elif all(views_of.get(seq, set()) - {unit.view} for seq in unit.sources):
+            reasons.append("another view's units of the same messages are in already")
         elif cost <= left:
             left -= cost
             kept[rank] = unit
             opened.add(place)
             years.add(day.year)
             said.add(words)
+            for seq in unit.sources:
+                views_of.setdefault(seq, set()).add(unit.view)
             reasons.append(
                 f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
             )

@@ -395,3 +395,13 @@ def test_settings_are_checked(wrong):
     """A value that makes no sense is named."""
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         MemAttention(**wrong)
+
+
+def test_two_views_say_a_thing_once(memory):
+    """Asked together, a message and the item made of it do not both take room in the context."""
+    maintained(memory, "Hello there! The zeppelin museum opens on Sunday.", *FILLER, *OTHERS)
+    found = memory.recall("zeppelin museum", user="ann", views=["messages", "chunks"], floor=0)
+    assert found.text.count("zeppelin") == 1
+    dropped = [d.reason for d in found.trace.decisions if not d.kept and 1 in d.evidence.sources]
+    assert dropped == ["another view's units of the same messages are in already"]
+    assert {e.view for e in found.evidence} <= {"messages", "chunks"}
