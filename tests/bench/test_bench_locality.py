@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from commonplace.bench import locality
+from commonplace import MissingExtra
+from commonplace.bench import locality, locality_report
 from commonplace.bench.cli import bench_app
 from commonplace.bench.locality import Layout, layouts, replay, trace, with_updates
 from commonplace.bench.locomo import LoCoMo
@@ -101,14 +102,10 @@ def test_the_command(path, tmp_path):
     assert '"blocks_per_request"' in figures.read_text()
 
 
-def test_without_matplotlib(events, tools, tmp_path, monkeypatch):
-    """The error names the extra."""
-    from commonplace import MissingExtra
-    from commonplace.bench import locality_report
-    from commonplace.bench.report import Provenance
-
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    result = replay(events, locality.layouts(Placement())[2], tools)
-    report = locality_report.LocalityReport(Provenance.of("x"), "x", 0, 1, (result,))
-    with pytest.raises(MissingExtra, match=r"commonplace\[plot\]"):
-        locality_report.plot(report, tmp_path / "x.png")
+def test_without_matplotlib(path, tmp_path, monkeypatch):
+    """The error names the extra, before anything is measured."""
+    monkeypatch.setattr(locality_report, "find_spec", lambda _: None)
+    monkeypatch.setattr(locality, "trace", None)
+    done = CliRunner().invoke(bench_app, ["locality", str(path), "--plot", str(tmp_path / "x.png")])
+    assert isinstance(done.exception, MissingExtra)
+    assert "commonplace[plot]" in str(done.exception)

@@ -46,7 +46,7 @@ def blocks_of(rig, ids):
 
 
 def test_what_is_read_together_comes_together(rig):
-    """After enough joint readings a request for four records reads one block, and they are the same records."""
+    """After enough joint readings a request for four records reads one block; the data are the same."""
     before = rig.data()
     note(rig, APART, 9)
     moved = turn(rig, [APART])

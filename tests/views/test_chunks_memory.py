@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from chunk_model import chunk_model, inputs_of, joint
 
+from chunk_model import chunk_model, inputs_of, joint
 from commonplace import InvalidInput, MemAttention, Placement
 from commonplace.testing import FailingEmbedder, HashEmbedder
 

@@ -180,6 +180,8 @@ def locality(
     from commonplace.bench import locality_report
     from commonplace.storage.placement import Placement
 
+    if plot:
+        locality_report.can_plot()
     settings = [
         Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
         for size in _numbers(block_kib, "--block-kib")

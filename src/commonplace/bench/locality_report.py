@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.table import Table
@@ -74,15 +75,20 @@ def table(report: LocalityReport) -> Table:
     return shown
 
 
+def can_plot() -> None:
+    """Raises MissingExtra without matplotlib: before a measurement, not after it."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("no module 'matplotlib': pip install 'commonplace[plot]'")
+
+
 def plot(report: LocalityReport, path: Path) -> None:
     """Figure 10 as a PNG: blocks per request, cold p95, space and write amplification.
 
-    Raises MissingExtra without matplotlib, and InvalidInput when the file cannot be written.
+    Raises MissingExtra, and InvalidInput when the file cannot be written.
     """
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtra("no module 'matplotlib': pip install 'commonplace[plot]'") from error
+    can_plot()
+    import matplotlib as mpl
+
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
