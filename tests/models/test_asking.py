@@ -180,3 +180,11 @@ def test_free_text_is_metered_and_fails_aloud():
     tight = Asker(ScriptedModel(["Hello."]), Meter(None, Ceilings(tokens_per_call=0)), STATIC)
     with pytest.raises(CeilingReached):
         tight.ask_text(turns, user="ann", view="bench", task="read")
+
+
+def test_who_waits_is_answered_soon(task):
+    """A question with a time limit is sent once: there is no time for another try."""
+    _, model, _ = asked(task, GOOD, timeout_s=3)
+    assert (model.requests[0].timeout_s, model.requests[0].max_attempts) == (3, 1)
+    _, model, _ = asked(task, GOOD)
+    assert (model.requests[0].timeout_s, model.requests[0].max_attempts) == (None, None)

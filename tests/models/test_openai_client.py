@@ -1,6 +1,7 @@
 """The real client against a real server on the loopback, which behaves or does not."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,16 @@ def test_a_model_that_cannot_be_had(server, misbehaviour, says):
     with pytest.raises(ModelUnavailable, match=says) as raised:
         client.chat(REQUEST)
     assert "sk-secret" not in str(raised.value) + repr(client.__dict__["_client"])
+    client.close()
+
+
+def test_who_cannot_wait_gets_one_attempt(server):
+    """A request of one attempt is not tried again, whatever the client is set to."""
+    server.always = Misbehaviour.SERVER_ERROR
+    client = OpenAIChat("fake", base_url=server.base_url, max_retries=3)
+    with pytest.raises(ModelUnavailable):
+        client.chat(replace(REQUEST, max_attempts=1))
+    assert len(server.requests) == 1
     client.close()
 
 

@@ -57,7 +57,8 @@ class Asker:
         A bad answer (not JSON, not of the schema, refused by `task.check`, cut off) is shown to the model
         once, with what is wrong with it; then the offline answer stands in, and so it does when the model
         refuses, fails, cannot be had, or a ceiling is reached. With `patient`, a model that cannot be had
-        raises ModelUnavailable instead. QuestionOpen is always raised: somebody is going to answer.
+        raises ModelUnavailable instead. QuestionOpen is always raised: somebody is going to answer. With a
+        `timeout_s` somebody is waiting: a request that fails is not tried again.
         """
         if self._chat is None:
             return Answer(task.offline(), "", OFFLINE)
@@ -98,7 +99,12 @@ class Asker:
 
     def _ask(self, chat: ChatModel, task: Task[R], user: str, timeout_s: float | None, asked: _Asked) -> R:
         request = ChatRequest(
-            task.name, task.turns(), task.schema(), max_tokens=task.max_tokens, timeout_s=timeout_s
+            task.name,
+            task.turns(),
+            task.schema(),
+            max_tokens=task.max_tokens,
+            timeout_s=timeout_s,
+            max_attempts=None if timeout_s is None else 1,
         )
         reply = self._call(chat, request, user, task.view, task.prompt, asked)
         try:

@@ -59,6 +59,7 @@ class ChatRequest:
     temperature: float = 0.0
     logprobs: int | None = None  # log-probabilities wanted, with so many alternatives per token
     timeout_s: float | None = None  # for one attempt, where that is shorter than the model's own
+    max_attempts: int | None = None  # 1: who asks cannot wait for another try; None: the model's own
 
 
 @dataclass(frozen=True, slots=True)

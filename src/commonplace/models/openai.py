@@ -86,6 +86,8 @@ class OpenAIChat:
             body = self._body(request, refused)
 
             def ask(sdk: openai.OpenAI, limit_s: float, body: dict[str, Any] = body) -> Any:
+                if request.max_attempts is not None:
+                    sdk = sdk.with_options(max_retries=request.max_attempts - 1)
                 create = sdk.chat.completions.with_raw_response.create
                 return create(**body, extra_body=self._extra_body, timeout=limit_s)
 
