@@ -7,6 +7,7 @@ import pytest
 from chunk_model import chunk_model, inputs_of, joint
 from commonplace import InvalidInput, MemAttention, Placement
 from commonplace.testing import FailingEmbedder, HashEmbedder
+from commonplace.views.chunks.forgetting import owner_of
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -405,3 +406,52 @@ def test_two_views_say_a_thing_once(memory):
     dropped = [d.reason for d in found.trace.decisions if not d.kept and 1 in d.evidence.sources]
     assert dropped == ["another view's units of the same messages are in already"]
     assert {e.view for e in found.evidence} <= {"messages", "chunks"}
+
+
+def _pairs(memory):
+    """How often chunks were read in one go."""
+    with memory._database.read() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT first, second, times FROM record_pairs WHERE \"user\" = 'ann'"
+        )
+        return {(first, second): times for first, second, times in rows}
+
+
+def test_what_was_read_together_is_counted_once(opened):
+    """A joint compaction counts once, when it is committed; a recall when storage is tended to."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
+    maintained(memory, *FILLER)
+    maintained(memory, *OTHERS)
+    joint = {(1, 1): 1, (1, 2): 1, (2, 2): 1}
+    assert _pairs(memory) == joint
+    memory.maintain()
+    assert _pairs(memory) == joint
+    for _ in range(3):
+        recalled(memory, "river bassoon")
+    assert _pairs(memory) == joint
+    memory.maintain()
+    assert _pairs(memory) == dict.fromkeys(joint, 4)
+
+
+def test_a_model_says_what_to_put_together(opened):
+    """Its groups are moved into blocks of their own."""
+    restless = Placement(block_bytes=1500, least_fill=0, least_regret=0)
+    model = chunk_model(
+        colocate=lambda given: {
+            "groups": [[one["chunk"] for one in given["chunks"] if one["chunk"] in (1, 5)]]
+        }
+    )
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model, placement=restless)
+    maintained(memory, *[f"{one} {i}" for i in range(8) for one in FILLER])
+    with memory._database.read() as connection:
+        generation = memory._chunks._generations(connection, "ann")[-1]
+        where = owner_of(generation)
+        before = memory._records.places(connection, where)
+    assert before[1] != before[5]
+    memory._chunks._read_sets.add(generation, [1, 5])
+    memory.maintain()
+    with memory._database.read() as connection:
+        after = memory._records.places(connection, where)
+    assert after[1] == after[5]
+    assert "chunks.colocate" in {request.task for request in model.requests}
+    assert memory.check_integrity().faults == ()

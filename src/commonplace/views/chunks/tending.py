@@ -39,12 +39,12 @@ class ReadSets:
         self._sets = {}
         self._lock = threading.Lock()
 
-    def add(self, generation: Generation, chunks: Sequence[int]) -> None:
-        """These were read together."""
+    def add(self, generation: Generation, chunks: Sequence[int], times: int = 1) -> None:
+        """These were read together; 0 times: which has been written down already."""
         with self._lock:
             sets = self._sets.setdefault((generation.user, generation.number), Counter())
             if len(sets) < _MOST_SETS:
-                sets[tuple(sorted(chunks))] += 1
+                sets[tuple(sorted(chunks))] += times
 
     def take(self, generation: Generation) -> Counter[tuple[int, ...]]:
         """All of them; they are the caller's now."""
@@ -73,7 +73,8 @@ def tend(
     owner = owner_of(generation)
     with database.write() as connection:
         for chunks, times in sorted(read_sets.items()):
-            store.note_together(connection, owner, chunks, times)
+            if times:
+                store.note_together(connection, owner, chunks, times)
     done = [flush(database, store, placement, owner)]
     with database.read() as connection:
         live = {n: c for n, c in table.load(connection, generation, embedder.dimension).items() if c.items}

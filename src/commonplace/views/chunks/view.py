@@ -148,7 +148,7 @@ class ChunksView:
             past += space.past
             for together in space.together:
                 self._store.note_together(connection, owner_of(generation), together)
-                self._read_sets.add(generation, together)
+                self._read_sets.add(generation, together, 0)
         table.add_history(connection, generation, past)
         for namespace, seq in prepared.compacted_to.items():
             table.set_compacted_to(connection, generation, namespace, seq)
