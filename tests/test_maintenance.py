@@ -277,3 +277,17 @@ def test_a_busy_generation_is_not_overtaken(database):
     assert other.committed == [(1, [1, 2])]
     assert view.prepared == [[1, 2]]
     assert view.committed == []
+
+
+def test_a_first_build_beside_a_rebuild(database, monkeypatch):
+    """Who reads for the first time while another process rebuilds gets a generation of another number."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
+    append(database, 4)
+    view, other = Reader(), Reader()
+    once = iter([True])
+    other.on_prepare = lambda _: next(once, False) and advance(database, "ann", view)
+    rebuild(database, "ann", other)
+    assert {number for number, _ in view.committed} == {2}
+    assert {number for number, _ in other.committed} == {1}
+    assert state(database, view) == (1, "one", 4)
+    assert other.dropped == [2]

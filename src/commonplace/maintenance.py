@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, select, update
+from sqlalchemy import Connection, and_, delete, func, select, update
 
 from commonplace import log
 from commonplace.core import Message
@@ -42,7 +42,7 @@ def commit_new(
     """
     generation = serving(connection, user, view)
     if prepared is not None and generation is None and messages[0].seq == 1:
-        generation = _start(connection, user, view, 1, serving=True)
+        generation = _start(connection, user, view, serving=True)
     if prepared is None or generation is None or generation.fingerprint != view.fingerprint:
         return False
     if generation.cursor != messages[0].seq - 1:
@@ -99,13 +99,12 @@ def rebuild(database: Database, user: str, view: View, *, patient: bool = False)
     with database.write() as connection:
         if not log.state(connection, user).last_seq:
             return  # nobody of this name ever said anything
-        current = serving(connection, user, view)
         building = _generation(connection, user, view, serving=False)
         if building is not None and building.fingerprint != view.fingerprint:
             _drop(connection, view, building)
             building = None
         if building is None:
-            building = _start(connection, user, view, current.number + 1 if current else 1, serving=False)
+            building = _start(connection, user, view, serving=False)
     while not _switch(database, view, building):
         with database.read() as connection:
             latest = _generation(connection, user, view, serving=False)
@@ -127,7 +126,7 @@ def _step(database: Database, user: str, view: View, generation: Generation | No
         if generation is None:
             if serving(connection, user, view) is not None:
                 return 0
-            generation = _start(connection, user, view, 1, serving=True)
+            generation = _start(connection, user, view, serving=True)
         elif _cursor(connection, view, generation) != cursor:
             return 0
         if log.state(connection, user).deletions != before.deletions:
@@ -167,7 +166,10 @@ def _generation(connection: Connection, user: str, view: View, *, serving: bool)
     return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
 
 
-def _start(connection: Connection, user: str, view: View, number: int, *, serving: bool) -> Generation:
+def _start(connection: Connection, user: str, view: View, *, serving: bool) -> Generation:
+    c = view_states.c
+    taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
+    number = (connection.execute(taken).scalar() or 0) + 1
     connection.execute(
         view_states.insert().values(
             user=user,
