@@ -14,6 +14,7 @@ from commonplace.errors import InvalidInput, StorageError
 from commonplace.incoming import TimeLike, count, key, shown, to_time
 from commonplace.maintenance import serving
 from commonplace.storage.database import Database
+from commonplace.storage.records import read_again
 from commonplace.views.base import Counted, View
 
 _logger = logging.getLogger(__name__)
@@ -86,10 +87,14 @@ def forget(
     A dry run reads the same counts in a read transaction and changes nothing.
     """
     if dry_run:
-        with database.read() as connection:
-            seqs = _select(connection, user, selected)
-            affected = tuple(Removed(view.name, view.affected(connection, user, seqs)) for view in views)
-        return Receipt(user, True, tuple(seqs), affected, purged=False)
+
+        def once() -> Receipt:
+            with database.read() as connection:
+                seqs = _select(connection, user, selected)
+                affected = tuple(Removed(view.name, view.affected(connection, user, seqs)) for view in views)
+            return Receipt(user, True, tuple(seqs), affected, purged=False)
+
+        return read_again(once)
     with database.write() as connection:
         seqs = _select(connection, user, selected)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)

@@ -13,10 +13,8 @@ from commonplace import forgetting, inspection, log, maintenance, settings
 from commonplace.background import BackgroundWorker
 from commonplace.core import Message, Recall, Scope
 from commonplace.errors import (
-    BlockMissing,
     InvalidInput,
     ModelFailed,
-    StorageCorrupt,
     StorageError,
     UnknownName,
 )
@@ -45,7 +43,7 @@ from commonplace.storage.blocks import LocalBlocks
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
-from commonplace.storage.records import RecordStore
+from commonplace.storage.records import RecordStore, read_again
 from commonplace.transfer import Imported, export_messages, import_file
 from commonplace.views.base import Query, View
 from commonplace.views.chunks import ChunksView, MemAttention, Past, StoredChunk
@@ -53,7 +51,6 @@ from commonplace.views.messages import MessagesView
 
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
-_READS = 3  # a block may be moved while it is read
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
@@ -203,14 +200,12 @@ class Memory:
             now=to_time(self._clock() if now is None else now, "now"),
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        for reading in range(1, _READS + 1):
-            try:
-                with self._database.read() as connection:
-                    return recall(connection, chosen, asked, floor=floor, count=self._count)
-            except BlockMissing as error:  # it was moved meanwhile: the next snapshot knows where to
-                if reading == _READS:
-                    raise StorageCorrupt(f"{error}; it is nowhere else: rebuild the view") from error
-        raise AssertionError
+
+        def once() -> Recall:
+            with self._database.read() as connection:
+                return recall(connection, chosen, asked, floor=floor, count=self._count)
+
+        return read_again(once)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
@@ -333,9 +328,13 @@ class Memory:
     def chunks(self, *, user: str) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
         key("user", user)
-        with self._database.read() as connection:
-            generation = maintenance.serving(connection, user, self._chunks)
-            return self._chunks.chunks(connection, generation) if generation else []
+
+        def once() -> list[StoredChunk]:
+            with self._database.read() as connection:
+                generation = maintenance.serving(connection, user, self._chunks)
+                return self._chunks.chunks(connection, generation) if generation else []
+
+        return read_again(once)
 
     def history(self, *, user: str) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""

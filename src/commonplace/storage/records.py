@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
 _UNSEEN = 2  # readings of a record without the other that are taken for granted
 Matrix = npt.NDArray[np.float32]
+T = TypeVar("T")
+_READS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,22 @@ class RecordStore:
                 .where(of(records, owner), records.c.id == row.id)
                 .values(data=slots[row.slot][1], block=None, slot=None)
             )
+
+
+def read_again(read: Callable[[], T]) -> T:
+    """Do `read`, which takes a snapshot of its own, again when a block was moved after it was taken.
+
+    Raises StorageCorrupt when the block is in no snapshot's reach.
+    """
+    for _ in range(_READS - 1):
+        try:
+            return read()
+        except BlockMissing:
+            continue
+    try:
+        return read()
+    except BlockMissing as error:
+        raise StorageCorrupt(f"{error}; and it is nowhere else: rebuild the view") from error
 
 
 def invalidate(connection: Connection, owner: Owner, keys: Sequence[str | None]) -> None:

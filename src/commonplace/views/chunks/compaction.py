@@ -86,10 +86,14 @@ class Namespace:
         return [self.chunks[number] for number in sorted(self.chunks) if self.chunks[number].items]
 
     def read(self, numbers: Sequence[int]) -> dict[int, list[Item]]:
-        """FETCHBYID: the items of these chunks."""
+        """FETCHBYID: the items of these chunks.
+
+        A chunk that another process emptied meanwhile has none: what is made of it will not be committed.
+        """
         missing = [number for number in numbers if number not in self.items]
         if missing:
-            self.items.update({number: list(found) for number, found in self.fetch(missing).items()})
+            found = self.fetch(missing)
+            self.items.update({number: list(found.get(number, ())) for number in missing})
         return {number: self.items[number] for number in numbers}
 
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:

@@ -149,6 +149,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
         if not bare:
             return
         data = store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
+    bare = [chunk for chunk in bare if chunk.id in data]
     made = {c.id: metadata.embedded(from_record(data[c.id]), embedder) for c in bare}
     with database.write() as connection:
         now = table.load(connection, generation, embedder.dimension)

@@ -19,7 +19,7 @@ from commonplace.models.embedding import embed
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved, Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
-from commonplace.storage.records import Record, RecordStore
+from commonplace.storage.records import Record, RecordStore, read_again
 from commonplace.views.base import Basis, Counted, Generation, Offer, Query
 from commonplace.views.chunks import forgetting, table
 from commonplace.views.chunks.cache import TableCache
@@ -47,7 +47,6 @@ _ANALYSIS = 1  # raise it when other chunks would be made of the same log withou
 _MOST_TAIL = 1000  # messages that no chunk has read and that one recall looks through, the newest
 _OFFERED = 2.0  # budgets' worth of items, as far as memory_budget_tokens goes
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
-_READS = 3  # a block that moves while it is read has a new place in the next snapshot
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -245,17 +244,20 @@ class ChunksView:
         """Algorithm 2, and whatever an earlier crash or failure left undone."""
         if generation.fingerprint != self.fingerprint:
             return Moved()
-        embed_anew(database, self._store, generation, self._embedder)
-        done = tend(
-            database,
-            self._store,
-            self.placement,
-            generation,
-            self._read_sets.take(generation),
-            self._asker,
-            self._embedder,
-            patient=patient,
-        )
+        try:
+            embed_anew(database, self._store, generation, self._embedder)
+            done = tend(
+                database,
+                self._store,
+                self.placement,
+                generation,
+                self._read_sets.take(generation),
+                self._asker,
+                self._embedder,
+                patient=patient,
+            )
+        except BlockMissing:  # another process tends to the same blocks: one of us is enough
+            done = Moved()
         release(database, self._store, generation.user)
         return done
 
@@ -340,14 +342,11 @@ class ChunksView:
             return list(range(1, len(names) + 1)), empty
 
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
-            for attempt in range(_READS):
-                try:
-                    with basis.read() as connection:
-                        return self._items(connection, generation, ids)[0]
-                except BlockMissing:
-                    if attempt == _READS - 1:
-                        raise
-            raise AssertionError
+            def once() -> Mapping[int, Sequence[Item]]:
+                with basis.read() as connection:
+                    return self._items(connection, generation, ids)[0]
+
+            return read_again(once)
 
         with basis.read() as connection:
             chunks = table.load(connection, generation, self._embedder.dimension) if names else {}

@@ -1,0 +1,50 @@
+"""Several processes maintain, ask and forget in one folder at once."""
+
+import random
+
+from children import Child
+
+from commonplace import MemAttention, Memory, Placement
+from commonplace.testing import HashEmbedder
+
+RESTLESS = Placement(block_bytes=900, tau_assoc=0, least_fill=0, least_regret=0)
+
+
+def open_(path):
+    """With small chunks, and a manager that moves whatever it may."""
+    small = MemAttention(chunk_gate_tokens=40)
+    return Memory(path, embedder=HashEmbedder(16), chat=None, chunks=small, placement=RESTLESS)
+
+
+def work(path, seed):
+    """Adds, maintains, asks, looks, and forgets now and then."""
+
+    def run(tell, hear):
+        chance = random.Random(seed)
+        with open_(path) as memory:
+            for number in range(20):
+                facts = [f"Otto {seed} repaired clock {number} {i} in his cellar." for i in range(3)]
+                memory.add(facts, user="ann")
+                memory.maintain(user="ann")
+                memory.recall(f"clock {number}", user="ann", views=["messages", "chunks"], floor=0)
+                memory.chunks(user="ann")
+                seqs = [message.seq for message in memory.messages(user="ann")]
+                memory.forget(user="ann", seqs=chance.sample(seqs, 2), dry_run=chance.random() < 0.7)
+
+    return run
+
+
+def test_three_processes_on_one_folder(tmp_path):
+    """None of them fails, nothing is lost or kept twice, and all agrees in the end."""
+    open_(tmp_path).close()
+    children = [Child(work(tmp_path, seed)) for seed in range(3)]
+    for child in children:
+        child.wait()
+    with open_(tmp_path) as memory:
+        assert memory.maintain().behind == ()
+        assert memory.check_integrity().faults == ()
+        said = {message.seq for message in memory.messages(user="ann")}
+        held = [seq for chunk in memory.chunks(user="ann") for item in chunk.items for seq in item.sources]
+        assert len(held) == len(set(held))
+        assert set(held) <= said
+        assert memory.stats(user="ann").views[1].lag == 0
