@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from commonplace import Counted, InvalidInput, Receipt, Removed
+from commonplace import Counted, InvalidInput, Receipt, Removed, StorageBusy
 from commonplace.testing import FailingEmbedder, HashEmbedder
 from traces import Traceable, serial, serials
 
@@ -215,3 +215,15 @@ def test_no_byte_is_left_after_pages_moved(opened, seed):
         left = serials(memory.path)
         assert not left & gone
         assert left >= set(alive.values())
+
+
+def test_a_view_whose_files_cannot_be_cleaned_yet(filled, monkeypatch):
+    """The messages are gone, and the receipt does not claim that the files are clean."""
+
+    def busy(*_):
+        raise StorageBusy("another process writes")
+
+    monkeypatch.setattr(filled._chunks, "refresh", busy)
+    receipt = filled.forget(user="ann", seqs=[1])
+    assert (receipt.seqs, receipt.purged) == ((1,), False)
+    assert 1 not in {message.seq for message in filled.messages(user="ann")}

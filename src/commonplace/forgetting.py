@@ -103,11 +103,11 @@ def forget(
             database.purge_is_due(connection)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True)
-    for view in views:
-        with database.read() as connection:
-            generation = serving(connection, user, view)
-        view.refresh(database, user, generation)
     try:
+        for view in views:
+            with database.read() as connection:
+                generation = serving(connection, user, view)
+            view.refresh(database, user, generation)
         purged = database.purge()
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
         _logger.warning("the files could not be purged yet: %s", error)

@@ -14,7 +14,7 @@ from commonplace.forking import start_anew_in_children
 from commonplace.models.asking import Asker
 from commonplace.models.base import Embedder, Vectors
 from commonplace.storage.database import Database
-from commonplace.storage.placement import Moved, Placement, colocate, flush, groups_above
+from commonplace.storage.placement import MOST_GROUPED, Moved, Placement, colocate, flush, groups_above
 from commonplace.storage.reclaim import collect
 from commonplace.storage.records import RecordStore
 from commonplace.views.base import Generation
@@ -117,8 +117,8 @@ class _Affinity:
         plain = groups_above(
             numbers, association, self._placement.tau_assoc, sizes, self._placement.block_bytes
         )
-        if not self._asker.has_model or len(numbers) < 2:
-            return plain
+        if not self._asker.has_model or not 2 <= len(numbers) <= MOST_GROUPED:
+            return plain  # a prompt does not grow with the history
         answer = self._asker.ask(
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),

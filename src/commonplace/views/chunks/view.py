@@ -237,7 +237,7 @@ class ChunksView:
         if generation is not None and generation.fingerprint == self.fingerprint:
             try:
                 embed_anew(database, self._store, generation, self._embedder)
-            except ModelFailed:
+            except (ModelFailed, BlockMissing):
                 return  # found by their words until `tend` gets the vectors
 
     def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
