@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 LOCOMO ?= locomo10.json
+# The tests of the kv view need some torch; a CPU build is enough (pip's --index-url chooses one).
+TORCH ?= 2.13.0
 
 .PHONY: demo test lint bench clean
 
@@ -31,5 +33,6 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check torch==$(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@

@@ -18,12 +18,14 @@ from commonplace.ingest import Progress
 from commonplace.inspection import Integrity, Stats
 from commonplace.log import Session
 from commonplace.maintenance import Maintained
-from commonplace.memory import Memory, now_utc
-from commonplace.models.base import ChatModel, Embedder
+from commonplace.memory import Memory, V, now_utc
+from commonplace.models.base import ChatModel, Embedder, Tokenizer
 from commonplace.models.meter import Ceilings, Usage
 from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
+from commonplace.storage.database import Database
 from commonplace.storage.placement import Placement
 from commonplace.transfer import Imported
+from commonplace.views.base import View
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
 
 P = ParamSpec("P")
@@ -82,6 +84,14 @@ class AsyncMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
+        """See Memory.attach."""
+        return await _in_thread(self._memory.attach, make)
+
+    async def detach(self, view: View) -> None:
+        """See Memory.detach."""
+        await _in_thread(self._memory.detach, view)
 
     async def add(
         self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None

@@ -5,6 +5,7 @@ CommonplaceError
 │   ├── InvalidMessage                 a message that cannot be stored; says which one and why
 │   ├── IdConflict                     a message id that is taken by another content
 │   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
+│   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
 │   └── UnknownName                    a view, importer, benchmark or system of a name that does not exist
 ├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
 ├── ModelFailed                        a model or embedder did not answer, or answered nonsense
@@ -16,6 +17,7 @@ CommonplaceError
     ├── StorageUnusable                not a folder, not writable, not ours
     ├── StorageBusy                    other processes held the database for too long; try again
     ├── StorageFull                    no space left; nothing of the call was stored
+    ├── ForeignKV                      keys and values of another model; made anew from the log
     ├── BlockMissing                   a block was moved while it was read; read again
     ├── StorageCorrupt                 the database file is damaged, or an integrity check failed
     └── NewerSchema                    the folder was written by a newer version
@@ -42,6 +44,10 @@ class IdConflict(InvalidInput):
 
 class InvalidImport(InvalidInput):
     """A file that cannot be imported. Nothing of it was stored."""
+
+
+class UnsupportedModel(InvalidInput):
+    """The kv view cannot take this model; the message says which part of it does not fit."""
 
 
 class UnknownName(InvalidInput):
@@ -86,6 +92,10 @@ class StorageBusy(StorageError):
 
 class StorageFull(StorageError):
     """No space is left on the device; nothing of the call was stored."""
+
+
+class ForeignKV(StorageError):
+    """The keys and values were made by another model, dtype or tokenizer; the message says how to go on."""
 
 
 class BlockMissing(StorageError):

@@ -15,7 +15,7 @@ from commonplace.incoming import TimeLike, count, key, shown, to_time
 from commonplace.maintenance import serving
 from commonplace.storage.database import Database
 from commonplace.storage.records import read_again
-from commonplace.views.base import Counted, View
+from commonplace.views.base import Counted, Keeper
 
 _logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def selector(
 
 
 def forget(
-    database: Database, views: Sequence[View], user: str, selected: Selector, *, dry_run: bool
+    database: Database, views: Sequence[Keeper], user: str, selected: Selector, *, dry_run: bool
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from commonplace import log, maintenance
 from commonplace.models.meter import Meter, Usage
 from commonplace.storage.database import Database
-from commonplace.views.base import Counted, View
+from commonplace.views.base import Counted, Keeper, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
         )
 
 
-def check_integrity(database: Database, views: Sequence[View]) -> Integrity:
+def check_integrity(database: Database, views: Sequence[Keeper]) -> Integrity:
     """Compare the database file, the log, every view and its blocks with each other; repairs nothing.
 
     What is wrong in one snapshot and not in the next was a block that another process was moving.
@@ -81,7 +81,7 @@ def check_integrity(database: Database, views: Sequence[View]) -> Integrity:
     return found if found.ok else _checked(database, views)
 
 
-def _checked(database: Database, views: Sequence[View]) -> Integrity:
+def _checked(database: Database, views: Sequence[Keeper]) -> Integrity:
     faults = database.faults()
     with database.read() as connection:
         names = log.all_users(connection)

@@ -22,13 +22,13 @@ from commonplace.models.meter import Usage
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
 from commonplace.storage.schema import view_states
-from commonplace.views.base import Basis, Generation, View
+from commonplace.views.base import Basis, Generation, Keeper, View
 
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
 
 
-def serving(connection: Connection, user: str, view: View) -> Generation | None:
+def serving(connection: Connection, user: str, view: Keeper) -> Generation | None:
     """The generation that recall reads, whatever its fingerprint."""
     return _generation(connection, user, view, serving=True)
 
@@ -50,6 +50,15 @@ def commit_new(
     view.commit(connection, generation, messages, prepared)
     _move(connection, view, generation, messages[-1].seq)
     return True
+
+
+def commit_first(
+    connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
+) -> None:
+    """Begin the view's first generation with what was prepared of the log's first messages."""
+    generation = _start(connection, user, view, serving=True)
+    view.commit(connection, generation, messages, prepared)
+    _move(connection, view, generation, messages[-1].seq)
 
 
 def advance(database: Database, user: str, view: View) -> bool:
@@ -156,7 +165,7 @@ def _switch(database: Database, view: View, building: Generation) -> bool:
         return True
 
 
-def _generation(connection: Connection, user: str, view: View, *, serving: bool) -> Generation | None:
+def _generation(connection: Connection, user: str, view: Keeper, *, serving: bool) -> Generation | None:
     c = view_states.c
     row = connection.execute(
         select(c.generation, c.fingerprint, c.cursor).where(

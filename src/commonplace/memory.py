@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from commonplace import forgetting, inspection, log, maintenance, settings
 from commonplace.background import BackgroundWorker
@@ -34,7 +35,7 @@ from commonplace.inspection import Integrity, Stats
 from commonplace.log import Appended, Session
 from commonplace.maintenance import Maintained
 from commonplace.models.asking import Asker
-from commonplace.models.base import ChatModel, Embedder
+from commonplace.models.base import ChatModel, Embedder, Tokenizer
 from commonplace.models.meter import Ceilings, Meter, Usage
 from commonplace.models.static import shared_static_embedder
 from commonplace.recall import DEFAULT_FLOOR, recall
@@ -45,8 +46,11 @@ from commonplace.storage.placement import Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import RecordStore, read_again
 from commonplace.transfer import Imported, export_messages, import_file
-from commonplace.views.base import Query, View
+from commonplace.views.base import Keeper, Query, View
 from commonplace.views.chunks import ChunksView, MemAttention, Past, StoredChunk
+from commonplace.views.kv.store import FOLDER as KV_FOLDER
+from commonplace.views.kv.store import NAME as KV
+from commonplace.views.kv.store import KVStore
 from commonplace.views.messages import MessagesView
 
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
@@ -54,6 +58,7 @@ BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
+V = TypeVar("V", bound=View)
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -119,9 +124,11 @@ class Memory:
             chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
         )
         self._views: dict[str, View] = {view.name: view for view in (self._messages, self._chunks)}
+        self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
             release(self._database, self._records)
             reclaim_orphans(self._database, self._records)
+            self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
         if background:
@@ -150,6 +157,24 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
+        """Let the memory drive one more view, such as a KVMemory's; returns what `make` makes.
+
+        It is maintained, recalled by its name, forgotten and checked like the others. `make` gets the
+        database, and the tokenizer that budgets are counted with. Raises InvalidInput for a name that is
+        taken.
+        """
+        view = make(self._database, self._tokenizer)
+        if view.name in self._views:
+            raise InvalidInput(f"a view {view.name!r} is attached already: detach it first")
+        self._views[view.name] = view
+        return view
+
+    def detach(self, view: View) -> None:
+        """Drive it no longer; what it made stays, and is still forgotten with its messages."""
+        if self._views.get(view.name) is view:
+            del self._views[view.name]
 
     def add(
         self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
@@ -251,7 +276,7 @@ class Memory:
             raise InvalidInput(f"dry_run must be True or False, not {shown(dry_run)}")
         self._count_short.cache_clear()
         selected = forgetting.selector(seqs, session, before, everything)
-        return forgetting.forget(self._database, list(self._views.values()), user, selected, dry_run=dry_run)
+        return forgetting.forget(self._database, self._keepers(), user, selected, dry_run=dry_run)
 
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
@@ -351,7 +376,12 @@ class Memory:
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log and every view with each other; repairs nothing."""
-        return inspection.check_integrity(self._database, list(self._views.values()))
+        return inspection.check_integrity(self._database, self._keepers())
+
+    def _keepers(self) -> list[Keeper]:
+        """The views, and what views have kept that are not attached now."""
+        here: list[Keeper] = list(self._views.values())
+        return here if KV in self._views else [*here, self._kv]
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)

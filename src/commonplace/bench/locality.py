@@ -157,7 +157,7 @@ def with_updates(events: Sequence[Event], share: float, seed: int = 1) -> list[E
 
     Offline answers update little; this is the update stream under which collection can be judged.
     """
-    chance = random.Random(seed)  # noqa: S311 - a simulation
+    chance = random.Random(seed)
     latest: dict[tuple[str, int], Record] = {}
     found: list[Event] = []
     for event in events:

@@ -86,7 +86,32 @@ def chunks_records_and_usage(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage)
+def kv_pool(connection: Connection) -> None:
+    """The kv view's manifest."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE kv_pools (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, fingerprint TEXT NOT NULL, layout TEXT NOT NULL,
+            blocks BIGINT NOT NULL, PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE kv_blocks (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, block BIGINT NOT NULL, session TEXT NOT NULL,
+            segment BIGINT NOT NULL, position BIGINT NOT NULL, tokens INTEGER NOT NULL,
+            first_seq BIGINT NOT NULL, last_seq BIGINT NOT NULL, runs TEXT NOT NULL,
+            token_ids {byte_string} NOT NULL, time_us BIGINT NOT NULL, boxes_crc BIGINT, slot BIGINT,
+            crc BIGINT, used_us BIGINT NOT NULL, PRIMARY KEY ("user", generation, block))""",
+        'CREATE INDEX kv_blocks_by_seq ON kv_blocks ("user", generation, last_seq)',
+        'CREATE INDEX kv_blocks_by_segment ON kv_blocks ("user", generation, session, segment)',
+        """CREATE TABLE kv_attended (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, attended BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, seq, attended))""",
+        """CREATE TABLE kv_erasures (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, kind TEXT NOT NULL, place BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, kind, place))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage, kv_pool)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
 

@@ -175,3 +175,54 @@ record_pairs = Table(
     Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
     Column("times", BigInteger, nullable=False),  # read together
 )
+
+kv_pools = Table(
+    "kv_pools",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("layout", Text, nullable=False),  # JSON: what places in its files mean, also where no model is
+    Column("blocks", BigInteger, nullable=False),  # made so far: the next one gets the next number
+)
+
+kv_blocks = Table(
+    "kv_blocks",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("block", BigInteger, primary_key=True, autoincrement=False),  # from 1; its box is row block - 1
+    Column("session", Text, nullable=False),
+    Column("segment", BigInteger, nullable=False),  # of the session, from 0: encoding starts afresh in each
+    Column("position", BigInteger, nullable=False),  # of its first token in the segment
+    Column("tokens", Integer, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("runs", Text, nullable=False),  # JSON: [[seq, tokens] ...], whose tokens these are
+    Column("token_ids", LargeBinary, nullable=False),  # (tokens,) int32: it can be encoded again from these
+    Column("time_us", BigInteger, nullable=False),  # of its first message
+    Column("boxes_crc", BigInteger),  # of its boxes; NULL: keys and boxes are to be made (again)
+    Column("slot", BigInteger),  # where its keys and values are; NULL: nowhere, until they are made again
+    Column("crc", BigInteger),  # of these
+    Column("used_us", BigInteger, nullable=False),  # when it was last chosen; 0: never
+    Index("kv_blocks_by_seq", "user", "generation", "last_seq"),
+    Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
+)
+
+kv_attended = Table(
+    "kv_attended",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # a message whose keys were made while
+    Column("attended", BigInteger, primary_key=True, autoincrement=False),  # this one was recalled for it
+)
+
+kv_erasures = Table(
+    "kv_erasures",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, primary_key=True),  # "slot" or "row"
+    Column("place", BigInteger, primary_key=True, autoincrement=False),  # nothing lives there: overwrite it
+)

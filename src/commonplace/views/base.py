@@ -74,12 +74,37 @@ class Counted:
     rows: int
 
 
-class View(Protocol):
-    """See the module's text. Only `tend` and `refresh` open transactions; none commits or rolls one back."""
+class Keeper(Protocol):
+    """What a view keeps: all that forgetting, counting and checking need, also where its model is not.
+
+    Only `refresh` opens transactions; nothing here commits or rolls one back.
+    """
 
     @property
     def name(self) -> str:
         """The word by which recall(views=[...]) asks for it."""
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Remove all that was made from these messages, in every generation; says what went."""
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
+
+    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What `forget` would remove; changes nothing."""
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """Remove one generation whole."""
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Rows the view holds for the user, by kind."""
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Where the view's rows disagree with the log up to the cursor; empty when they agree."""
+
+
+class View(Keeper, Protocol):
+    """See the module's text. Only `tend` and `refresh` open transactions; none commits or rolls one back."""
 
     @property
     def fingerprint(self) -> str:
@@ -111,23 +136,5 @@ class View(Protocol):
     def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
         """Candidates for a query, from the generation and from the log's tail behind its cursor."""
 
-    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove all that was made from these messages, in every generation; says what went."""
-
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
-
     def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
         """Put the view's storage in order: outside any transaction, when the view has read all there is."""
-
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What `forget` would remove; changes nothing."""
-
-    def drop(self, connection: Connection, generation: Generation) -> None:
-        """Remove one generation whole."""
-
-    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Rows the view holds for the user, by kind."""
-
-    def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Where the view's rows disagree with the log up to the cursor; empty when they agree."""

@@ -1,0 +1,212 @@
+"""The memory pool's files: blocks at fixed places, bounding boxes in memory-mapped arrays (section 3.1 d).
+
+Which block lies where is the manifest's to say (manifest.py); these files know places and bytes alone. A
+place is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that
+is believed: *intent* names the places that a commit was about to write, and whoever writes or purges next
+clears those that no row took.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from commonplace.errors import StorageCorrupt, StorageFull, StorageUnusable
+from commonplace.views.kv.layout import Layout
+
+_BLOCKS, _INTENT = "blocks", "intent"
+_ZEROS_AT_ONCE = 1 << 20
+
+
+def folder_of(root: Path, user: str) -> Path:
+    """Where a user's pools are: a user's name is in no file's name."""
+    return root / blake2b(user.encode(), digest_size=8).hexdigest()
+
+
+def pool_name(generation: int, fingerprint: str) -> str:
+    """A generation's folder."""
+    return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
+
+
+def checksum(data: bytes) -> int:
+    """CRC-32."""
+    return zlib.crc32(data)
+
+
+class PoolFiles:
+    """One user's blocks of one generation, in a folder."""
+
+    def __init__(self, folder: Path, layout: Layout, layers: Sequence[int]) -> None:
+        """`layers` are those whose boxes are kept. Makes no file before the first write."""
+        self.folder, self.layout, self.layers = folder, layout, tuple(layers)
+
+    def read(self, slot: int) -> bytes:
+        """A block's payload. Raises StorageCorrupt when the file is shorter than that."""
+        data = self._read(_BLOCKS, slot * self.layout.stride_bytes, self.layout.payload_bytes)
+        if len(data) < self.layout.payload_bytes:
+            raise StorageCorrupt(f"block file {self.folder.name!r} ends before slot {slot}")
+        return data
+
+    def read_keys(self, slot: int, layer: int) -> bytes:
+        """The bytes of one layer's keys."""
+        start = slot * self.layout.stride_bytes + self.layout.offsets[layer]
+        size = self.layout.key_bytes(self.layout.layers[layer])
+        data = self._read(_BLOCKS, start, size)
+        if len(data) < size:
+            raise StorageCorrupt(f"block file {self.folder.name!r} ends before slot {slot}")
+        return data
+
+    def write(self, blocks: Mapping[int, bytes], boxes: Mapping[int, Sequence[bytes]]) -> None:
+        """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
+
+        Raises StorageFull and StorageUnusable; then no row may name what was to be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._intend(blocks, boxes)
+            with _opened(self.folder / _BLOCKS) as file:
+                for slot, data in sorted(blocks.items()):
+                    os.pwrite(file, data, slot * self.layout.stride_bytes)
+                end = (max(blocks, default=-1) + 1) * self.layout.stride_bytes
+                if blocks and os.fstat(file).st_size < end:
+                    os.ftruncate(file, end)
+                os.fsync(file)
+            for place, layer in enumerate(self.layers):
+                with _opened(self._box_path(layer)) as file:
+                    for row, per_layer in sorted(boxes.items()):
+                        os.pwrite(file, per_layer[place], row * self.layout.box_bytes(layer))
+                    os.fsync(file)
+        except OSError as error:
+            raise _as_storage_error(error, self.folder) from error
+
+    def read_boxes(self, layer: int, rows: Sequence[int]) -> Iterator[bytes]:
+        """One box per row, as far as the file has them; rows rise."""
+        size = self.layout.box_bytes(layer)
+        for first, last in _runs(rows):
+            data = self._read(self._box_path(layer).name, first * size, (last - first + 1) * size)
+            for at in range(0, (last - first + 1) * size, size):
+                yield data[at : at + size]
+
+    def erase(self, slots: Iterable[int], rows: Iterable[int]) -> None:
+        """Overwrite blocks and boxes with zeros, durably. What lies behind the files' ends is not there."""
+        stride = self.layout.stride_bytes
+        self._zero(_BLOCKS, [(slot * stride, stride) for slot in slots])
+        wanted = list(rows)
+        for layer in self.layers:
+            size = self.layout.box_bytes(layer)
+            self._zero(self._box_path(layer).name, [(row * size, size) for row in wanted])
+
+    def intended(self) -> tuple[list[int], list[int]]:
+        """(slots, rows) that the last write named before it began."""
+        try:
+            found = json.loads((self.folder / _INTENT).read_text())
+        except FileNotFoundError:
+            return [], []
+        except (ValueError, OSError):  # torn: it names nothing yet, since it is synced before any block
+            return [], []
+        return list(found["slots"]), list(found["rows"])
+
+    def settle(self) -> None:
+        """Nothing is under way any more."""
+        (self.folder / _INTENT).unlink(missing_ok=True)
+
+    def bytes_on_disk(self) -> int:
+        """Of all files."""
+        with contextlib.suppress(FileNotFoundError):
+            return sum(path.stat().st_size for path in self.folder.iterdir())
+        return 0
+
+    def cut(self, slots: int) -> None:
+        """Give back what lies behind so many slots."""
+        path = self.folder / _BLOCKS
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > slots * self.layout.stride_bytes:
+                os.truncate(path, slots * self.layout.stride_bytes)
+
+    def _box_path(self, layer: int) -> Path:
+        return self.folder / f"boxes-{layer}"
+
+    def _intend(self, blocks: Iterable[int], rows: Iterable[int]) -> None:
+        path = self.folder / _INTENT
+        beside = path.with_suffix(".part")
+        with beside.open("w") as file:
+            json.dump({"slots": sorted(blocks), "rows": sorted(rows)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _read(self, name: str, start: int, size: int) -> bytes:
+        try:
+            with _opened(self.folder / name, os.O_RDONLY) as file:
+                return os.pread(file, size, start)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise StorageUnusable(
+                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
+            ) from error
+
+    def _zero(self, name: str, places: Sequence[tuple[int, int]]) -> None:
+        path = self.folder / name
+        try:
+            if not places or not path.exists():
+                return
+            with _opened(path, os.O_RDWR) as file:
+                end = os.fstat(file).st_size
+                for start, size in places:
+                    for at in range(start, min(start + size, end), _ZEROS_AT_ONCE):
+                        os.pwrite(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
+                os.fsync(file)
+        except OSError as error:
+            raise _as_storage_error(error, self.folder) from error
+
+
+def remove(folder: Path) -> None:
+    """A whole generation, or a user's whole folder."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _as_storage_error(error, folder) from error
+
+
+@contextmanager
+def _opened(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, last) of each run of consecutive rows."""
+    first = last = -1
+    for row in rows:
+        if row != last + 1 or first < 0:
+            if first >= 0:
+                yield first, last
+            first = row
+        last = row
+    if first >= 0:
+        yield first, last
+
+
+def _as_storage_error(error: OSError, folder: Path) -> StorageFull | StorageUnusable:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"no space left for KV blocks in {str(folder)!r}: give a budget, or a larger disk")
+    return StorageUnusable(f"no KV block can be written in {str(folder)!r}: {error.strerror}")

@@ -1,0 +1,429 @@
+"""The kv view: its part of the contract, put together from the files beside it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from commonplace import log
+from commonplace.core import Message
+from commonplace.errors import BlockMissing, ForeignKV
+from commonplace.log import to_us
+from commonplace.models.base import Tokenizer
+from commonplace.storage.database import Database
+from commonplace.storage.placement import Moved
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query
+from commonplace.views.kv import manifest
+from commonplace.views.kv.asking import Asking, Choice, Recent
+from commonplace.views.kv.config import MemArt
+from commonplace.views.kv.encoding import Chain, Draft, Encoder
+from commonplace.views.kv.fetching import Fetched, Fetcher
+from commonplace.views.kv.index import Indexes
+from commonplace.views.kv.manifest import Block, Pool
+from commonplace.views.kv.offering import offer_of
+from commonplace.views.kv.pool import checksum
+from commonplace.views.kv.store import NAME, KVStore
+from commonplace.views.kv.tap import Raw
+from commonplace.views.kv.tiers import Tiers
+from commonplace.views.kv.turns import Piece, pieces, question_of
+
+_BATCH_MESSAGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much room blocks may take; None: as much as there is. What has none is encoded again on demand."""
+
+    user_bytes: int | None = None  # of one user's pool on disk
+    total_bytes: int | None = None  # of all users' pools on disk
+    device_bytes: int = 1 << 30  # of blocks kept beside the model
+    host_bytes: int = 2 << 30  # of blocks kept in main memory
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Blocks of a batch of messages."""
+
+    drafts: tuple[Draft, ...]
+    replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
+    attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
+
+
+class KVView:
+    """MemArt: turns as blocks of keys without positions, found by the model's own attention."""
+
+    name = NAME
+    batch_messages = _BATCH_MESSAGES
+
+    def __init__(
+        self,
+        store: KVStore,
+        encoder: Encoder,
+        fingerprint: str,
+        tokenizer: Tokenizer,
+        layers: Mapping[int, tuple[int, ...] | None],
+        budget: Budget | None = None,
+    ) -> None:
+        """`layers` are those that score, with the heads that are listened to (None: all).
+
+        `tokenizer` counts the tokens of what is offered as text.
+        """
+        self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
+        self.budget = budget or Budget()
+        self.model_lock = threading.RLock()  # one forward pass at a time
+        self._tokenizer = tokenizer
+        device = encoder.tap.device
+        self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
+        self.fetcher = Fetcher(store, encoder, self.tiers)
+        self.indexes = Indexes(store, device)
+        self.asking = Asking(encoder, self.fetcher, layers)
+        self._used: dict[tuple[str, int], dict[int, int]] = {}
+        self._seen_deletions: dict[str, int] = {}
+
+    @property
+    def config(self) -> MemArt:
+        """The settings."""
+        return self.encoder.config
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: Basis | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Prepared | None:
+        """Encode these messages, each behind those before it in its segment."""
+        if basis is None:
+            return None
+        chains: dict[str, Chain] = {}
+        with self.model_lock:
+            for done, message in enumerate(messages, 1):
+                if message.session not in chains:
+                    chains[message.session] = self._chain(basis, message.session)
+                assert message.time is not None
+                ids = self.encoder.turn_ids(message)
+                for piece in pieces(message.seq, ids, self.encoder.segment_tokens):
+                    chains[message.session].extend(piece, to_us(message.time))
+                if progress:
+                    progress(done)
+        return prepared_of(list(chains.values()))
+
+    def commit(
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        prepared: Prepared,
+    ) -> None:
+        """Bytes into free places, then the rows that name them."""
+        pool = self._open(connection, generation)
+        old = manifest.fetch(connection, generation, prepared.replaced)
+        manifest.remove(connection, generation, list(old.values()))
+        given = manifest.numbers(connection, pool, len(prepared.drafts))
+        blocks = [
+            Block(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
+            for number, draft in zip(given, prepared.drafts, strict=True)
+        ]
+        self._make_room(connection, pool, len(blocks))
+        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts))
+        for seq, attended in prepared.attended.items():
+            manifest.attend(connection, generation, [seq], attended)
+
+    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+        """Messages whose blocks the model's attention finds, and what is in no block yet, as text."""
+        user = query.scope.user
+        if not log.state(connection, user).last_seq:
+            return Offer((), 0, 0.0, lambda _: None)
+        note, choice = "", None
+        try:
+            pool = self.pool(connection, generation)
+        except ForeignKV:
+            pool, note = (
+                None,
+                "the blocks were made by another model: the newest messages only, until a rebuild",
+            )
+        if pool is not None:
+            k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
+            with self.model_lock:
+                choice = self.choose(
+                    connection, pool, query.text, query.now, k=k, session=query.scope.session
+                )
+        return offer_of(connection, pool, query, choice, self._tokenizer, note)
+
+    def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
+        """The generation's pool. Raises ForeignKV when another model made it."""
+        if generation is None:
+            return None
+        if generation.fingerprint != self.fingerprint:
+            raise ForeignKV(
+                f"the blocks of user {generation.user!r} were made by another model, dtype, tokenizer or"
+                f" setting ({generation.fingerprint}), not by this one ({self.fingerprint}): remember() makes"
+                " them anew"
+            )
+        return manifest.pool(connection, generation)
+
+    def choose(
+        self,
+        connection: Connection,
+        pool: Pool,
+        text: str,
+        now: datetime,
+        *,
+        k: int,
+        session: str | None = None,
+        standing: str | None = None,
+        recent: bool = False,
+    ) -> Choice:
+        """The k best blocks for a question, of one session or of all.
+
+        The question is read behind the newest turns of the `standing` session (or of whichever). With
+        `recent` these stand in the context too, and are left out of the search.
+        """
+        self._forget_in_memory(connection, pool.generation.user)
+        index = self.indexes.get(connection, pool)
+        found = Recent(())
+        if self.config.probe_tokens:
+            newest = self.newest(connection, pool, standing or session, self.config.probe_tokens)
+            found = self.asking.recent(newest)
+        without = {block.number for block in index.blocks if session is not None and block.session != session}
+        if recent:
+            without |= {block.number for block in found.blocks}
+        return self.asking.choose(
+            index,
+            found,
+            question_of(self.encoder.tokenizer, self.encoder.form, text, now),
+            k,
+            frozenset(without),
+            lambda name, number: manifest.segment(connection, pool.generation, name, number),
+            lambda wanted: manifest.fetch(connection, pool.generation, wanted),
+        )
+
+    def fetch(self, connection: Connection, pool: Pool, blocks: Sequence[Block]) -> Fetched:
+        """Keys and values of these blocks; what is encoded again is put back by `put_back`."""
+        rows = manifest.fetch(connection, pool.generation, [block.number for block in blocks])
+        try:
+            fresh = [rows[block.number] for block in blocks]
+        except KeyError as error:
+            raise BlockMissing(f"KV block {error} is gone") from error
+        return self.fetcher.fetch(
+            pool, fresh, lambda name, number: manifest.segment(connection, pool.generation, name, number)
+        )
+
+    def note_use(self, generation: Generation, blocks: Sequence[Block]) -> None:
+        """These were chosen now; written with the next `tend`."""
+        now = time.time_ns() // 1000
+        self._used.setdefault((generation.user, generation.number), {}).update(
+            {block.number: now for block in blocks}
+        )
+
+    def put_back(self, database: Database, pool: Pool, remade: Sequence[tuple[Block, Draft]]) -> int:
+        """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
+        if not remade:
+            return 0
+        with database.write() as connection:
+            generation = pool.generation
+            rows = manifest.fetch(connection, generation, [block.number for block, _ in remade])
+            same = [
+                (rows[block.number], draft)
+                for block, draft in remade
+                if block.number in rows
+                and rows[block.number] == replace(block, used_us=rows[block.number].used_us)
+            ]
+            self._make_room(connection, pool, len(same))
+            done = self._written(connection, pool, [block for block, _ in same], [draft for _, draft in same])
+            for block in done:
+                manifest.place(connection, generation, block)
+            if any(block.boxes_crc is None for block, _ in same):
+                log.touch(connection, generation.user, deleted=True)
+        return len(done)
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.forget(connection, user, seqs)
+
+    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.affected(connection, user, seqs)
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Overwrite the bytes, empty the tiers, and encode anew what had seen what is gone."""
+        self.tiers.drop(user)
+        self.indexes.drop(user)
+        self.store.clean(database, user)
+        if generation is not None and generation.fingerprint == self.fingerprint:
+            self._remake(database, generation)
+
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:  # noqa: ARG002
+        """Encode anew what is unmade, write down what was used, evict what is over the budget, clean up."""
+        if generation.fingerprint != self.fingerprint:
+            self.store.clean(database, generation.user)
+            return Moved()
+        self._remake(database, generation)
+        evicted = self._evict(database, generation)
+        self.store.clean(database, generation.user)
+        return Moved(blocks_released=evicted)
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """See KVStore."""
+        self.store.drop(connection, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.stats(connection, user)
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """See KVStore."""
+        return self.store.faults(connection, generation)
+
+    def close(self) -> None:
+        """Ends the readers and takes the tap out of the model."""
+        self.tiers.close()
+        self.encoder.tap.detach()
+
+    def continued(
+        self,
+        connection: Connection,
+        pool: Pool | None,
+        session: str,
+        messages: Sequence[tuple[Message, Raw, Sequence[int]]],
+        attended: Iterable[int],
+    ) -> Prepared:
+        """Blocks of messages whose keys a generation has left, without a second encoding.
+
+        `attended` are the messages that were in sight meanwhile.
+        """
+        chain = self._chain_in(connection, pool, session)
+        for message, raw, ids in messages:
+            assert message.time is not None
+            chain.extend(Piece(message.seq, tuple(ids)), to_us(message.time), raw)
+        seen = tuple(sorted(set(attended)))
+        return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
+
+    def _chain(self, basis: Basis, session: str) -> Chain:
+        with basis.read() as connection:
+            pool = manifest.pool(connection, basis.generation) if basis.generation else None
+            return self._chain_in(connection, pool, session)
+
+    def _chain_in(self, connection: Connection, pool: Pool | None, session: str) -> Chain:
+        """Where the session goes on."""
+        if pool is None:
+            return Chain(self.encoder, session)
+        generation = pool.generation
+        return self.fetcher.chain(
+            pool,
+            session,
+            manifest.last_segment(connection, generation, session),
+            lambda name, number: manifest.segment(connection, generation, name, number),
+        )
+
+    def _open(self, connection: Connection, generation: Generation) -> Pool:
+        return manifest.open_pool(
+            connection, generation, self.encoder.layout, self.encoder.layers, self.config.align
+        )
+
+    def newest(self, connection: Connection, pool: Pool, session: str | None, limit: int) -> list[Block]:
+        """The last blocks, in the order of the log."""
+        return manifest.newest(connection, pool.generation, session, limit)
+
+    def _written(
+        self, connection: Connection, pool: Pool, blocks: Sequence[Block], drafts: Sequence[Draft]
+    ) -> list[Block]:
+        """The blocks with their bytes in free places."""
+        slots = manifest.free_slots(connection, pool.generation, len(blocks))
+        placed = [
+            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
+            for block, draft, slot in zip(blocks, drafts, slots, strict=True)
+        ]
+        files = self.store.files(pool)
+        files.write(
+            {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
+            {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
+        )
+        return placed
+
+    def _make_room(self, connection: Connection, pool: Pool, blocks: int) -> int:
+        """Evict what was not used for longest, so that so many more blocks stay inside the user's budget."""
+        if self.budget.user_bytes is None:
+            return 0
+        most = self.budget.user_bytes // pool.layout.stride_bytes
+        over = manifest.resident(connection, pool.generation) + blocks - most
+        cold = manifest.coldest(connection, pool.generation, over) if over > 0 else []
+        self._evict_blocks(connection, pool, cold)
+        return len(cold)
+
+    @staticmethod
+    def _evict_blocks(connection: Connection, pool: Pool, blocks: Sequence[Block]) -> None:
+        manifest.erase(connection, pool.generation, blocks, boxes=False)
+        for block in blocks:
+            manifest.place(connection, pool.generation, replace(block, slot=None, crc=None))
+
+    def _evict(self, database: Database, generation: Generation) -> int:
+        """Write down what was used; over a budget, evict what was not used for longest, whoever's it is."""
+        used = self._used.pop((generation.user, generation.number), {})
+        if not used and self.budget.user_bytes is None and self.budget.total_bytes is None:
+            return 0
+        evicted, others = 0, set()
+        with database.write() as connection:
+            manifest.used(connection, generation, used)
+            pool = manifest.pool(connection, generation)
+            if pool is not None:
+                evicted = self._make_room(connection, pool, 0)
+            if self.budget.total_bytes is not None:
+                held = manifest.residents(connection)
+                over = sum(count * one.layout.stride_bytes for one, count in held) - self.budget.total_bytes
+                cold = [
+                    (block.used_us, block.time_us, place, block)
+                    for place, (one, _) in enumerate(held)
+                    for block in manifest.coldest(
+                        connection, one.generation, max(0, -(-over // one.layout.stride_bytes))
+                    )
+                ]
+                for _, _, place, block in sorted(cold, key=lambda one: one[:3]):
+                    if over <= 0:
+                        break
+                    owner = held[place][0]
+                    self._evict_blocks(connection, owner, [block])
+                    over -= owner.layout.stride_bytes
+                    evicted += 1
+                    others.add(owner.generation.user)
+        for user in sorted(others - {generation.user}):
+            self.store.clean(database, user)
+        return evicted
+
+    def _remake(self, database: Database, generation: Generation) -> None:
+        """Encode blocks that have no keys because what they had seen was forgotten."""
+        while True:
+            with database.read() as connection:
+                pool = manifest.pool(connection, generation)
+                waiting = manifest.unmade(connection, generation) if pool else []
+                if pool is None or not waiting:
+                    return
+                session, number = waiting[0]
+                blocks = manifest.segment(connection, generation, session, number)
+                last = max(block.tile.position for block in blocks if block.boxes_crc is None)
+                with self.model_lock:
+                    made = self.fetcher.remake(
+                        pool,
+                        [block for block in blocks if block.tile.position <= last],
+                        lambda name, n: manifest.segment(connection, generation, name, n),
+                    )
+            if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
+                return  # somebody else did, or something was forgotten meanwhile: the next tend goes on
+
+    def _forget_in_memory(self, connection: Connection, user: str) -> None:
+        """What another process forgot goes out of this one's tiers too."""
+        deletions = log.state(connection, user).deletions
+        if self._seen_deletions.get(user, deletions) != deletions:
+            self.tiers.drop(user)
+        self._seen_deletions[user] = deletions
+
+
+def prepared_of(chains: Sequence[Chain]) -> Prepared:
+    """What chains have made, in the order of the log: numbers do not depend on how messages were batched."""
+    drafts = [draft for chain in chains for draft in chain.drafts]
+    drafts.sort(key=lambda draft: (draft.tile.runs[0][0], draft.segment, draft.tile.position))
+    return Prepared(tuple(drafts), tuple(number for chain in chains for number in chain.replaced))
