@@ -8,10 +8,9 @@ function then rotate them with the model's own tables. With no tap open, everyth
 
 from __future__ import annotations
 
-import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,10 +23,10 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from commonplace.errors import UnsupportedModel
+from commonplace.views.kv.layers import PROBE_TOKENS, Table, attention_modules, record, some_ids, spied
 from commonplace.views.kv.rotary import Rotation, probe
 from commonplace.views.kv.support import check_config
 
-_PROBE_TOKENS = 16
 _NOISE = {torch.float32: 1e-5, torch.float64: 1e-9}  # of the largest logit; 16-bit types round more
 _NOISE_16 = 0.02
 _open = threading.local()  # .session: the tap session of this thread
@@ -130,13 +129,13 @@ class Tap:
         check_config(model.config)
         self.model = model
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
-        modules = _attention_modules(model)
+        modules = attention_modules(model)
         if len(modules) != model.config.get_text_config(decoder=True).num_hidden_layers:
             raise UnsupportedModel(
                 f"only {len(modules)} layers of {type(model).__name__} have rotary attention with a cache:"
                 " recurrent or hybrid layers keep a state that cannot be cut into blocks"
             )
-        calls, tables = _record(model, modules)
+        calls, tables = record(model, modules)
         self._layers = [self._examine(module, calls[i], tables) for i, module in enumerate(modules)]
         self._hooks = [
             module.register_forward_pre_hook(_identity(i, self), with_kwargs=True)
@@ -279,7 +278,7 @@ class Tap:
         return tuple(caught)
 
     def _examine(
-        self, module: nn.Module, call: tuple[tuple[Any, ...], dict[str, Any]], tables: Sequence[_Table]
+        self, module: nn.Module, call: tuple[tuple[Any, ...], dict[str, Any]], tables: Sequence[Table]
     ) -> _Layer:
         args, kwargs = call
         given = kwargs.get("position_embeddings")
@@ -299,9 +298,9 @@ class Tap:
             )
 
         def keys(cos: Tensor, sin: Tensor) -> Tensor:
-            return _spied(module, args, {**kwargs, "position_embeddings": (cos, sin)})[0]
+            return spied(module, args, {**kwargs, "position_embeddings": (cos, sin)})[0]
 
-        k, v = _spied(module, args, kwargs)
+        k, v = spied(module, args, kwargs)
         heads = getattr(module, "num_key_value_groups", 1) * k.shape[1]
         shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1])
         return _Layer(module, made.module, made.args, made.kwargs, probe(keys, cos, sin), shape)
@@ -309,14 +308,14 @@ class Tap:
     @torch.no_grad()
     def _verify(self) -> None:
         """A tapped pass gives the stock logits, and raw keys put back at their positions do so too."""
-        ids = _some_ids(self.model, 2 * _PROBE_TOKENS)
+        ids = some_ids(self.model, 2 * PROBE_TOKENS)
         stock = self.model(input_ids=ids, past_key_values=DynamicCache(), use_cache=True).logits
         with self.open():
             cache = self.cache()
-            half = self.model(input_ids=ids[:, :_PROBE_TOKENS], past_key_values=cache, use_cache=True).logits
-        again = self.prefilled([self.taken(cache)], final=2 * _PROBE_TOKENS)
+            half = self.model(input_ids=ids[:, :PROBE_TOKENS], past_key_values=cache, use_cache=True).logits
+        again = self.prefilled([self.taken(cache)], final=2 * PROBE_TOKENS)
         rest = self.model(
-            input_ids=ids[:, _PROBE_TOKENS:],
+            input_ids=ids[:, PROBE_TOKENS:],
             past_key_values=again,
             attention_mask=torch.ones_like(ids),
             use_cache=True,
@@ -328,107 +327,6 @@ class Tap:
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"
                 " attention cannot be reused in blocks"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    module: nn.Module
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    cos: Tensor
-
-
-def _attention_modules(model: nn.Module) -> list[nn.Module]:
-    found = []
-    for module in model.modules():
-        if getattr(module, "layer_idx", None) is None:
-            continue
-        names = inspect.signature(module.forward).parameters
-        if (
-            "position_embeddings" in names
-            and "past_key_values" in names
-            and not _has_attention_inside(module)
-        ):
-            found.append(module)
-    return sorted(found, key=lambda module: int(module.layer_idx))  # type: ignore[arg-type, unused-ignore]
-
-
-def _has_attention_inside(module: nn.Module) -> bool:
-    """A decoder layer with a number, which hands the tables on."""
-    return any(
-        inner is not module
-        and getattr(inner, "layer_idx", None) is not None
-        and "past_key_values" in inspect.signature(inner.forward).parameters
-        for inner in module.modules()
-    )
-
-
-def _some_ids(model: PreTrainedModel, tokens: int) -> Tensor:
-    size = model.config.get_text_config(decoder=True).vocab_size
-    ids = torch.randint(0, size, (1, tokens), generator=torch.Generator().manual_seed(0))
-    return ids.to(model.get_input_embeddings().weight.device)
-
-
-@torch.no_grad()
-def _record(
-    model: PreTrainedModel, modules: Sequence[nn.Module]
-) -> tuple[list[tuple[tuple[Any, ...], dict[str, Any]]], list[_Table]]:
-    """One stock pass: what each attention layer was called with, and which module made which tables."""
-    calls: dict[int, tuple[tuple[Any, ...], dict[str, Any]]] = {}
-    tables: list[_Table] = []
-
-    def before(number: int) -> Callable[..., None]:
-        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            calls[number] = args, dict(kwargs)
-
-        return hook
-
-    def made(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: object) -> None:
-        if not (isinstance(out, tuple) and len(out) == 2 and isinstance(out[0], Tensor)):
-            return
-        rest = {name: value for name, value in kwargs.items() if name not in ("x", "position_ids")}
-        left = args[2 - sum(name in kwargs for name in ("x", "position_ids")) :]
-        tables.append(_Table(module, tuple(left), rest, out[0]))
-
-    hooks = [m.register_forward_pre_hook(before(i), with_kwargs=True) for i, m in enumerate(modules)]
-    hooks += [
-        m.register_forward_hook(made, with_kwargs=True)
-        for m in model.modules()
-        if "rotary" in type(m).__name__.lower() or "rope" in type(m).__name__.lower()
-    ]
-    try:
-        model(input_ids=_some_ids(model, _PROBE_TOKENS), past_key_values=DynamicCache(), use_cache=True)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if len(calls) != len(modules):
-        raise UnsupportedModel("some of its attention layers are not run in every pass")
-    return [calls[i] for i in range(len(modules))], tables
-
-
-class _Seen(Exception):
-    def __init__(self, keys: Tensor, values: Tensor) -> None:
-        super().__init__()
-        self.keys, self.values = keys, values
-
-
-class _Spy(DynamicCache):  # type: ignore[misc, unused-ignore]
-    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        raise _Seen(key_states, value_states)
-
-
-@torch.no_grad()
-def _spied(module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-    """The (keys, values) that a layer gives its cache."""
-    try:
-        module(*args, **{**kwargs, "past_key_values": _Spy()})
-    except _Seen as seen:
-        if seen.keys.ndim != 4 or seen.keys.shape[:3] != seen.values.shape[:3]:
-            raise UnsupportedModel(
-                "it caches latents in place of keys and values (MLA), which is not handled"
-            ) from None
-        return seen.keys, seen.values
-    raise UnsupportedModel(f"{type(module).__name__} does not use the cache that it is given")
 
 
 def _identity(index: int, tap: Tap) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]] | None]:

@@ -21,8 +21,9 @@ from commonplace.views.base import Basis, Counted, Generation, Offer, Query
 from commonplace.views.kv import manifest
 from commonplace.views.kv.asking import Asking, Choice, Recent
 from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.encoding import Chain, Draft, Encoder
+from commonplace.views.kv.encoding import Chain, Draft, Encoder, cut
 from commonplace.views.kv.fetching import Fetched, Fetcher
+from commonplace.views.kv.generation import Context, finish
 from commonplace.views.kv.index import Indexes
 from commonplace.views.kv.manifest import Block, Pool
 from commonplace.views.kv.offering import offer_of
@@ -30,9 +31,10 @@ from commonplace.views.kv.pool import checksum
 from commonplace.views.kv.store import NAME, KVStore
 from commonplace.views.kv.tap import Raw
 from commonplace.views.kv.tiers import Tiers
-from commonplace.views.kv.turns import Piece, pieces, question_of
+from commonplace.views.kv.turns import Piece, pieces, question_of, tokens_of
 
 _BATCH_MESSAGES = 64
+Drafts = Sequence[tuple[Block, Draft]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ class KVView:
             {block.number: now for block in blocks}
         )
 
-    def put_back(self, database: Database, pool: Pool, remade: Sequence[tuple[Block, Draft]]) -> int:
+    def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
         """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
         if not remade:
             return 0
@@ -283,6 +285,21 @@ class KVView:
         """Ends the readers and takes the tap out of the model."""
         self.tiers.close()
         self.encoder.tap.detach()
+
+    def keys_of(
+        self, context: Context, raw: Raw, answer: Sequence[int], query: str, now: datetime
+    ) -> Callable[[], Sequence[tuple[Raw, Sequence[int]]]]:
+        """(keys, token ids) of a question and its answer, made when called from what was caught."""
+        encoder = self.encoder
+        question = question_of(encoder.tokenizer, encoder.form, query, now)
+        ids = (*question.ids, *answer, *tokens_of(encoder.tokenizer, encoder.form.answer_end))
+        middle = len(question.asked)
+
+        def finished() -> Sequence[tuple[Raw, Sequence[int]]]:
+            whole = finish(encoder, context, raw, ids)
+            return [(cut(whole, 0, middle), ids[:middle]), (cut(whole, middle), ids[middle:])]
+
+        return finished
 
     def continued(
         self,
