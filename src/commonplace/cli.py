@@ -374,8 +374,10 @@ def bench(context: typer.Context) -> None:
     from typer.main import get_command
 
     from commonplace.bench.cli import bench_app
+    from commonplace.bench.kv.cli import add_commands
 
     mounted = typer.Typer(add_completion=False)
+    add_commands(bench_app)
     mounted.add_typer(bench_app, name="bench")
     arguments = ["bench", *context.args]
     code = get_command(mounted).main(arguments, prog_name="commonplace", standalone_mode=False)

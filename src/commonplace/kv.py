@@ -5,19 +5,20 @@ Needs the extra `kv`: pip install 'commonplace[kv]'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from sqlalchemy import Connection
 
 from commonplace import log, maintenance
 from commonplace.core import Message
-from commonplace.errors import InvalidInput, MissingExtra
+from commonplace.errors import BlockMissing, InvalidInput, MissingExtra, StorageCorrupt
 from commonplace.incoming import TimeLike, count, file_path, key, shown, to_time
 from commonplace.memory import Memory, now_utc
 from commonplace.models.base import Tokenizer
@@ -25,7 +26,7 @@ from commonplace.storage.database import Database
 from commonplace.storage.records import read_again
 from commonplace.views.base import Generation
 from commonplace.views.kv.config import PRESETS, MemArt
-from commonplace.views.kv.manifest import Block
+from commonplace.views.kv.manifest import Block, Pool
 from commonplace.views.kv.store import FOLDER, KVStore
 
 try:
@@ -47,6 +48,8 @@ except ModuleNotFoundError as error:
     if error.name is not None and error.name.split(".")[0] == "commonplace":
         raise
     raise MissingExtra(f"no module {error.name!r}: pip install 'commonplace[kv]'") from error
+
+R = TypeVar("R")
 
 __all__ = [
     "Answer",
@@ -115,7 +118,7 @@ class KVMemory:
         form = format or plain(system)
         if format is not None and system:
             form = replace(form, pinned=form.pinned + system)
-        tap = Tap(model)
+        tap = Tap.attach(model)
         try:
             identity = of_model(model)
             encoder = Encoder(tap, tokenizer, form, self.config, ())
@@ -239,7 +242,7 @@ class KVMemory:
                 with self.view.model_lock:
                     return self.view.choose(connection, pool, query, at, k=1, session=session)
 
-        choice = read_again(once)
+        choice = self._healing(user, once)
         if choice is None:
             return []
         best = choice.ranked.scores.best
@@ -247,6 +250,16 @@ class KVMemory:
         return [
             self._score(choice.index.blocks[i], place, float(best[i])) for place, i in enumerate(order, 1)
         ]
+
+    @contextmanager
+    def reading(self, user: str) -> Iterator[tuple[Connection, Pool]]:
+        """One snapshot of the user's pool, for who looks inside. Raises InvalidInput when there is none."""
+        key("user", user)
+        with self._database.read() as connection:
+            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+            if pool is None:
+                raise InvalidInput(f"user {user!r} has no blocks")
+            yield connection, pool
 
     def prefetch(self, *, user: str, session: str | None = None, blocks: int = 256) -> None:
         """Begin to read the user's newest blocks into main memory; returns at once."""
@@ -260,10 +273,7 @@ class KVMemory:
         """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log."""
         key("user", user)
         self.remember(user=user)
-        with self._database.read() as connection:
-            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
-            if pool is None:
-                raise InvalidInput(f"user {user!r} has no blocks: nothing to export")
+        with self.reading(user) as (connection, pool):
             return transfer.export(connection, self.view, pool, file_path("path", path))
 
     def import_(self, path: str | Path, *, user: str) -> int:
@@ -275,6 +285,16 @@ class KVMemory:
         key("user", user)
         self._writer.wait()
         return transfer.import_(self._database, self.view, user, file_path("path", path))
+
+    def _healing(self, user: str, once: Callable[[], R]) -> R:
+        """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
+        try:
+            return read_again(once)
+        except (BlockMissing, StorageCorrupt):
+            if not self.view.heal(self._database, user):
+                raise
+            self.remember(user=user)
+            return read_again(once)
 
     def _layers(
         self, store: KVStore, encoder: Encoder, identity: str, needles: Needles | None

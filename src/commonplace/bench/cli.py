@@ -66,9 +66,9 @@ OnMiss = Annotated[
 
 _DEFAULT_SYSTEMS = ",".join(DEFAULT_SYSTEMS)
 
-_console = Console()
-if not _console.is_terminal:
-    _console = Console(width=120)  # a file or a pipe has no border to fit in
+console = Console()
+if not console.is_terminal:
+    console = Console(width=120)  # a file or a pipe has no border to fit in
 
 
 @bench_app.command()
@@ -109,14 +109,14 @@ def relevance_floor(path: DataPath, json_out: JsonOut = None, limit: Limit = Non
     """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
     from commonplace.bench import floor as bench
 
-    with _tools(None) as tools, _progress() as progress:
+    with _tools(None) as tools, progress_bar() as progress:
         asked, default = bench.evaluate(LoCoMo(path), tools, limit=limit, progress=progress)
     floors = sorted({*bench.FLOORS, default})
     points = bench.curve(asked, floors)
-    report = bench.FloorReport(Provenance.of(_command()), path.name, default, points, tuple(asked))
-    _console.print(bench.table(report))
+    report = bench.FloorReport(Provenance.of(command()), path.name, default, points, tuple(asked))
+    console.print(bench.table(report))
     if json_out:
-        _write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
+        write(json_out, json.dumps(asdict(report), ensure_ascii=False, indent=1))
 
 
 @bench_app.command("weights")
@@ -125,13 +125,13 @@ def ranking_weights(path: DataPath, json_out: JsonOut = None) -> None:
     from commonplace.bench import weights as bench
     from commonplace.bench.weights_report import WeightsReport, tables
 
-    with _tools(None) as tools, _progress() as progress:
+    with _tools(None) as tools, progress_bar() as progress:
         rows = bench.evaluate(LoCoMo(path), tools, progress=progress)
-    report = WeightsReport(Provenance.of(_command()), path.name, bench.BUDGETS_TOKENS, tuple(rows))
+    report = WeightsReport(Provenance.of(command()), path.name, bench.BUDGETS_TOKENS, tuple(rows))
     for table in tables(report):
-        _console.print(table)
+        console.print(table)
     if json_out:
-        _write(json_out, report.to_json())
+        write(json_out, report.to_json())
 
 
 @bench_app.command()
@@ -154,13 +154,13 @@ def speed(
     else:
         conversations = LoCoMo(path)
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
-    with _tools(None) as tools, _progress() as progress:
+    with _tools(None) as tools, progress_bar() as progress:
         results = [bench.evaluate(size, turns, tools, progress) for size in counts]
     data = f"turns of {path.name}" if path else "made-up turns"
-    report = speed_report.make_report(results, Provenance.of(_command()), data)
-    _console.print(speed_report.table(report))
+    report = speed_report.make_report(results, Provenance.of(command()), data)
+    console.print(speed_report.table(report))
     if json_out:
-        _write(json_out, speed_report.to_json(report))
+        write(json_out, speed_report.to_json(report))
 
 
 @bench_app.command()
@@ -185,11 +185,11 @@ def locality(
     settings = [
         Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
         for size in _numbers(block_kib, "--block-kib")
-        for tau_assoc in _fractions(tau, "--tau")
-        for ratio in _fractions(gc, "--gc")
+        for tau_assoc in fractions(tau, "--tau")
+        for ratio in fractions(gc, "--gc")
     ]
     results = []
-    with _tools(None) as tools, _progress() as progress:
+    with _tools(None) as tools, progress_bar() as progress:
         events = bench.trace(LoCoMo(path), tools, progress)
         events = bench.with_updates(events, updates) if updates else events
         for number, placement in enumerate(settings):
@@ -199,17 +199,18 @@ def locality(
     if not results[0].requests:
         raise InvalidInput(f"{str(path)!r} has no question: nothing to measure")
     report = locality_report.LocalityReport(
-        Provenance.of(_command()), path.name, updates, results[0].requests, tuple(results)
+        Provenance.of(command()), path.name, updates, results[0].requests, tuple(results)
     )
-    _console.print(locality_report.table(report))
+    console.print(locality_report.table(report))
     if plot:
         locality_report.plot(report, plot)
-        _console.print(f"written: {plot}")
+        console.print(f"written: {plot}")
     if json_out:
-        _write(json_out, report.to_json())
+        write(json_out, report.to_json())
 
 
-def _fractions(given: str, option: str) -> list[float]:
+def fractions(given: str, option: str) -> list[float]:
+    """Numbers with commas. Raises InvalidInput, which names the option."""
     try:
         return [float(part) for part in given.split(",")]
     except ValueError as error:
@@ -229,19 +230,19 @@ def _run(
     """With a chat model, views ask it and it answers the questions; else everything is offline."""
     budgets = _numbers(budget, "--budget")
     names = [check_system(name.strip()) for name in systems.split(",")]
-    with _tools(floor, chat) as tools, _progress() as progress:
+    with _tools(floor, chat) as tools, progress_bar() as progress:
         reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
         records = runner.run(benchmark, names, budgets, tools, limit=limit, reader=reader, progress=progress)
     if not records:
         raise InvalidInput(f"{str(path)!r} has no question that can be answered: nothing to measure")
-    report = make_report(benchmark, records, _command(), path.name)
-    print_report(report, _console)
+    report = make_report(benchmark, records, command(), path.name)
+    print_report(report, console)
     if reader and reader.failed:
-        _console.print(f"{reader.failed} questions have no answer from the model, and score 0")
+        console.print(f"{reader.failed} questions have no answer from the model, and score 0")
     if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
-        _console.print(f"{left} questions are open in {chat.folder}: answer them and run again")
+        console.print(f"{left} questions are open in {chat.folder}: answer them and run again")
     if json_out:
-        _write(json_out, report.to_json())
+        write(json_out, report.to_json())
 
 
 @contextmanager
@@ -252,7 +253,8 @@ def _tools(floor: float | None, chat: ChatModel | None = None) -> Iterator[Tools
 
 
 @contextmanager
-def _progress() -> Iterator[runner.Progress]:
+def progress_bar() -> Iterator[runner.Progress]:
+    """A bar on standard error that is gone at the end."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
@@ -271,15 +273,16 @@ def _numbers(given: str, option: str) -> list[int]:
     return numbers
 
 
-def _command() -> str:
+def command() -> str:
     """As it was typed, with file names in place of paths."""
     words = (Path(word).name if "/" in word else word for word in sys.argv[1:])
     return " ".join(["commonplace", *words])
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Raises InvalidInput when it cannot be written."""
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise InvalidInput(f"--json {str(path)!r} cannot be written: {error.strerror}") from error
-    _console.print(f"written: {path}")
+    console.print(f"written: {path}")

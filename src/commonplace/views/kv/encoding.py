@@ -87,12 +87,12 @@ class Encoder:
                 f"a window of {self.window} tokens has no room for {len(self.prefix_ids)} pinned, a context"
                 f" of {self.context_tokens} and a block: set context_tokens lower, or a shorter system prompt"
             )
-        dtype = str(tap.model.dtype).removeprefix("torch.")
+        dtype = tap.shapes[0].dtype
         self.layout = Layout(
             layers=sizes([(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes]),
             block_tokens=config.block_tokens,
-            dtype=dtype,
-            item_bytes=tap.model.dtype.itemsize,
+            dtype=str(dtype).removeprefix("torch."),
+            item_bytes=dtype.itemsize,
             codec=config.codec,
         )
 

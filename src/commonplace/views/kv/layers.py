@@ -18,6 +18,8 @@ PROBE_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """A call of a module that made rotary tables."""
+
     module: nn.Module
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -25,6 +27,7 @@ class Table:
 
 
 def attention_modules(model: nn.Module) -> list[nn.Module]:
+    """Those that take rotary tables and a cache, in the order of layers."""
     found = []
     for module in model.modules():
         if getattr(module, "layer_idx", None) is None:
@@ -50,6 +53,7 @@ def _has_attention_inside(module: nn.Module) -> bool:
 
 
 def some_ids(model: PreTrainedModel, tokens: int) -> Tensor:
+    """(1, tokens) random ids, the same every time."""
     size = model.config.get_text_config(decoder=True).vocab_size
     ids = torch.randint(0, size, (1, tokens), generator=torch.Generator().manual_seed(0))
     return ids.to(model.get_input_embeddings().weight.device)

@@ -104,22 +104,48 @@ def numbers(connection: Connection, owner: Pool, count: int) -> range:
     return range(first, first + count)
 
 
-def free_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
-    """The first so many places that no row names, and that are not waiting to be overwritten."""
+def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
+    """So many places that no row names; what was to be overwritten there will be.
+
+    To be called before rows are removed in the same transaction: their places are still named by the state
+    that a rollback goes back to.
+    """
+    waiting = erasures(connection, generation)[0][:count]
+    c = kv_erasures.c
+    for some in in_chunks(waiting, _PER_STATEMENT):
+        connection.execute(
+            delete(kv_erasures).where(
+                c.user == generation.user,
+                c.generation == generation.number,
+                c.kind == "slot",
+                c.place.in_(some),
+            )
+        )
+    return waiting + _free_slots(connection, generation, count - len(waiting), set(waiting))
+
+
+def _free_slots(connection: Connection, generation: Generation, count: int, given: set[int]) -> list[int]:
+    """The first so many places that no row names and nobody was given."""
     where = (*_of(generation), _b.slot.is_not(None))
     taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
-    waiting = set(erasures(connection, generation)[0])
-    end = -1 if last is None else int(last)
-    if taken + len(waiting) == end + 1 and all(place <= end for place in waiting):
+    unusable = set(erasures(connection, generation)[0]) | given
+    end = max([-1 if last is None else int(last), *unusable])
+    if taken + len(unusable) == end + 1:
         return list(range(end + 1, end + 1 + count))
-    used = {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))} | waiting
+    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
     found: list[int] = []
     candidate = 0
     while len(found) < count:
-        if candidate not in used:
+        if candidate not in unusable:
             found.append(candidate)
         candidate += 1
     return found
+
+
+def last_slot(connection: Connection, generation: Generation) -> int:
+    """The highest place that a row names; -1 when none does."""
+    found = connection.execute(select(func.max(_b.slot)).where(*_of(generation))).scalar()
+    return -1 if found is None else int(found)
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[Block]) -> None:
@@ -232,6 +258,12 @@ def unmade(connection: Connection, generation: Generation) -> list[tuple[str, in
         select(_b.session, _b.segment).where(*_of(generation), _b.boxes_crc.is_(None)).distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
+
+
+def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
+    """Of messages whose blocks have no keys now."""
+    rows = connection.execute(select(_b.runs).where(*_of(generation), _b.boxes_crc.is_(None)))
+    return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
 
 def coldest(connection: Connection, generation: Generation, count: int) -> list[Block]:

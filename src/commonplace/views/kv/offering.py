@@ -12,9 +12,10 @@ from commonplace.models.base import Tokenizer
 from commonplace.rendering import line, line_tokens
 from commonplace.text.sentences import passages
 from commonplace.text.words import terms
-from commonplace.views.base import Offer, Query
+from commonplace.views.base import Generation, Offer, Query
+from commonplace.views.kv import manifest
 from commonplace.views.kv.asking import Choice
-from commonplace.views.kv.manifest import Block, Pool
+from commonplace.views.kv.manifest import Block
 from commonplace.views.kv.store import NAME
 
 _MOST_TAIL = 1000  # messages that are in no block yet and that one recall looks through, the newest
@@ -25,7 +26,7 @@ _OFFERED = 2  # budgets' worth
 
 def offer_of(
     connection: Connection,
-    pool: Pool | None,
+    generation: Generation | None,
     query: Query,
     choice: Choice | None,
     tokenizer: Tokenizer,
@@ -33,14 +34,11 @@ def offer_of(
 ) -> Offer:
     """What was found by attention and what is in no block yet, one after the other by rank."""
     user, session = query.scope.user, query.scope.session
-    cursor = pool.generation.cursor if pool else 0
-    made = {seq for block in choice.index.blocks for seq in block.tile.seqs} if choice else set()
     wanted = set(terms(query.text))
-    tail = [
-        message
-        for message in log.read(connection, user, session=session, after=0)
-        if message.seq > cursor or message.seq not in made
-    ]
+    tail = log.read(connection, user, session=session, after=generation.cursor if generation else 0)
+    if generation is not None:
+        unmade = log.fetch(connection, user, sorted(manifest.unmade_seqs(connection, generation)))
+        tail = [m for _, m in sorted(unmade.items()) if session in (None, m.session)] + tail
     cut_off = len(tail) > _MOST_TAIL
     overlaps = {m.seq: len(wanted.intersection(terms(m.content))) for m in tail[-_MOST_TAIL:]}
     waiting = sorted(tail[-_MOST_TAIL:], key=lambda m: (-overlaps[m.seq], -m.seq))

@@ -5,7 +5,7 @@ Imports no torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +92,7 @@ class KVStore:
                     rows += [row for row in more_rows if row not in named]
                 files.erase(slots, rows)
                 files.settle()
+                files.cut(manifest.last_slot(connection, pool.generation) + 1)
                 manifest.erased(connection, pool.generation)
             folder = folder_of(self.root, user)
             for path in sorted(folder.iterdir()) if folder.is_dir() else []:
@@ -128,16 +129,23 @@ class KVStore:
         pool = manifest.pool(connection, generation)
         if pool is None:
             return found
+        found += [
+            f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
+            for block, boxes in self.damaged(connection, pool)
+        ]
+        return found
+
+    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[Block, bool]]:
+        """Blocks whose bytes are not what was written; True when it is the boxes."""
         files = self.files(pool)
-        for block in manifest.after(connection, generation):
-            if block.slot is not None:
+        for block in manifest.after(connection, pool.generation):
+            if block.boxes_crc is not None and boxes_checksum(files, block.number) != block.boxes_crc:
+                yield block, True
+            elif block.slot is not None:
                 try:
                     self.read(pool, block)
                 except (BlockMissing, StorageCorrupt):
-                    found.append(f"block {block.number} is torn")
-            if block.boxes_crc is not None and boxes_checksum(files, block.number) != block.boxes_crc:
-                found.append(f"the boxes of block {block.number} are torn")
-        return found
+                    yield block, False
 
     def _dirty(self, connection: Connection, user: str) -> bool:
         names = set()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,8 @@ from commonplace.views.kv.support import check_config
 
 _NOISE = {torch.float32: 1e-5, torch.float64: 1e-9}  # of the largest logit; 16-bit types round more
 _NOISE_16 = 0.02
+_attaching = threading.RLock()
+_taps: WeakKeyDictionary[PreTrainedModel, Tap] = WeakKeyDictionary()
 _open = threading.local()  # .session: the tap session of this thread
 
 
@@ -40,6 +43,7 @@ class LayerShape:
     kv_heads: int
     key_dim: int
     value_dim: int
+    dtype: torch.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,17 @@ def _session() -> Session | None:
 
 
 class Tap:
-    """An attached model. `detach` gives it back as it was."""
+    """An attached model. Every user of a model shares its tap: `attach` one, `detach` it when done."""
+
+    @staticmethod
+    def attach(model: PreTrainedModel) -> Tap:
+        """The model's tap; the last user's `detach` gives it back as it was. Raises UnsupportedModel."""
+        with _attaching:
+            tap = _taps.get(model)
+            if tap is None:
+                tap = _taps[model] = Tap(model)
+            tap.users += 1
+            return tap
 
     def __init__(self, model: PreTrainedModel) -> None:
         """Find the attention layers and how they rotate, and check that a tapped pass is the stock one.
@@ -127,7 +141,8 @@ class Tap:
         Raises UnsupportedModel, which says why.
         """
         check_config(model.config)
-        self.model = model
+        self.model, self.users = model, 0
+        self.lock = threading.RLock()  # held by whoever lets the model run
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
         modules = attention_modules(model)
         if len(modules) != model.config.get_text_config(decoder=True).num_hidden_layers:
@@ -145,16 +160,23 @@ class Tap:
         self.name = _register(self.original)
         model.set_attn_implementation(self.name)
         if model.config._attn_implementation != self.name:  # noqa: SLF001
-            self.detach()
+            self._take_out()
             raise UnsupportedModel(f"{type(model).__name__} does not take another attention function")
         try:
             self._verify()
-        except UnsupportedModel:
-            self.detach()
+        except BaseException:
+            self._take_out()
             raise
 
     def detach(self) -> None:
-        """Take all hooks out; idempotent."""
+        """One user less; the last one takes all hooks out."""
+        with _attaching:
+            self.users -= 1
+            if self.users <= 0:
+                _taps.pop(self.model, None)
+                self._take_out()
+
+    def _take_out(self) -> None:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
@@ -302,7 +324,7 @@ class Tap:
 
         k, v = spied(module, args, kwargs)
         heads = getattr(module, "num_key_value_groups", 1) * k.shape[1]
-        shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1])
+        shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1], k.dtype)
         return _Layer(module, made.module, made.args, made.kwargs, probe(keys, cos, sin), shape)
 
     @torch.no_grad()

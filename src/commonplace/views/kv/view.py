@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +34,7 @@ from commonplace.views.kv.tiers import Tiers
 from commonplace.views.kv.turns import Piece, pieces, question_of, tokens_of
 
 _BATCH_MESSAGES = 64
+_logger = logging.getLogger(__name__)
 Drafts = Sequence[tuple[Block, Draft]]
 
 
@@ -77,7 +78,7 @@ class KVView:
         """
         self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
         self.budget = budget or Budget()
-        self.model_lock = threading.RLock()  # one forward pass at a time
+        self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
         self._tokenizer = tokenizer
         device = encoder.tap.device
         self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
@@ -123,6 +124,7 @@ class KVView:
     ) -> None:
         """Bytes into free places, then the rows that name them."""
         pool = self._open(connection, generation)
+        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         given = manifest.numbers(connection, pool, len(prepared.drafts))
@@ -131,7 +133,7 @@ class KVView:
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         self._make_room(connection, pool, len(blocks))
-        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts))
+        manifest.add(connection, generation, self._written(pool, blocks, prepared.drafts, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
 
@@ -154,7 +156,8 @@ class KVView:
                 choice = self.choose(
                     connection, pool, query.text, query.now, k=k, session=query.scope.session
                 )
-        return offer_of(connection, pool, query, choice, self._tokenizer, note)
+        behind = generation if pool is not None else None
+        return offer_of(connection, behind, query, choice, self._tokenizer, note)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -235,8 +238,9 @@ class KVView:
                 if block.number in rows
                 and rows[block.number] == replace(block, used_us=rows[block.number].used_us)
             ]
+            slots = manifest.take_slots(connection, generation, len(same))
             self._make_room(connection, pool, len(same))
-            done = self._written(connection, pool, [block for block, _ in same], [draft for _, draft in same])
+            done = self._written(pool, [block for block, _ in same], [draft for _, draft in same], slots)
             for block in done:
                 manifest.place(connection, generation, block)
             if any(block.boxes_crc is None for block, _ in same):
@@ -268,6 +272,25 @@ class KVView:
         evicted = self._evict(database, generation)
         self.store.clean(database, generation.user)
         return Moved(blocks_released=evicted)
+
+    def heal(self, database: Database, user: str) -> int:
+        """Let go of blocks and boxes whose bytes are damaged, to be encoded again; how many."""
+        with database.write() as connection:
+            damaged = 0
+            for pool in manifest.pools(connection, user):
+                for block, torn in self.store.damaged(connection, pool):
+                    manifest.erase(connection, pool.generation, [block])
+                    whole = replace(block, slot=None, crc=None)
+                    manifest.place(
+                        connection, pool.generation, replace(whole, boxes_crc=None) if torn else whole
+                    )
+                    damaged += 1
+            if damaged:
+                log.touch(connection, user, deleted=True)
+        if damaged:
+            _logger.warning("%d KV blocks of user %r are damaged: they are encoded again", damaged, user)
+            self.refresh(database, user, None)
+        return damaged
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """See KVStore."""
@@ -347,16 +370,14 @@ class KVView:
         return manifest.newest(connection, pool.generation, session, limit)
 
     def _written(
-        self, connection: Connection, pool: Pool, blocks: Sequence[Block], drafts: Sequence[Draft]
+        self, pool: Pool, blocks: Sequence[Block], drafts: Sequence[Draft], slots: Sequence[int]
     ) -> list[Block]:
-        """The blocks with their bytes in free places."""
-        slots = manifest.free_slots(connection, pool.generation, len(blocks))
+        """The blocks with their bytes in these places."""
         placed = [
             replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
             for block, draft, slot in zip(blocks, drafts, slots, strict=True)
         ]
-        files = self.store.files(pool)
-        files.write(
+        self.store.files(pool).write(
             {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
             {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
         )
