@@ -216,7 +216,7 @@ class KVMemory:
         if remember and several:
             raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
         at = to_time(now_utc() if now is None else now, "now")
-        self.remember(user=user)
+        self._catch_up(user)
         given = {"max_new_tokens": max_new_tokens, "do_sample": False, **options}
         answers = read_again(lambda: self._generate(queries, user, session, k, at, given, remember=remember))
         return answers if several else answers[0]
@@ -231,7 +231,7 @@ class KVMemory:
         key("user", user)
         if not isinstance(query, str):
             raise InvalidInput(f"query must be a string, not {shown(query)}")
-        self.remember(user=user)
+        self._catch_up(user)
         at = to_time(now_utc() if now is None else now, "now")
 
         def once() -> Choice | None:
@@ -272,7 +272,7 @@ class KVMemory:
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log."""
         key("user", user)
-        self.remember(user=user)
+        self._catch_up(user)
         with self.reading(user) as (connection, pool):
             return transfer.export(connection, self.view, pool, file_path("path", path))
 
@@ -285,6 +285,16 @@ class KVMemory:
         key("user", user)
         self._writer.wait()
         return transfer.import_(self._database, self.view, user, file_path("path", path))
+
+    def _catch_up(self, user: str) -> None:
+        """Encode what the pool lacks, if it lacks anything."""
+        self._writer.wait()
+        with self._database.read() as connection:
+            generation = maintenance.serving(connection, user, self.view)
+            behind = maintenance.lag(connection, user, self.view)
+            if not behind and (generation is None or not self.view.waiting(connection, generation)):
+                return
+        self.remember(user=user)
 
     def _healing(self, user: str, once: Callable[[], R]) -> R:
         """Read again when a block has moved; when one is damaged, encode it anew and then read again."""

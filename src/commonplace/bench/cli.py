@@ -148,7 +148,7 @@ def speed(
     from commonplace.bench import speed as bench
     from commonplace.bench import speed_report, workload
 
-    counts = _numbers(sizes, "--sizes")
+    counts = numbers(sizes, "--sizes")
     if path is None:
         turns = workload.made_up_turns()
     else:
@@ -184,7 +184,7 @@ def locality(
         locality_report.can_plot()
     settings = [
         Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
-        for size in _numbers(block_kib, "--block-kib")
+        for size in numbers(block_kib, "--block-kib")
         for tau_assoc in fractions(tau, "--tau")
         for ratio in fractions(gc, "--gc")
     ]
@@ -228,7 +228,7 @@ def _run(
     chat: ChatModel | None,
 ) -> None:
     """With a chat model, views ask it and it answers the questions; else everything is offline."""
-    budgets = _numbers(budget, "--budget")
+    budgets = numbers(budget, "--budget")
     names = [check_system(name.strip()) for name in systems.split(",")]
     with _tools(floor, chat) as tools, progress_bar() as progress:
         reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
@@ -261,7 +261,8 @@ def progress_bar() -> Iterator[runner.Progress]:
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of or None)
 
 
-def _numbers(given: str, option: str) -> list[int]:
+def numbers(given: str, option: str) -> list[int]:
+    """Whole numbers with commas. Raises InvalidInput, which names the option."""
     try:
         numbers = [int(part.strip().replace("_", "")) for part in given.split(",")]
     except ValueError as error:

@@ -88,6 +88,43 @@ def quality(
         cli.write(json_out, report.to_json())
 
 
+def speed(
+    shape: Annotated[str, typer.Option("--shape", help="tiny, 0.5b (Qwen2.5) or 8b (Llama-3.1).")] = "0.5b",
+    device: Annotated[
+        str | None, typer.Option("--device", help="cpu or cuda; else cuda where it is.", show_default=False)
+    ] = None,
+    history: Annotated[str, typer.Option("--history", help="Tokens, with commas.")] = "4096,16384",
+    top_k: Annotated[int, typer.Option("--top-k", help="Blocks of 16 tokens that are recalled.")] = 64,
+    blocks: Annotated[str, typer.Option("--blocks", help="To score, with commas.")] = "10000,100000",
+    repeat: Annotated[int, typer.Option("--repeat", help="Of the calls whose median counts.")] = 3,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Of the processor; else torch's own.", show_default=False)
+    ] = None,
+    json_out: cli.JsonOut = None,
+) -> None:
+    """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
+    _need_torch()
+    from commonplace.bench.kv import speed as bench
+    from commonplace.bench.kv import speed_report
+    from commonplace.bench.kv.speed_model import Settings
+
+    settings = Settings(
+        shape=shape,
+        device=device,
+        histories=tuple(cli.numbers(history, "--history")),
+        top_k=top_k,
+        threads=threads,
+        repeat=repeat,
+        blocks=tuple(cli.numbers(blocks, "--blocks")),
+    )
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as room, cli.progress_bar() as tell:
+        report = bench.evaluate(settings, Path(room), cli.command(), tell)
+    for table in speed_report.tables(report):
+        cli.console.print(table)
+    if json_out:
+        cli.write(json_out, report.to_json())
+
+
 def train(
     folder: Annotated[Path, typer.Argument(help="Where model and tokenizer go.", show_default=False)],
     minutes: Annotated[float, typer.Option("--minutes", min=0.01, help="How long.")] = 8.0,

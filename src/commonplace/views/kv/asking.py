@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from commonplace.views.kv.index import Index
 from commonplace.views.kv.manifest import Block
 from commonplace.views.kv.retrieval import Ranked, rank, with_neighbours
 from commonplace.views.kv.scoring import Asked
-from commonplace.views.kv.tap import Raw
+from commonplace.views.kv.tap import Raw, synchronize
 from commonplace.views.kv.tiers import Hits
 from commonplace.views.kv.turns import Question
 
@@ -86,15 +86,18 @@ class Asking:
         recent = Recent(tuple(standing), fetched.raw)
         began = time.perf_counter()
         queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
+        synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         asked = [Asked(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
 
+        now: dict[int, Block] = {}
+
         def keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
-            now = rows([block.number for block in blocks])
-            return [
-                self._fetcher.keys(index.pool, now[block.number], layer) if block.number in now else None
-                for block in blocks
-            ]
+            if not now:  # the same candidates for every layer
+                now.update(rows([block.number for block in blocks]))
+            return self._fetcher.keys(
+                index.pool, [now.get(block.number, replace(block, slot=None)) for block in blocks], layer
+            )
 
         ranked = rank(index, asked, self._encoder.config, k, without, keys)
         places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)

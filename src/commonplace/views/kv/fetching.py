@@ -103,15 +103,24 @@ class Fetcher:
         chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
 
-    def keys(self, pool: Pool, block: Block, layer: int) -> Tensor | None:
-        """(kv_heads, block_tokens, dim): one layer's raw keys; None for a block that has no place.
+    def keys(self, pool: Pool, blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+        """(kv_heads, tokens or more, dim): one layer's raw keys of each block; None for one without a place.
 
         Not checked against the checksum: what is chosen by them is, when it is fetched whole.
         """
-        if block.slot is None:
-            return None
-        data = self._store.files(pool).read_keys(block.slot, layer)
-        return decode_keys(data, layer, pool.layout)
+        found: list[Tensor | None] = []
+        wanted: list[tuple[int, int]] = []  # where it goes, and its slot
+        for place, block in enumerate(blocks):
+            held = self._tiers.held(_key(pool, block)) if block.slot is not None else None
+            found.append(held[layer].keys if held is not None else None)
+            if held is None and block.slot is not None:
+                wanted.append((place, block.slot))
+        read = self._store.files(pool).read_keys([slot for _, slot in wanted], layer) if wanted else []
+        size = pool.layout.key_bytes(pool.layout.layers[layer])
+        for (place, _), data in zip(wanted, read, strict=True):
+            if len(data) == size:
+                found[place] = decode_keys(data, layer, pool.layout)
+        return found
 
     def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)

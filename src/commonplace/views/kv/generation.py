@@ -15,7 +15,7 @@ from commonplace.errors import InvalidInput
 from commonplace.views.kv.asking import Choice
 from commonplace.views.kv.encoding import Encoder, cut, joined
 from commonplace.views.kv.manifest import Block
-from commonplace.views.kv.tap import Inject, Raw, RawKV
+from commonplace.views.kv.tap import Inject, Raw, RawKV, synchronize
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,7 @@ class _First:
     def __call__(self, ids: Tensor, scores: object, **_: Any) -> Tensor:
         del scores
         if self.at is None:
+            synchronize(ids.device)
             self.at = time.perf_counter()
         return torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from commonplace.views.kv.config import Codec
@@ -21,7 +22,7 @@ class LayerSize:
     value_dim: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """[layer][keys | values][kv head][token][dim], padded to a multiple of 4 KiB.
 
@@ -34,17 +35,17 @@ class Layout:
     item_bytes: int  # of that
     codec: Codec
 
-    @property
+    @cached_property
     def payload_bytes(self) -> int:
         """Of a full block."""
         return sum(self.layer_bytes(size) for size in self.layers)
 
-    @property
+    @cached_property
     def stride_bytes(self) -> int:
         """From one block to the next."""
         return -(-self.payload_bytes // ALIGNMENT) * ALIGNMENT
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where in a block each layer begins."""
         return (0, *accumulate(self.layer_bytes(size) for size in self.layers))[:-1]

@@ -55,14 +55,17 @@ class PoolFiles:
             raise StorageCorrupt(f"block file {self.folder.name!r} ends before slot {slot}")
         return data
 
-    def read_keys(self, slot: int, layer: int) -> bytes:
-        """The bytes of one layer's keys."""
-        start = slot * self.layout.stride_bytes + self.layout.offsets[layer]
+    def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes]:
+        """The bytes of one layer's keys, of each of these places; fewer where the file ends before one."""
+        start, stride = self.layout.offsets[layer], self.layout.stride_bytes
         size = self.layout.key_bytes(self.layout.layers[layer])
-        data = self._read(_BLOCKS, start, size)
-        if len(data) < size:
-            raise StorageCorrupt(f"block file {self.folder.name!r} ends before slot {slot}")
-        return data
+        try:
+            with _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
+                return [os.pread(file, size, slot * stride + start) for slot in slots]
+        except FileNotFoundError:
+            return [b"" for _ in slots]
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def write(self, blocks: Mapping[int, bytes], boxes: Mapping[int, Sequence[bytes]]) -> None:
         """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
@@ -155,9 +158,10 @@ class PoolFiles:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise StorageUnusable(
-                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
-            ) from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> StorageUnusable:
+        return StorageUnusable(f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}")
 
     def _zero(self, name: str, places: Sequence[tuple[int, int]]) -> None:
         path = self.folder / name

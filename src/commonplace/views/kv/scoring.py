@@ -121,10 +121,11 @@ def aggregate(
     if normalization == "softmax":
         best = np.full(blocks, -np.inf)
         for scores in rows:
-            log = (scores - scores.logsumexp(dim=-1, keepdim=True)).double()
-            part = log.amax(dim=0) if aggregation == "max" else log.logsumexp(dim=0)
-            joined = np.maximum if aggregation == "max" else np.logaddexp
-            best = joined(best, part.cpu().numpy())
+            log = scores - scores.logsumexp(dim=-1, keepdim=True)
+            if aggregation == "max":
+                best = np.maximum(best, log.amax(dim=0).double().cpu().numpy())
+            else:
+                best = np.logaddexp(best, log.double().logsumexp(dim=0).cpu().numpy())
         return Scores(best)
     top, added, soft = np.zeros(blocks), np.zeros(blocks), np.full(blocks, -np.inf)
     few = min(k, blocks) if aggregation == "max" else blocks

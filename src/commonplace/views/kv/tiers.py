@@ -105,6 +105,10 @@ class Tiers:
             found[key], hits = self._up(key, raw), hits + Hits(disk=1)
         return [found[key] for key, _ in wanted], hits
 
+    def held(self, key: Hashable) -> Raw | None:
+        """A block that is in memory now, wherever."""
+        return self._on_device.get(key) or self._on_host.get(key)
+
     def prefetch(self, wanted: Iterable[tuple[Hashable, Callable[[], Raw]]]) -> None:
         """Begin to read what the host does not have; returns at once. What cannot be read is left out."""
 

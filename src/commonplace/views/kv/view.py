@@ -273,6 +273,10 @@ class KVView:
         self.store.clean(database, generation.user)
         return Moved(blocks_released=evicted)
 
+    def waiting(self, connection: Connection, generation: Generation) -> bool:
+        """Whether blocks are to be encoded again because what they had seen was forgotten."""
+        return bool(manifest.unmade(connection, generation))
+
     def heal(self, database: Database, user: str) -> int:
         """Let go of blocks and boxes whose bytes are damaged, to be encoded again; how many."""
         with database.write() as connection:
