@@ -366,11 +366,11 @@ class KVMemory:
                 self.view.note_use(pool.generation, sight.context.blocks)
             self.view.put_back(self._database, pool, [one for sight in sights for one in sight.remade])
         if remember:
-            stored = self.memory.add(
-                [Message(queries[0], time=now), Message(answers[0].text, role="assistant", time=now)],
-                user=user,
-                session=session,
-            )
+            turns = [
+                {"role": "user", "content": queries[0], "time": now},
+                {"role": "assistant", "content": answers[0].text, "time": now},
+            ]
+            stored = self.memory.add(turns, user=user, session=session)
             if made and made[0].raw is not None:
                 keys = self.view.keys_of(
                     sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now

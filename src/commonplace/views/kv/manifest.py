@@ -142,6 +142,30 @@ def _free_slots(connection: Connection, generation: Generation, count: int, give
     return found
 
 
+def unnamed(
+    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Those of these places of blocks, and of boxes, that no row names."""
+    named: set[int] = set()
+    boxed: set[int] = set()
+    for some in in_chunks(slots, _PER_STATEMENT):
+        named |= set(connection.execute(select(_b.slot).where(*_of(generation), _b.slot.in_(some))).scalars())
+    for some in in_chunks([row + 1 for row in rows], _PER_STATEMENT):
+        where = (*_of(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
+        boxed |= {number - 1 for number in connection.execute(select(_b.block).where(*where)).scalars()}
+    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
+
+
+def attended(connection: Connection, generation: Generation) -> dict[int, list[int]]:
+    """By message, those that were recalled for it."""
+    c = kv_attended.c
+    where = (c.user == generation.user, c.generation == generation.number)
+    found: dict[int, list[int]] = {}
+    for row in connection.execute(select(c.seq, c.attended).where(*where).order_by(c.seq, c.attended)):
+        found.setdefault(row.seq, []).append(row.attended)
+    return found
+
+
 def last_slot(connection: Connection, generation: Generation) -> int:
     """The highest place that a row names; -1 when none does."""
     found = connection.execute(select(func.max(_b.slot)).where(*_of(generation))).scalar()

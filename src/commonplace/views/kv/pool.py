@@ -67,14 +67,20 @@ class PoolFiles:
         except OSError as error:
             raise self._unreadable(error) from error
 
-    def write(self, blocks: Mapping[int, bytes], boxes: Mapping[int, Sequence[bytes]]) -> None:
+    def write(
+        self,
+        blocks: Mapping[int, bytes],
+        boxes: Mapping[int, Sequence[bytes]],
+        unsettled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    ) -> None:
         """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
 
+        `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted.
         Raises StorageFull and StorageUnusable; then no row may name what was to be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._intend(blocks, boxes)
+            self._intend({*blocks, *unsettled[0]}, {*boxes, *unsettled[1]})
             with _opened(self.folder / _BLOCKS) as file:
                 for slot, data in sorted(blocks.items()):
                     os.pwrite(file, data, slot * self.layout.stride_bytes)

@@ -40,6 +40,8 @@ def rank(
     if not count or not asked:
         return Ranked((), Scores(np.empty(0)), 0)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
+    if not live:
+        return Ranked((), Scores(np.full(count, -np.inf)), 0)
     everything = len(live) == count
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 

@@ -83,13 +83,8 @@ class KVStore:
                 files = self.files(pool)
                 kept.add(files.folder.name)
                 slots, rows = manifest.erasures(connection, pool.generation)
-                more_slots, more_rows = files.intended()
-                if more_slots or more_rows:
-                    blocks = manifest.after(connection, pool.generation)
-                    taken = {block.slot for block in blocks}
-                    named = {block.number - 1 for block in blocks if block.boxes_crc is not None}
-                    slots += [slot for slot in more_slots if slot not in taken]
-                    rows += [row for row in more_rows if row not in named]
+                unsettled = self.unsettled(connection, pool)
+                slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
                 files.erase(slots, rows)
                 files.settle()
                 files.cut(manifest.last_slot(connection, pool.generation) + 1)
@@ -146,6 +141,10 @@ class KVStore:
                     self.read(pool, block)
                 except (BlockMissing, StorageCorrupt):
                     yield block, False
+
+    def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
+        """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
+        return manifest.unnamed(connection, pool.generation, *self.files(pool).intended())
 
     def _dirty(self, connection: Connection, user: str) -> bool:
         names = set()

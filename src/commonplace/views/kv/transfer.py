@@ -25,33 +25,44 @@ _FORMAT = "commonplace-kv-1"
 
 
 def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
-    """Write every block that is in the pool, with its boxes and row; returns how many."""
+    """Write every block with its boxes and row; returns how many. What was evicted is encoded again."""
     files = view.store.files(pool)
-    blocks = [block for block in manifest.after(connection, pool.generation) if block.slot is not None]
-    tensors = {
-        "blocks": np.stack([np.frombuffer(view.store.read(pool, block), np.uint8) for block in blocks])
-        if blocks
-        else np.zeros((0, pool.layout.payload_bytes), np.uint8)
-    }
+    blocks = manifest.after(connection, pool.generation)
+    payloads: list[bytes] = []
+    with view.model_lock:
+        for block in blocks:
+            if block.slot is not None:
+                payloads.append(view.store.read(pool, block))
+            else:
+                remade = {b.number: draft for b, draft in view.fetch(connection, pool, [block]).drafts}
+                payloads.append(remade[block.number].payload)
+    whole = b"".join(payloads)
+    tensors = {"blocks": np.frombuffer(whole, np.uint8).reshape(len(blocks), pool.layout.payload_bytes)}
     for layer in pool.layers:
-        rows = [block.number - 1 for block in blocks]
-        data = b"".join(files.read_boxes(layer, rows))
+        data = b"".join(files.read_boxes(layer, [block.number - 1 for block in blocks]))
         tensors[f"boxes.{layer}"] = np.frombuffer(data, np.uint8).reshape(len(blocks), -1)
     described = [
-        {"session": b.session, "segment": b.segment, "time_us": b.time_us, "crc": b.crc, **asdict(b.tile)}
-        for b in blocks
+        {
+            "session": block.session,
+            "segment": block.segment,
+            "time_us": block.time_us,
+            "crc": checksum(payload),
+            "boxes_crc": block.boxes_crc,
+            **asdict(block.tile),
+        }
+        for block, payload in zip(blocks, payloads, strict=True)
     ]
-    contents = {
-        str(seq): checksum(message.content.encode())
-        for seq, message in log.fetch(
-            connection, pool.generation.user, sorted({seq for b in blocks for seq in b.tile.seqs})
-        ).items()
-    }
+    seqs = sorted({seq for block in blocks for seq in block.tile.seqs})
+    contents = log.fetch(connection, pool.generation.user, seqs)
+    attended = manifest.attended(connection, pool.generation)
     facts = {
         "format": _FORMAT,
         "fingerprint": pool.generation.fingerprint,
         "blocks": json.dumps(described),
-        "messages": json.dumps(contents),
+        "messages": json.dumps({str(seq): checksum(m.content.encode()) for seq, m in contents.items()}),
+        "attended": json.dumps(
+            {str(s): a for s, a in manifest.attended(connection, pool.generation).items()}
+        ),
     }
     try:
         save_file(tensors, path, metadata=facts)
@@ -73,6 +84,7 @@ def import_(database: Database, view: KVView, user: str, path: Path) -> int:
                     f" this one ({view.fingerprint}): remember() encodes the log instead"
                 )
             described, contents = json.loads(facts["blocks"]), json.loads(facts["messages"])
+            attended = {int(seq): tuple(seen) for seq, seen in json.loads(facts["attended"]).items()}
             payloads = file.get_tensor("blocks")
             boxes = [file.get_tensor(f"boxes.{layer}") for layer in view.encoder.layers]
         drafts = []
@@ -83,6 +95,8 @@ def import_(database: Database, view: KVView, user: str, path: Path) -> int:
             runs = tuple((int(seq), int(tokens)) for seq, tokens in row["runs"])
             tile = Tile(int(row["position"]), tuple(int(i) for i in row["ids"]), runs)
             one = tuple(per_layer[place].tobytes() for per_layer in boxes)
+            if checksum(b"".join(one)) != row["boxes_crc"]:
+                raise InvalidImport(f"the boxes of block {place} of {path.name!r} are damaged")
             drafts.append(Draft(row["session"], int(row["segment"]), tile, int(row["time_us"]), payload, one))
     except (SafetensorError, OSError, KeyError, ValueError, TypeError, IndexError) as error:
         raise InvalidImport(f"{path.name!r} cannot be read as an export of KV blocks: {error}") from error
@@ -104,6 +118,6 @@ def import_(database: Database, view: KVView, user: str, path: Path) -> int:
             raise InvalidImport(
                 f"{path.name!r} lacks blocks of earlier messages: remember() encodes the log instead"
             )
-        maintenance.commit_first(connection, user, view, behind, Prepared(tuple(drafts)))
+        maintenance.commit_first(connection, user, view, behind, Prepared(tuple(drafts), (), attended))
         log.touch(connection, user, deleted=True)
     return len(drafts)

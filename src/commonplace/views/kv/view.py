@@ -133,7 +133,7 @@ class KVView:
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         self._make_room(connection, pool, len(blocks))
-        manifest.add(connection, generation, self._written(pool, blocks, prepared.drafts, slots))
+        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
 
@@ -240,7 +240,9 @@ class KVView:
             ]
             slots = manifest.take_slots(connection, generation, len(same))
             self._make_room(connection, pool, len(same))
-            done = self._written(pool, [block for block, _ in same], [draft for _, draft in same], slots)
+            done = self._written(
+                connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
+            )
             for block in done:
                 manifest.place(connection, generation, block)
             if any(block.boxes_crc is None for block, _ in same):
@@ -374,7 +376,12 @@ class KVView:
         return manifest.newest(connection, pool.generation, session, limit)
 
     def _written(
-        self, pool: Pool, blocks: Sequence[Block], drafts: Sequence[Draft], slots: Sequence[int]
+        self,
+        connection: Connection,
+        pool: Pool,
+        blocks: Sequence[Block],
+        drafts: Sequence[Draft],
+        slots: Sequence[int],
     ) -> list[Block]:
         """The blocks with their bytes in these places."""
         placed = [
@@ -384,6 +391,7 @@ class KVView:
         self.store.files(pool).write(
             {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
             {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
+            self.store.unsettled(connection, pool),
         )
         return placed
 
