@@ -60,9 +60,7 @@ def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
         "fingerprint": pool.generation.fingerprint,
         "blocks": json.dumps(described),
         "messages": json.dumps({str(seq): checksum(m.content.encode()) for seq, m in contents.items()}),
-        "attended": json.dumps(
-            {str(s): a for s, a in manifest.attended(connection, pool.generation).items()}
-        ),
+        "attended": json.dumps({str(seq): seen for seq, seen in attended.items()}),
     }
     try:
         save_file(tensors, path, metadata=facts)
