@@ -15,7 +15,7 @@ from commonplace.errors import InvalidInput
 from commonplace.views.kv.asking import Choice
 from commonplace.views.kv.encoding import Encoder, cut, joined
 from commonplace.views.kv.manifest import Block
-from commonplace.views.kv.tap import Inject, Raw, RawKV, synchronize
+from commonplace.views.kv.tap import Inject, Raw, RawKV, Tap, synchronize
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,29 @@ def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[t
     return tuple(taken), dropped
 
 
-@torch.no_grad()
 def generate(
     encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     """Answers to questions, side by side, by the model's own `generate`.
 
     The caches of all are made one, each padded on the left and masked. With `catch` the raw keys of a single
-    greedy or sampled answer are kept.
+    greedy or sampled answer are kept. What pads a short question would use up a sliding window, so there only
+    questions of one length go together.
     """
+    if not getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None):
+        return _generate(encoder, contexts, catch=catch, options=options)
+    found: dict[int, Generated] = {}
+    for length in dict.fromkeys(len(context.ids) for context in contexts):
+        places = [place for place, context in enumerate(contexts) if len(context.ids) == length]
+        some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
+        found.update(zip(places, some, strict=True))
+    return [found[place] for place in range(len(contexts))]
+
+
+@torch.no_grad()
+def _generate(
+    encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
+) -> list[Generated]:
     tap = encoder.tap
     prefix = [encoder.prefix] if encoder.prefix else []
     parts = [[*prefix, *context.raw, *context.recent] for context in contexts]
@@ -94,7 +108,7 @@ def generate(
         ids[row, longest - len(context.ids) :] = torch.tensor(context.ids, device=tap.device)
         mask[row, max(held) - tokens : max(held)] = 1
         mask[row, max(held) + longest - len(context.ids) :] = 1
-    repeats = max(int(options.get("num_beams") or 1), int(options.get("num_return_sequences") or 1))
+    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
     catch = catch and len(contexts) == 1 and repeats == 1
     began = time.perf_counter()
     caches = [tap.prefilled(some, final=final, raw=catch) for some in parts]
@@ -102,7 +116,7 @@ def generate(
     first = _First()
     out = _run(tap, cache, ids, mask, repeats, {**options}, first, catch=catch)
     ended = time.perf_counter()
-    returned = int(options.get("num_return_sequences") or 1)
+    returned = _option(tap, options, "num_return_sequences")
     answers = [
         tuple(_until_pad(row.tolist(), int(pad), encoder.tokenizer.eos_token_id)) for row in out[:, longest:]
     ]
@@ -122,6 +136,16 @@ def generate(
     ]
 
 
+def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
+    """As `generate` will read it: from the call, from a configuration given with it, from the model's own."""
+    for source in (options.get("generation_config"), tap.model.generation_config):
+        if options.get(name) is not None:
+            return int(options[name])
+        if source is not None and getattr(source, name, None) is not None:
+            return int(getattr(source, name))
+    return 1
+
+
 class _First:
     """A stopping criterion that never stops: notes when the first token was there."""
 
@@ -137,7 +161,7 @@ class _First:
 
 
 def _run(
-    tap: Any,
+    tap: Tap,
     cache: DynamicCache,
     ids: Tensor,
     mask: Tensor,
@@ -153,20 +177,26 @@ def _run(
     given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
     if catch:
         with tap.open():
-            return tap.model.generate(**given)
-    return tap.model.generate(**given)
+            out = tap.model.generate(**given)
+    else:
+        out = tap.model.generate(**given)
+    return out if isinstance(out, Tensor) else out.sequences  # with return_dict_in_generate
 
 
 def _side_by_side(caches: Sequence[DynamicCache], longest: int) -> DynamicCache:
     """One cache of several, each padded with zeros on the left."""
     made = DynamicCache()
     for index in range(max(len(cache.layers) for cache in caches)):
-        keys, values = [], []
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+        like = next(cache.layers[index] for cache in caches if cache.layers)
         for cache in caches:
-            layer = cache.layers[index]
-            short = longest - layer.keys.shape[-2]
-            keys.append(torch.nn.functional.pad(layer.keys, (0, 0, short, 0)))
-            values.append(torch.nn.functional.pad(layer.values, (0, 0, short, 0)))
+            for found, held, sample in (
+                (keys, cache.layers[index].keys if cache.layers else None, like.keys),
+                (values, cache.layers[index].values if cache.layers else None, like.values),
+            ):
+                held = sample[:, :, :0] if held is None else held  # nothing stands before this question
+                found.append(torch.nn.functional.pad(held, (0, 0, longest - held.shape[-2], 0)))
         made.update(torch.cat(keys), torch.cat(values), index)
     return made
 
@@ -184,15 +214,15 @@ def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
 
 
 @torch.no_grad()
-def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int]) -> Raw:
-    """Keys of all of `ids` (question and answer, with what closes it), of which a generation left the first.
+def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int], said: int) -> Raw:
+    """Keys of all of `ids`: of its first `said`, question and answer, a generation left the keys.
 
-    The last token of an answer never went through the model, nor did what closes the turn.
+    But for the last token of the answer, which never went through the model, as what closes the turn did not.
     """
-    known = generated[0].tokens
-    left = list(ids[known:])
+    generated = cut(generated, 0, min(generated[0].tokens, said))
+    left = list(ids[generated[0].tokens :])
     if not left:
-        return cut(generated, 0, len(ids))
+        return generated
     prefix = [encoder.prefix] if encoder.prefix else []
     return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
 
@@ -254,7 +284,7 @@ def generate_layered(
         )
     cache = tap.whole(pass_over, session, without=1)
     first = _First()
-    repeats = max(int(options.get("num_beams") or 1), int(options.get("num_return_sequences") or 1))
+    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
     out = _run(tap, cache, given[:, -1:], mask, repeats, {**options}, first, catch=False)
     ended = time.perf_counter()
     end = encoder.tokenizer.eos_token_id

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from commonplace.views.kv.config import Aggregation, Heads, Normalization
 
+_BLOCKS_AT_ONCE = 2**14  # made float32 at a time
 _ROWS_AT_ONCE = 2**27  # scores in memory at a time: half a gigabyte of float32
 
 
@@ -55,13 +56,16 @@ def rows_of(asked: Asked, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, 
 
 
 def box_scores(asked: Asked, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
-    """Eq. 3: (rows, blocks) float32, some rows at a time; boxes are (blocks, kv_heads, 2, dim)."""
+    """Eq. 3: (rows, blocks) float32, some rows at a time; boxes are (blocks, kv_heads, 2, dim).
+
+    Multiplied in float32 whatever boxes are kept in: a bound that is rounded is none.
+    """
     for kv, rows in rows_of(asked, boxes.shape[1], heads):
         part = boxes if len(kv) == boxes.shape[1] else boxes[:, list(kv)]
         flat = part.reshape(len(boxes), -1)
         step = max(1, _ROWS_AT_ONCE // max(1, len(boxes)))
         for chunk in rows.split(step):
-            yield (chunk.to(flat.dtype) @ flat.T).float()
+            yield torch.cat([chunk @ some.float().T for some in flat.split(_BLOCKS_AT_ONCE)], dim=1)
 
 
 def key_scores(asked: Asked, keys: Tensor, valid: Tensor, heads: Heads) -> Iterator[Tensor]:
@@ -119,19 +123,19 @@ def aggregate(
     of each row are ranked, and ties go by the Sum of the same ranks, then by Softmax-Max.
     """
     if normalization == "softmax":
-        best = np.full(blocks, -np.inf)
+        best, margin = np.full(blocks, -np.inf), np.full(blocks, -np.inf)
         for scores in rows:
-            log = scores - scores.logsumexp(dim=-1, keepdim=True)
+            log, ahead = _log_softmax(scores)
             if aggregation == "max":
-                best = np.maximum(best, log.amax(dim=0).double().cpu().numpy())
+                best = np.maximum(best, log.amax(dim=0).cpu().numpy())
             else:
-                best = np.logaddexp(best, log.double().logsumexp(dim=0).cpu().numpy())
-        return Scores(best)
+                best = np.logaddexp(best, log.logsumexp(dim=0).cpu().numpy())
+            margin = np.maximum(margin, ahead.amax(dim=0).cpu().numpy())
+        return Scores(best, (margin,))
     top, added, soft = np.zeros(blocks), np.zeros(blocks), np.full(blocks, -np.inf)
     few = min(k, blocks) if aggregation == "max" else blocks
     for scores in rows:
-        log = scores - scores.logsumexp(dim=-1, keepdim=True)
-        soft = np.maximum(soft, log.amax(dim=0).double().cpu().numpy())
+        soft = np.maximum(soft, _log_softmax(scores)[0].amax(dim=0).cpu().numpy())
         order = (
             scores.argsort(dim=-1, descending=True, stable=True)[:, :few]
             if few == blocks
@@ -146,6 +150,21 @@ def aggregate(
         if aggregation == "sum":
             return Scores(np.log(added), (soft,))
         return Scores(np.log(top), (added, soft))
+
+
+def _log_softmax(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """(log-probabilities, and by how much a row's best leads the others together), (rows, blocks) float64.
+
+    The best one's logarithm is -log(1 + exp(-lead)): the difference of two large numbers would be 0 for every
+    clear winner. Where even that is 0, the leads still tell winners apart. -inf for those that do not lead.
+    """
+    best, place = scores.max(dim=-1, keepdim=True)
+    others = scores.scatter(1, place, -torch.inf).logsumexp(dim=-1, keepdim=True)
+    lead = (best - others).double()
+    log = (scores - torch.logaddexp(best, others)).double()
+    log.scatter_(1, place, -torch.nn.functional.softplus(-lead, threshold=1e9))
+    ahead = torch.full_like(log, -torch.inf).scatter_(1, place, lead)
+    return log, ahead
 
 
 def _top(scores: Tensor, few: int) -> Tensor:

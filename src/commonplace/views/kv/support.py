@@ -31,6 +31,11 @@ def check_config(config: Any) -> None:
             raise UnsupportedModel(
                 "its rotary frequencies depend on the longest text seen (dynamic NTK): set a fixed rope type"
             )
+        if kind == "longrope":
+            raise UnsupportedModel(
+                "its rotary frequencies change once a text is longer than the model was first made for"
+                " (longrope): keys of short turns would not be those of a long text"
+            )
         if rope.get("mrope_section"):
             raise UnsupportedModel(
                 "its positions have several dimensions (multimodal models): text only for now"

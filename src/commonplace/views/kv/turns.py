@@ -46,7 +46,12 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
         raise UnsupportedModel("its tokenizer has no chat template: use format=plain()")
 
     def written(turns: list[dict[str, str]], *, ask: bool = False) -> str:
-        return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
+        try:
+            return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
+        except Exception as error:  # whatever a template raises: it is somebody else's program
+            raise UnsupportedModel(
+                f"its chat template does not take the turns {[turn['role'] for turn in turns]}: {error}"
+            ) from error
 
     def added(role: str, content: str, *, ask: bool = False) -> str:
         anchor = [{"role": "user", "content": "a"}]
@@ -64,8 +69,10 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
 
     head = added("user", "x", ask=True).removeprefix(added("user", "x"))
     whole = added("assistant", "y")
-    closing = whole.split("y", 1)[1] if whole.startswith(f"{head}y") else "\n"
-    pinned = written([{"role": "system", "content": system}]) if system else ""
+    closing = whole[len(head) + 1 :] if whole.startswith(f"{head}y") else "\n"
+    first = [{"role": "user", "content": "x"}]
+    opening = written([{"role": "system", "content": system}, *first] if system else first)
+    pinned = opening.removesuffix(added("user", "x"))  # a template's own system prompt, where none is given
     bos = getattr(tokenizer, "bos_token", None)
     return TurnFormat(turn, lambda _: head, closing, pinned.removeprefix(bos) if bos else pinned)
 

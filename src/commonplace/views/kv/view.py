@@ -325,7 +325,7 @@ class KVView:
         middle = len(question.asked)
 
         def finished() -> Sequence[tuple[Raw, Sequence[int]]]:
-            whole = finish(encoder, context, raw, ids)
+            whole = finish(encoder, context, raw, ids, len(question.ids) + len(answer))
             return [(cut(whole, 0, middle), ids[:middle]), (cut(whole, middle), ids[middle:])]
 
         return finished

@@ -1,0 +1,168 @@
+"""A model with a tap that is not open is as it was, in every thread; given back, it is so for good."""
+
+import threading
+
+import pytest
+import torch
+from kv_models import CONTEXT, FAMILIES, captured, logits, new_model, stock, tapped
+from kv_models import IDS as WORDS
+from transformers import DynamicCache
+
+from commonplace.errors import UnsupportedModel
+from commonplace.views.kv.tap import Tap
+
+IDS = torch.tensor([WORDS])
+EACH = pytest.mark.parametrize("family", FAMILIES)
+
+
+def hooks(model) -> int:
+    """How many are in the model."""
+    return sum(len(m._forward_pre_hooks) + len(m._forward_hooks) for m in model.modules())
+
+
+@EACH
+def test_an_idle_tap_changes_nothing(family):
+    """With no tap open the logits are the stock ones, bit for bit."""
+    assert torch.equal(logits(tapped(family).model, IDS), logits(stock(family), IDS))
+
+
+@EACH
+def test_an_open_tap_changes_no_logits(family):
+    """A pass under the tap, which rotates by itself, gives the stock logits."""
+    tap, full = tapped(family), logits(stock(family), IDS)
+    with tap.open():
+        found = logits(tap.model, IDS, tap.cache())
+    assert (found - full).abs().max() <= 1e-5 * full.abs().max()
+
+
+@EACH
+def test_detached(family):
+    """The model is as it was: no hooks, its own attention, the same logits."""
+    model = new_model(FAMILIES[family]())
+    attention, before = model.config._attn_implementation, hooks(model)
+    full = logits(model, IDS)
+    tap = Tap(model)
+    assert hooks(model) > before
+    tap.detach()
+    tap.detach()
+    assert hooks(model) == before
+    assert model.config._attn_implementation == attention
+    assert torch.equal(logits(model, IDS), full)
+
+
+def test_attached_again():
+    """A model that was given back can be taken again."""
+    model = new_model(FAMILIES["llama"]())
+    Tap(model).detach()
+    tap = Tap(model)
+    full = logits(model, IDS)
+    cache = tap.prefilled([captured(tap, IDS[:, :CONTEXT])])
+    assert torch.allclose(logits(model, IDS[:, CONTEXT:], cache), full[:, CONTEXT:], atol=1e-4)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_attention_functions(attention):
+    """The tap stands before whichever function the model was loaded with, and gives it back."""
+    model = new_model(FAMILIES["llama"]())
+    model.set_attn_implementation(attention)
+    full = logits(model, IDS)
+    tap = Tap(model)
+    cache = tap.prefilled([captured(tap, IDS[:, :CONTEXT])])
+    found = logits(model, IDS[:, CONTEXT:], cache)
+    assert (found - full[:, CONTEXT:]).abs().max() <= 1e-5 * full.abs().max()
+    tap.detach()
+    assert model.config._attn_implementation == attention
+
+
+def test_threads():
+    """A tap that is open in one thread is not open in another."""
+    tap, full = tapped("llama"), logits(stock("llama"), IDS)
+    raw = captured(tap, IDS)
+    opened, done = threading.Event(), threading.Event()
+    found = {}
+
+    def with_tap():
+        with tap.open():
+            cache = tap.cache()
+            logits(tap.model, IDS[:, :CONTEXT], cache)
+            opened.set()
+            done.wait(20)
+            mask = torch.ones_like(IDS)
+            with torch.no_grad():
+                tap.model(input_ids=IDS[:, CONTEXT:], past_key_values=cache, attention_mask=mask)
+        found["raw"] = tap.taken(cache)
+
+    thread = threading.Thread(target=with_tap)
+    thread.start()
+    assert opened.wait(20)
+    cache = DynamicCache()
+    plain = logits(tap.model, IDS, cache)
+    done.set()
+    thread.join()
+    assert torch.equal(plain, full)
+    assert torch.allclose(cache.layers[0].keys, tap.prefilled([raw]).layers[0].keys, atol=1e-5)
+    assert torch.allclose(found["raw"][1].keys, raw[1].keys, atol=1e-4)
+
+
+def test_another_model():
+    """An open tap does not touch another model, tapped or not."""
+    other, full = tapped("qwen3"), logits(stock("qwen3"), IDS)
+    with tapped("llama").open():
+        assert torch.equal(logits(other.model, IDS), full)
+        assert torch.equal(logits(stock("qwen3"), IDS), full)
+
+
+def test_taps_inside_one_another():
+    """An inner tap is on its own; the outer one goes on after it."""
+    outer, inner = tapped("llama"), tapped("qwen3")
+    with outer.open():
+        cache = outer.cache()
+        raw = captured(inner, IDS)
+        logits(outer.model, IDS, cache)
+    assert torch.equal(outer.taken(cache)[0].keys, captured(outer, IDS)[0].keys)
+    assert torch.equal(raw[0].keys, captured(inner, IDS)[0].keys)
+
+
+def test_a_model_that_cannot_be_verified_is_given_back(monkeypatch):
+    """When the check fails the model is left without hooks and with its own attention."""
+    model = new_model(FAMILIES["llama"]())
+    full, attention = logits(model, IDS), model.config._attn_implementation
+    right = Tap.prefilled
+    wrong = lambda tap, parts, **more: right(tap, parts, 1, **more)  # noqa: E731 - one position too far
+    monkeypatch.setattr(Tap, "prefilled", wrong)
+    with pytest.raises(UnsupportedModel, match="change its logits by"):
+        Tap(model)
+    assert hooks(model) == 0
+    assert model.config._attn_implementation == attention
+    assert torch.equal(logits(model, IDS), full)
+
+
+def test_a_model_that_breaks_while_it_is_verified_is_given_back(monkeypatch):
+    """Also when the check itself fails, as where memory is short."""
+    model = new_model(FAMILIES["llama"]())
+    attention = model.config._attn_implementation
+
+    def broken(*_, **__):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(Tap, "prefilled", broken)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        Tap(model)
+    assert hooks(model) == 0
+    assert model.config._attn_implementation == attention
+
+
+def test_a_second_tap_is_refused():
+    """One tap at a time: the second is refused, and the first goes on as before."""
+    model = new_model(FAMILIES["llama"]())
+    full = logits(model, IDS)
+    first = Tap(model)
+    before = hooks(model)
+    with pytest.raises(UnsupportedModel):
+        Tap(model)
+    assert hooks(model) == before
+    cache = first.prefilled([captured(first, IDS[:, :CONTEXT])])
+    assert (logits(model, IDS[:, CONTEXT:], cache) - full[:, CONTEXT:]).abs().max() <= 1e-5 * full.abs().max()
+    first.detach()
+    assert hooks(model) == 0
+    assert torch.equal(logits(model, IDS), full)

@@ -1,0 +1,271 @@
+"""Scores of blocks: Eq. 3 and Table 1 as the paper writes them, and their logarithms where those give out."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from commonplace.views.kv import scoring
+from commonplace.views.kv.compress import bounding_box, enclosing
+from commonplace.views.kv.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
+
+HEADS, KV, TOKENS, DIM, BLOCKS, SIZE = 4, 2, 3, 8, 7, 5
+HOW = [(n, a) for n in ("softmax", "reciprocal_rank") for a in ("max", "sum")]
+
+
+def numbers(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+QUERIES, KEYS = numbers(HEADS, TOKENS, DIM), numbers(BLOCKS, KV, SIZE, DIM, seed=1)
+BOXES = bounding_box(KEYS)
+VALID = torch.arange(SIZE)[None] < torch.tensor([5, 4, 5, 1, 2, 3, 5])[:, None]
+
+
+def eq3(query, box) -> float:
+    """sum_i max(q_i s_max_i, q_i s_min_i)."""
+    upper, lower = box.tolist()
+    return sum(max(q * s, q * t) for q, s, t in zip(query.tolist(), upper, lower, strict=True))
+
+
+def naive_boxes(asked, boxes, heads):
+    """Rows by the formula, one for each head and token, or for each token."""
+    group = len(asked.queries) // boxes.shape[1]
+    listened = range(len(asked.queries)) if asked.heads is None else asked.heads
+    each = {
+        (h, t): [eq3(asked.queries[h, t], box[h // group]) for box in boxes]
+        for h in listened
+        for t in range(asked.queries.shape[1])
+    }
+    if heads == "each":
+        return np.array([each[key] for key in sorted(each)])
+    tokens = range(asked.queries.shape[1])
+    return np.array([np.sum([each[h, t] for h in listened], axis=0) for t in tokens])
+
+
+def by_value(rows):
+    """Rows in an order that does not depend on who asked first."""
+    return np.array(sorted(np.round(np.asarray(rows, dtype=np.float64), 4).tolist()))
+
+
+def rows_of_all(parts):
+    return torch.cat(list(parts)).numpy()
+
+
+@pytest.mark.parametrize("heads", ["each", "sum"])
+@pytest.mark.parametrize("listened", [None, (0, 1, 2, 3), (2,), (1, 3), (3, 0)])
+@pytest.mark.parametrize("kv", [1, 2, 4])
+def test_boxes(heads, listened, kv):
+    """Eq. 3, for every head or the sum of the ones listened to, whatever shares its keys."""
+    asked, boxes = Asked(0, QUERIES, listened), bounding_box(numbers(BLOCKS, kv, SIZE, DIM, seed=2))
+    found = rows_of_all(box_scores(asked, boxes, heads))
+    assert np.allclose(by_value(found), by_value(naive_boxes(asked, boxes, heads)), atol=1e-3)
+
+
+@pytest.mark.parametrize("heads", ["each", "sum"])
+@pytest.mark.parametrize("listened", [None, (1, 2)])
+def test_keys(heads, listened):
+    """The best dot product with a key that is there; summed over heads, each with its own best."""
+    asked = Asked(0, QUERIES, listened)
+    found = rows_of_all(key_scores(asked, KEYS, VALID, heads))
+    each = {
+        h: [
+            [
+                max(float(QUERIES[h, t] @ KEYS[b, h // 2, s]) for s in range(SIZE) if VALID[b, s])
+                for b in range(BLOCKS)
+            ]
+            for t in range(TOKENS)
+        ]
+        for h in (range(HEADS) if listened is None else listened)
+    }
+    naive = np.sum(list(each.values()), axis=0) if heads == "sum" else np.concatenate(list(each.values()))
+    assert np.allclose(by_value(found), by_value(naive), atol=1e-3)
+
+
+@pytest.mark.parametrize("heads", ["each", "sum"])
+def test_boxes_and_keys_in_the_same_rows(heads):
+    """A bound and what it bounds stand in the same row, so that they may be compared."""
+    asked = Asked(0, QUERIES)
+    bounds = rows_of_all(box_scores(asked, BOXES, heads))
+    exact = rows_of_all(key_scores(asked, KEYS, torch.ones(BLOCKS, SIZE, dtype=torch.bool), heads))
+    assert bounds.shape == exact.shape
+    assert (bounds >= exact - 1e-5).all()
+
+
+FINITE = st.floats(-100, 100, width=32)
+
+
+@given(
+    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE),
+    st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_upper_bound(keys, data):
+    """No key of a block has a greater product with a query than its box."""
+    query = data.draw(hnp.arrays(np.float32, keys.shape[1], elements=FINITE))
+    boxes = bounding_box(torch.from_numpy(keys)[None, None])
+    asked = Asked(0, torch.from_numpy(query)[None, None])
+    (bound,) = rows_of_all(box_scores(asked, boxes, "each"))
+    exact = (keys.astype(np.float64) @ query.astype(np.float64)).max()
+    size = np.abs(query.astype(np.float64)) @ np.abs(keys).max(axis=0)
+    assert bound[0] >= exact - 1e-5 * size - 1e-30  # what float32 cannot hold
+
+
+@given(hnp.arrays(np.float32, (3, 4, 5), elements=FINITE))
+@settings(max_examples=30, deadline=None)
+def test_a_box_of_sixteen_bits_still_holds_its_keys(keys):
+    """Boxes of bfloat16 keys are not rounded: each key lies inside."""
+    short = torch.from_numpy(keys).bfloat16()
+    box = bounding_box(short)
+    assert box.dtype == torch.bfloat16
+    assert (short <= box[:, None, 0]).all()
+    assert (short >= box[:, None, 1]).all()
+
+
+@pytest.mark.parametrize("heads", ["each", "sum"])
+def test_upper_bound_in_sixteen_bits(heads):
+    """The bound holds for bfloat16 keys up to what float32 sums are off by."""
+    queries, keys = numbers(HEADS, 8, 64, seed=6).bfloat16(), numbers(50, KV, SIZE, 64, seed=7).bfloat16()
+    asked, there = Asked(0, queries * 8), torch.ones(50, 1, dtype=torch.bool)
+    bounds = rows_of_all(box_scores(asked, bounding_box(keys[:, :, :1]), heads))
+    exact = rows_of_all(key_scores(asked, keys[:, :, :1], there, heads))
+    assert (bounds >= exact - 1e-4 * np.abs(exact).max()).all()
+
+
+def test_a_box_around_two():
+    """Holds both."""
+    first, second = bounding_box(KEYS), bounding_box(KEYS + 1)
+    both = enclosing(first, second)
+    assert torch.equal(both[..., 0, :], second[..., 0, :])
+    assert torch.equal(both[..., 1, :], first[..., 1, :])
+
+
+def table1(rows, normalization, aggregation, c=60, k=None):
+    """Eq. 4, as Table 1 says it."""
+    rows = np.asarray(rows, dtype=np.float64)
+    if normalization == "softmax":
+        whole = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
+    else:
+        ranks = 1 + np.argsort(np.argsort(-rows, axis=1), axis=1)
+        whole = 1 / (c + ranks)
+        if k is not None:
+            whole[ranks > k] = 0
+    return whole.max(axis=0) if aggregation == "max" else whole.sum(axis=0)
+
+
+@pytest.mark.parametrize(("normalization", "aggregation"), HOW)
+@pytest.mark.parametrize("c", [0, 60])
+def test_four_strategies(normalization, aggregation, c):
+    """Each is the naive formula, over rows of several layers."""
+    layers = [numbers(4, 9, seed=3), numbers(1, 9, seed=4) * 3, numbers(2, 9, seed=5)]
+    found = aggregate(
+        chain([iter([layers[0], layers[1]]), iter([layers[2]])]),
+        9,
+        normalization,
+        aggregation,
+        rank_constant=c,
+    )
+    naive = table1(torch.cat(layers), normalization, aggregation, c)
+    assert np.allclose(np.exp(found.best), naive, rtol=1e-5)
+    assert found.top(9) == sorted(range(9), key=lambda i: (*_negated(found, i), i))
+
+
+def _negated(scores, i):
+    return (-scores.best[i], *(-tie[i] for tie in scores.ties))
+
+
+@pytest.mark.parametrize("aggregation", ["max", "sum"])
+def test_where_a_softmax_underflows(aggregation):
+    """Scores thousands apart stay finite and in their order, where exp gives zeros that tie."""
+    row = torch.tensor([[-4000.0, 3000.0, 0.0, 2999.0, -3999.0], [-4000.0, 2000.0, 0.0, 1999.0, -3999.0]])
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        shifted = np.exp(row.numpy().astype(np.float64) - row.numpy().max(axis=1, keepdims=True))
+    assert (shifted == 0).any()
+    found = aggregate(iter([row]), 5, "softmax", aggregation)
+    assert np.isfinite(found.best).all()
+    assert found.top(5) == [1, 3, 2, 4, 0]
+    assert len(set(found.best.tolist())) == 5
+
+
+@pytest.mark.parametrize("aggregation", ["max", "sum"])
+def test_where_a_softmax_is_one(aggregation):
+    """Of two blocks that each win a row by far, the one that wins by more is better: they do not tie."""
+    rows = torch.tensor([[40.0, 0.0, 0.0], [0.0, 60.0, 0.0]])
+    found = aggregate(iter([rows]), 3, "softmax", aggregation)
+    assert found.best[1] > found.best[0]
+
+
+def test_sums_where_a_maximum_underflows():
+    """Two rows that both hardly see a block count twice."""
+    row = torch.tensor([[0.0, -5000.0, -5000.0], [0.0, -5000.0, -6000.0]])
+    found = aggregate(iter([row[:1], row[1:]]), 3, "softmax", "sum")
+    assert found.best[1] == pytest.approx(-5000 + math.log(2))
+    assert found.best[2] == pytest.approx(-5000)
+
+
+def test_ties_of_reciprocal_rank_max():
+    """First by rank, then by the sum of the same ranks, then by Softmax-Max, then the earlier block."""
+    rows = torch.tensor(
+        [
+            [1.0, 9.0, 0.0, 8.0],  # ranks 3 1 4 2
+            [9.0, 1.0, 0.0, 8.0],  # ranks 1 3 4 2
+            [0.0, 2.0, 9.0, 8.0],  # ranks 4 3 1 2
+        ]
+    )
+    found = aggregate(iter([rows]), 4, "reciprocal_rank", "max")
+    assert np.exp(found.best) == pytest.approx([1 / 61, 1 / 61, 1 / 61, 1 / 62])
+    added = found.ties[0]
+    assert added[1] > added[0] > added[2]
+    assert found.top(4) == [1, 0, 2, 3]
+    even = torch.tensor([[5.0, 1.0, 0.0], [1.0, 7.0, 0.0]])
+    found = aggregate(iter([even]), 3, "reciprocal_rank", "max")
+    assert found.best[0] == found.best[1]
+    assert found.ties[0][0] == found.ties[0][1]
+    assert found.top(2) == [1, 0]
+    alike = torch.tensor([[5.0, 1.0], [1.0, 5.0]])
+    assert aggregate(iter([alike]), 2, "reciprocal_rank", "max").top(2) == [0, 1]
+
+
+def test_reciprocal_rank_max_ranks_the_best_k_alone():
+    """A block that no row has among its k best scores nothing; of the others the formula holds."""
+    rows = numbers(3, 20, seed=8)
+    found = aggregate(iter([rows]), 20, "reciprocal_rank", "max", k=4)
+    naive = table1(rows, "reciprocal_rank", "max", k=4)
+    assert np.allclose(np.exp(found.best), naive)
+    assert (naive == 0).any()
+    assert set(found.top(20)[-int((naive == 0).sum()) :]) == set(np.flatnonzero(naive == 0).tolist())
+
+
+LEVELS = st.lists(st.sampled_from([-np.inf, 0.0, 1.0, 2.0]), min_size=0, max_size=12)
+
+
+@given(LEVELS, st.data(), st.integers(0, 14))
+def test_top(best, data, k):
+    """The k best, of equal ones by the ties and then the earlier, as a stable sort says."""
+    tie = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(best), max_size=len(best)))
+    scores = Scores(np.array(best, dtype=np.float64), (np.array(tie, dtype=np.float64),))
+    assert scores.top(k) == sorted(range(len(best)), key=lambda i: (-best[i], -tie[i], i))[:k]
+
+
+@pytest.mark.parametrize(("normalization", "aggregation"), HOW)
+@pytest.mark.parametrize("heads", ["each", "sum"])
+def test_rows_at_a_time(monkeypatch, normalization, aggregation, heads):
+    """How many rows are scored at once changes nothing."""
+    asked = Asked(0, QUERIES)
+    whole = aggregate(box_scores(asked, BOXES, heads), BLOCKS, normalization, aggregation)
+    monkeypatch.setattr(scoring, "_ROWS_AT_ONCE", 2 * BLOCKS)
+    parts = list(box_scores(asked, BOXES, heads))
+    assert max(len(part) for part in parts) == 2
+    again = aggregate(iter(parts), BLOCKS, normalization, aggregation)
+    assert np.allclose(whole.best, again.best, atol=1e-5)
+    assert whole.top(BLOCKS) == again.top(BLOCKS)
+
+
+@pytest.mark.parametrize(("normalization", "aggregation"), HOW)
+def test_no_blocks(normalization, aggregation):
+    """Of nothing nothing is best."""
+    assert aggregate(iter([]), 0, normalization, aggregation).top(3) == []
