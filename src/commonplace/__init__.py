@@ -17,6 +17,7 @@ from commonplace.errors import (
     CeilingReached,
     ClosedMemory,
     CommonplaceError,
+    ForeignKV,
     IdConflict,
     InvalidImport,
     InvalidInput,
@@ -32,6 +33,7 @@ from commonplace.errors import (
     StorageFull,
     StorageUnusable,
     UnknownName,
+    UnsupportedModel,
 )
 from commonplace.forgetting import Receipt, Removed
 from commonplace.inspection import Integrity, Stats, ViewStats
@@ -68,6 +70,7 @@ __all__ = [
     "Decision",
     "Embedder",
     "Evidence",
+    "ForeignKV",
     "IdConflict",
     "Imported",
     "Integrity",
@@ -104,6 +107,7 @@ __all__ = [
     "StoredChunk",
     "Trace",
     "UnknownName",
+    "UnsupportedModel",
     "Usage",
     "ViewStats",
     "ViewTrace",

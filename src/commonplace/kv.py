@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from commonplace import log, maintenance
 from commonplace.core import Message
-from commonplace.errors import BlockMissing, InvalidInput, MissingExtra, StorageCorrupt
+from commonplace.errors import BlockMissing, InvalidImport, InvalidInput, MissingExtra, StorageCorrupt
 from commonplace.incoming import TimeLike, count, file_path, key, shown, to_time
 from commonplace.memory import Memory, now_utc
 from commonplace.models.base import Tokenizer
@@ -27,6 +27,7 @@ from commonplace.storage.records import read_again
 from commonplace.views.base import Generation
 from commonplace.views.kv.config import PRESETS, MemArt
 from commonplace.views.kv.manifest import Block, Pool
+from commonplace.views.kv.pool import checksum
 from commonplace.views.kv.store import FOLDER, KVStore
 
 try:
@@ -37,12 +38,13 @@ try:
     from commonplace.views.kv.asking import Asking, Choice
     from commonplace.views.kv.calibration import Calibration, Needles, calibrate, plain_needles
     from commonplace.views.kv.encoding import Encoder
+    from commonplace.views.kv.eviction import Budget
     from commonplace.views.kv.fetching import Fetcher
     from commonplace.views.kv.fingerprint import fingerprint, of_model
     from commonplace.views.kv.tap import Raw, Tap
     from commonplace.views.kv.tiers import Tiers
     from commonplace.views.kv.turns import TurnFormat, chat, check_tokenizer, plain
-    from commonplace.views.kv.view import Budget, KVView
+    from commonplace.views.kv.view import KVView
     from commonplace.views.kv.writer import Writer
 except ModuleNotFoundError as error:
     if error.name is not None and error.name.split(".")[0] == "commonplace":
@@ -218,7 +220,9 @@ class KVMemory:
         at = to_time(now_utc() if now is None else now, "now")
         self._catch_up(user)
         given = {"max_new_tokens": max_new_tokens, "do_sample": False, **options}
-        answers = read_again(lambda: self._generate(queries, user, session, k, at, given, remember=remember))
+        answers = self._healing(
+            user, lambda: self._generate(queries, user, session, k, at, given, remember=remember)
+        )
         return answers if several else answers[0]
 
     def scores(
@@ -245,7 +249,7 @@ class KVMemory:
         choice = self._healing(user, once)
         if choice is None:
             return []
-        best = choice.ranked.scores.best
+        best = choice.ranked.scores
         order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
         return [
             self._score(choice.index.blocks[i], place, float(best[i])) for place, i in enumerate(order, 1)
@@ -284,7 +288,26 @@ class KVMemory:
         """
         key("user", user)
         self._writer.wait()
-        return transfer.import_(self._database, self.view, user, file_path("path", path))
+        found = transfer.read(self.view, file_path("path", path))
+        with self._database.write() as connection:
+            if maintenance.serving(connection, user, self.view) is not None:
+                raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
+            every = log.read(connection, user)
+            known = {message.seq: checksum(message.content.encode()) for message in every}
+            if odd := sorted(seq for seq in found.seqs if known.get(seq) != found.contents.get(seq)):
+                raise InvalidImport(
+                    f"message {odd[0]} of user {user!r} is not what the blocks were made of: import the log"
+                    " that they belong to first"
+                )
+            behind = every[: len(found.seqs)]
+            if {message.seq for message in behind} != found.seqs:
+                raise InvalidImport(
+                    "the file lacks blocks of earlier messages: remember() encodes the log instead"
+                )
+            if behind:
+                maintenance.commit_first(connection, user, self.view, behind, found.prepared)
+                log.touch(connection, user, deleted=True)
+        return len(found.prepared.drafts)
 
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import kv_case
 import pytest
 from rig import CONVERSATION, STATIC, Plant, Rig, ViewCase
 
@@ -46,7 +47,8 @@ def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
 
 VIEWS = [
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
-    ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False),
+    ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
+    ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 
 EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]

@@ -54,6 +54,10 @@ class ViewCase:
     # Whether a message's units depend on that message alone: then forgetting it leaves what a view makes that
     # never read it. A view that compacts messages together forgets in place: it is not made anew for that.
     local: bool = True
+    # Whether what merely repeats an earlier message has units of its own.
+    echoes: bool = True
+    # Of the questions. A view whose model was never trained needs room for everything, to find anything.
+    budget_tokens: int = 200
 
     def view(self, folder: Path) -> View:
         """A fresh instance, with empty caches."""
@@ -140,7 +144,7 @@ class Rig:
         with self.database.read() as connection:
             last = log.state(connection, user).last_seq
             for question in QUESTIONS:
-                query = Query(question, Scope(user, session), 200, NOW)
+                query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
                 offer = asked.offer(connection, maintenance.serving(connection, user, asked), query)
                 explained = [offer.explain(seq) for seq in range(1, last + 2)]
                 said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))

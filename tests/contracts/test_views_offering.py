@@ -192,7 +192,7 @@ def test_users_of_like_names_are_strangers(built, user):
     """A name that nearly, or to a pattern, matches another's sees nothing of it."""
     assert built.sources(user) == set()
     built.add(OTHERS, user=user)
-    assert built.sources(user) == ({1, 2, 3} if built.case.local else {1, 2})  # 3 is an echo of 1
+    assert built.sources(user) == ({1, 2, 3} if built.case.echoes else {1, 2})  # 3 is an echo of 1
     built.forget([1, 2, 3], user=user)
     assert len(built.sources()) > 3
 

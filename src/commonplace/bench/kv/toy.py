@@ -25,8 +25,9 @@ IDS = {word: number for number, word in enumerate(VOCABULARY)}
 IGNORED = -100  # a label that no loss is taken of
 
 _FACT = 0.5  # of the turns
+_TRAINING_FACT = 0.6
 _SAME_ATTRIBUTE, _SAME_NAME = 0.45, 0.30  # of the facts
-_DIALOGUE = (0.4, 0.8)  # of a training sequence's tokens; the rest is questions
+_DIALOGUE = (0.3, 0.8)  # of a training sequence's tokens; the rest is questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +94,19 @@ def training_dialogue(rng: random.Random, tokens: int) -> tuple[list[int], list[
     """
     known: dict[tuple[str, str], Fact] = {}
     ids = [IDS[BOS]]
-    said = turns(rng, known)
+    said = turns(rng, known, _TRAINING_FACT)
     dialogue = tokens * rng.uniform(*_DIALOGUE)
-    while len(ids) < dialogue or not known:
+    while len(ids) < dialogue or len(known) < 2:
         ids += [IDS[word] for word in next(said).split()]
     labels = [IGNORED] * len(ids)
     facts = list(known.values())
-    rng.shuffle(facts)
-    for fact in facts:
+    while len(ids) < tokens:
+        fact = rng.choice(facts)
         asked = [IDS[word] for word in fact.question.split()]
         answer = [IDS[word] for word in fact.values]
         ids += [*asked, *answer, IDS[SEP]]
         labels += [*[IGNORED] * len(asked), *answer, IGNORED]
-    short = max(0, tokens - len(ids))
-    return (ids + [IDS[PAD]] * short)[:tokens], (labels + [IGNORED] * short)[:tokens]
+    return ids[:tokens], labels[:tokens]
 
 
 def history(rng: random.Random, tokens: int, facts: float = _FACT) -> tuple[list[str], list[Fact]]:

@@ -183,7 +183,8 @@ class Answering:
 
         def choose(layer: int, queries: Tensor) -> RawKV:
             nonlocal hits
-            asked, config = [Asked(layer, queries)], replace(self._config, rescore=0)
+            asked = [Asked(layer, self._view.asking.scaled(layer, queries))]
+            config = replace(self._config, rescore=0)
             order = rank(index, asked, config, len(index.blocks), frozenset(), _no_keys)
             taken, left = [], tokens
             for place in order.places:

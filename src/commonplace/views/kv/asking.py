@@ -136,4 +136,10 @@ class Asking:
                 use_cache=True,
                 logits_to_keep=1,
             )
-        return {layer: query[0] for layer, query in session.queries.items()}
+        return {layer: self.scaled(layer, query[0]) for layer, query in session.queries.items()}
+
+    def scaled(self, layer: int, queries: Tensor) -> Tensor:
+        """Queries whose products with raw keys are the model's own attention logits, but for positions."""
+        if not self._encoder.config.scaled:
+            return queries
+        return queries.float() * self._encoder.tap.shapes[layer].scaling

@@ -50,6 +50,7 @@ class MemArt:
     aggregation: Aggregation = "max"  # over query tokens (Table 1)
     rank_constant: int = 60  # c of the reciprocal rank; the paper gives none
     selection: Selection = "shared"  # one set for all layers; "per_layer": one pass, each layer its own
+    scaled: bool = True  # products are scaled as in the model's attention; the paper's are not
     heads: Heads = "each"  # every head asks for itself; "sum": scores are added over heads first
     layers: Layers = "calibrated"  # which ones score
     probe_tokens: int = 128  # of the newest messages, behind which the query is read; 0: none
@@ -100,6 +101,7 @@ PAPER = MemArt(
     align="grid",
     context_tokens=None,
     segment_tokens=None,
+    scaled=False,
     heads="sum",
     layers="all",
     probe_tokens=0,

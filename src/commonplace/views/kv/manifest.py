@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, delete, func, or_, select, update
 from commonplace.storage.batches import in_chunks
 from commonplace.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
 from commonplace.views.base import Generation
+from commonplace.views.kv import places
 from commonplace.views.kv.config import Alignment
 from commonplace.views.kv.layout import LayerSize, Layout
 from commonplace.views.kv.turns import Tile
@@ -104,58 +105,6 @@ def numbers(connection: Connection, owner: Pool, count: int) -> range:
     return range(first, first + count)
 
 
-def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
-    """So many places that no row names; what was to be overwritten there will be.
-
-    To be called before rows are removed in the same transaction: their places are still named by the state
-    that a rollback goes back to.
-    """
-    waiting = erasures(connection, generation)[0][:count]
-    c = kv_erasures.c
-    for some in in_chunks(waiting, _PER_STATEMENT):
-        connection.execute(
-            delete(kv_erasures).where(
-                c.user == generation.user,
-                c.generation == generation.number,
-                c.kind == "slot",
-                c.place.in_(some),
-            )
-        )
-    return waiting + _free_slots(connection, generation, count - len(waiting), set(waiting))
-
-
-def _free_slots(connection: Connection, generation: Generation, count: int, given: set[int]) -> list[int]:
-    """The first so many places that no row names and nobody was given."""
-    where = (*_of(generation), _b.slot.is_not(None))
-    taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
-    unusable = set(erasures(connection, generation)[0]) | given
-    end = max([-1 if last is None else int(last), *unusable])
-    if taken + len(unusable) == end + 1:
-        return list(range(end + 1, end + 1 + count))
-    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
-    found: list[int] = []
-    candidate = 0
-    while len(found) < count:
-        if candidate not in unusable:
-            found.append(candidate)
-        candidate += 1
-    return found
-
-
-def unnamed(
-    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Those of these places of blocks, and of boxes, that no row names."""
-    named: set[int] = set()
-    boxed: set[int] = set()
-    for some in in_chunks(slots, _PER_STATEMENT):
-        named |= set(connection.execute(select(_b.slot).where(*_of(generation), _b.slot.in_(some))).scalars())
-    for some in in_chunks([row + 1 for row in rows], _PER_STATEMENT):
-        where = (*_of(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
-        boxed |= {number - 1 for number in connection.execute(select(_b.block).where(*where)).scalars()}
-    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
-
-
 def attended(connection: Connection, generation: Generation) -> dict[int, list[int]]:
     """By message, those that were recalled for it."""
     c = kv_attended.c
@@ -164,12 +113,6 @@ def attended(connection: Connection, generation: Generation) -> dict[int, list[i
     for row in connection.execute(select(c.seq, c.attended).where(*where).order_by(c.seq, c.attended)):
         found.setdefault(row.seq, []).append(row.attended)
     return found
-
-
-def last_slot(connection: Connection, generation: Generation) -> int:
-    """The highest place that a row names; -1 when none does."""
-    found = connection.execute(select(func.max(_b.slot)).where(*_of(generation))).scalar()
-    return -1 if found is None else int(found)
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[Block]) -> None:
@@ -203,23 +146,25 @@ def place(connection: Connection, generation: Generation, block: Block) -> None:
     """Say anew where a block's bytes are."""
     connection.execute(
         update(kv_blocks)
-        .where(*_of(generation), _b.block == block.number)
+        .where(*places.of(generation), _b.block == block.number)
         .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
     )
 
 
-def used(connection: Connection, generation: Generation, when: dict[int, int]) -> None:
+def used(connection: Connection, generation: Generation, when: Mapping[int, int]) -> None:
     """When blocks were last chosen, in microseconds since 1970."""
     for number, at in sorted(when.items()):
         connection.execute(
-            update(kv_blocks).where(*_of(generation), _b.block == number, _b.used_us < at).values(used_us=at)
+            update(kv_blocks)
+            .where(*places.of(generation), _b.block == number, _b.used_us < at)
+            .values(used_us=at)
         )
 
 
 def after(connection: Connection, generation: Generation, number: int = 0) -> list[Block]:
     """Blocks with higher numbers."""
     found = connection.execute(
-        select(kv_blocks).where(*_of(generation), _b.block > number).order_by(_b.block)
+        select(kv_blocks).where(*places.of(generation), _b.block > number).order_by(_b.block)
     )
     return [_block(row) for row in found]
 
@@ -228,7 +173,7 @@ def fetch(connection: Connection, generation: Generation, wanted: Sequence[int])
     """By number; those that exist."""
     found: dict[int, Block] = {}
     for some in in_chunks(wanted, _PER_STATEMENT):
-        rows = connection.execute(select(kv_blocks).where(*_of(generation), _b.block.in_(some)))
+        rows = connection.execute(select(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
         found.update({row.block: _block(row) for row in rows})
     return found
 
@@ -237,7 +182,7 @@ def segment(connection: Connection, generation: Generation, session: str, number
     """A segment's blocks in their order."""
     rows = connection.execute(
         select(kv_blocks)
-        .where(*_of(generation), _b.session == session, _b.segment == number)
+        .where(*places.of(generation), _b.session == session, _b.segment == number)
         .order_by(_b.position, _b.block)
     )
     return [_block(row) for row in rows]
@@ -246,7 +191,7 @@ def segment(connection: Connection, generation: Generation, session: str, number
 def last_segment(connection: Connection, generation: Generation, session: str) -> int:
     """The session's newest; -1 when there is none."""
     found = connection.execute(
-        select(func.max(_b.segment)).where(*_of(generation), _b.session == session)
+        select(func.max(_b.segment)).where(*places.of(generation), _b.session == session)
     ).scalar()
     return -1 if found is None else int(found)
 
@@ -258,7 +203,7 @@ def touching(connection: Connection, generation: Generation, seqs: Sequence[int]
     for some in in_chunks(sorted(wanted), _PER_STATEMENT):
         low, high = some[0], some[-1]
         rows = connection.execute(
-            select(kv_blocks).where(*_of(generation), _b.last_seq >= low, _b.first_seq <= high)
+            select(kv_blocks).where(*places.of(generation), _b.last_seq >= low, _b.first_seq <= high)
         )
         for row in rows:
             block = _block(row)
@@ -269,7 +214,7 @@ def touching(connection: Connection, generation: Generation, seqs: Sequence[int]
 
 def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[Block]:
     """The last blocks that were made, of a session or of all; in the order of the log."""
-    where = [*_of(generation), *([_b.session == session] if session is not None else [])]
+    where = [*places.of(generation), *([_b.session == session] if session is not None else [])]
     rows = connection.execute(
         select(kv_blocks).where(*where).order_by(_b.first_seq.desc(), _b.position.desc()).limit(limit)
     )
@@ -279,14 +224,14 @@ def newest(connection: Connection, generation: Generation, session: str | None, 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
     """(session, segment) of blocks whose keys are to be made."""
     rows = connection.execute(
-        select(_b.session, _b.segment).where(*_of(generation), _b.boxes_crc.is_(None)).distinct()
+        select(_b.session, _b.segment).where(*places.of(generation), _b.boxes_crc.is_(None)).distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
 
 
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
-    rows = connection.execute(select(_b.runs).where(*_of(generation), _b.boxes_crc.is_(None)))
+    rows = connection.execute(select(_b.runs).where(*places.of(generation), _b.boxes_crc.is_(None)))
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
 
@@ -294,7 +239,7 @@ def coldest(connection: Connection, generation: Generation, count: int) -> list[
     """So many blocks that are in the pool, the least lately used first, of those the oldest."""
     rows = connection.execute(
         select(kv_blocks)
-        .where(*_of(generation), _b.slot.is_not(None))
+        .where(*places.of(generation), _b.slot.is_not(None))
         .order_by(_b.used_us, _b.time_us, _b.block)
         .limit(count)
     )
@@ -305,7 +250,7 @@ def resident(connection: Connection, generation: Generation) -> int:
     """Blocks in the pool."""
     return int(
         connection.execute(
-            select(func.count()).select_from(kv_blocks).where(*_of(generation), _b.slot.is_not(None))
+            select(func.count()).select_from(kv_blocks).where(*places.of(generation), _b.slot.is_not(None))
         ).scalar_one()
     )
 
@@ -321,7 +266,7 @@ def residents(connection: Connection) -> list[tuple[Pool, int]]:
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(blocks, tokens)."""
     blocks, tokens = connection.execute(
-        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*_of(generation))
+        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*places.of(generation))
     ).one()
     return int(blocks), int(tokens)
 
@@ -329,44 +274,9 @@ def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
 def remove(connection: Connection, generation: Generation, blocks: Sequence[Block]) -> None:
     """Delete rows; their places are to be overwritten."""
     for some in in_chunks([block.number for block in blocks], _PER_STATEMENT):
-        connection.execute(delete(kv_blocks).where(*_of(generation), _b.block.in_(some)))
-    erase(connection, generation, blocks)
-
-
-def erase(
-    connection: Connection, generation: Generation, blocks: Iterable[Block], *, boxes: bool = True
-) -> None:
-    """Note that nothing lives any more where these blocks were."""
-    places = [("slot", block.slot) for block in blocks if block.slot is not None]
-    if boxes:
-        places += [("row", block.number - 1) for block in blocks]
-    if places:
-        connection.execute(
-            kv_erasures.insert().prefix_with("OR IGNORE", dialect="sqlite"),
-            [
-                {"user": generation.user, "generation": generation.number, "kind": kind, "place": at}
-                for kind, at in places
-            ],
-        )
-
-
-def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
-    """(slots, rows) that are to be overwritten."""
-    c = kv_erasures.c
-    rows = connection.execute(
-        select(c.kind, c.place).where(c.user == generation.user, c.generation == generation.number)
-    )
-    found: dict[str, list[int]] = {"slot": [], "row": []}
-    for row in rows:
-        found[row.kind].append(row.place)
-    return sorted(found["slot"]), sorted(found["row"])
-
-
-def erased(connection: Connection, generation: Generation) -> None:
-    """All of them were overwritten."""
-    c = kv_erasures.c
-    connection.execute(
-        delete(kv_erasures).where(c.user == generation.user, c.generation == generation.number)
+        connection.execute(delete(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
+    places.erase(
+        connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
     )
 
 
@@ -446,10 +356,6 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     found += [f"no block of message {seq}" for seq in sorted(logged - set(covered))]
     found += [f"a block of message {seq}, which is not in the log" for seq in sorted(set(covered) - logged)]
     return found
-
-
-def _of(generation: Generation) -> tuple[Any, Any]:
-    return (_b.user == generation.user, _b.generation == generation.number)
 
 
 def _pool(row: Row[Any]) -> Pool:

@@ -131,7 +131,7 @@ def _places(choice: Choice | None) -> Mapping[int, tuple[ChannelScore, ...]]:
     """Of each message: the rank of its best block among all, and its score."""
     if choice is None:
         return {}
-    best = choice.ranked.scores.best
+    best = choice.ranked.scores
     found: dict[int, tuple[ChannelScore, ...]] = {}
     order = sorted(range(len(best)), key=lambda i: (-best[i], i))
     for rank, place in enumerate(order, 1):

@@ -83,7 +83,7 @@ class PoolFiles:
             self._intend({*blocks, *unsettled[0]}, {*boxes, *unsettled[1]})
             with _opened(self.folder / _BLOCKS) as file:
                 for slot, data in sorted(blocks.items()):
-                    os.pwrite(file, data, slot * self.layout.stride_bytes)
+                    _write(file, data, slot * self.layout.stride_bytes)
                 end = (max(blocks, default=-1) + 1) * self.layout.stride_bytes
                 if blocks and os.fstat(file).st_size < end:
                     os.ftruncate(file, end)
@@ -91,7 +91,7 @@ class PoolFiles:
             for place, layer in enumerate(self.layers):
                 with _opened(self._box_path(layer)) as file:
                     for row, per_layer in sorted(boxes.items()):
-                        os.pwrite(file, per_layer[place], row * self.layout.box_bytes(layer))
+                        _write(file, per_layer[place], row * self.layout.box_bytes(layer))
                     os.fsync(file)
         except OSError as error:
             raise _as_storage_error(error, self.folder) from error
@@ -178,7 +178,7 @@ class PoolFiles:
                 end = os.fstat(file).st_size
                 for start, size in places:
                     for at in range(start, min(start + size, end), _ZEROS_AT_ONCE):
-                        os.pwrite(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
+                        _write(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
                 os.fsync(file)
         except OSError as error:
             raise _as_storage_error(error, self.folder) from error
@@ -192,6 +192,15 @@ def remove(folder: Path) -> None:
         return
     except OSError as error:
         raise _as_storage_error(error, folder) from error
+
+
+def _write(file: int, data: bytes, at: int) -> None:
+    """All of it: the system may take a part at a time."""
+    while data:
+        written = os.pwrite(file, data, at)
+        if written <= 0:
+            raise OSError(errno.EIO, "nothing was written")
+        data, at = data[written:], at + written
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -24,7 +25,7 @@ class Ranked:
     """Blocks as a question ranks them, the best first."""
 
     places: tuple[int, ...]  # in the index
-    scores: Scores  # of every block by its boxes
+    scores: npt.NDArray[np.float64]  # of every block by its boxes, a logarithm; -inf for those left out
     rescored: int  # candidates whose keys were looked at
 
 
@@ -33,15 +34,17 @@ def rank(
 ) -> Ranked:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
-    Boxes bound the scores of the keys inside (Eq. 3); with `rescore`, the best candidates by their boxes are
-    scored again by their best keys, since boxes around unlike keys bound loosely.
+    Boxes bound the scores of the keys inside (Eq. 3). With `rescore`, candidates are scored again by their
+    best keys, since boxes around unlike keys bound loosely. Every row (a head at a query token) names its
+    candidates in turn, its best block first, its second next: how high a bound is says little beside other
+    rows', and a row whose bounds are flat would say the most in a softmax.
     """
     count = len(index.blocks)
     if not count or not asked:
-        return Ranked((), Scores(np.empty(0)), 0)
+        return Ranked((), np.empty(0), 0)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
     if not live:
-        return Ranked((), Scores(np.full(count, -np.inf)), 0)
+        return Ranked((), np.full(count, -np.inf), 0)
     everything = len(live) == count
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
@@ -54,8 +57,8 @@ def rank(
     scores = aggregate(
         chain([box_scores(one, boxes(one), config.heads) for one in asked]),
         len(live),
-        config.normalization,
-        config.aggregation,
+        "reciprocal_rank" if config.rescore else config.normalization,
+        "max" if config.rescore else config.aggregation,
         rank_constant=config.rank_constant,
         k=wanted,
     )
@@ -65,13 +68,11 @@ def rank(
         rescored = len(best)
         again = _rescore(index, asked, config, [live[i] for i in best], k, keys, boxes, best)
         best = [best[i] for i in again.top(k)]
-    spread = Scores(
-        _spread(scores.best, live, count), tuple(_spread(tie, live, count) for tie in scores.ties)
-    )
-    return Ranked(tuple(live[i] for i in best[:k]), spread, rescored)
+    softmax = scores.ties[-1] if config.rescore else scores.best
+    return Ranked(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
 
 
-def _spread(values: np.ndarray, live: Sequence[int], count: int) -> np.ndarray:
+def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:
     out = np.full(count, -np.inf)
     out[list(live)] = values
     return out

@@ -15,7 +15,7 @@ from commonplace import log
 from commonplace.errors import BlockMissing, StorageCorrupt
 from commonplace.storage.database import Database
 from commonplace.views.base import Counted, Generation
-from commonplace.views.kv import manifest
+from commonplace.views.kv import manifest, places
 from commonplace.views.kv.manifest import Block, Pool
 from commonplace.views.kv.pool import PoolFiles, checksum, folder_of, pool_name, remove
 from commonplace.views.kv.turns import pieces_of, tiles
@@ -82,13 +82,13 @@ class KVStore:
             for pool in manifest.pools(connection, user):
                 files = self.files(pool)
                 kept.add(files.folder.name)
-                slots, rows = manifest.erasures(connection, pool.generation)
+                slots, rows = places.erasures(connection, pool.generation)
                 unsettled = self.unsettled(connection, pool)
                 slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
                 files.erase(slots, rows)
                 files.settle()
-                files.cut(manifest.last_slot(connection, pool.generation) + 1)
-                manifest.erased(connection, pool.generation)
+                files.cut(places.last_slot(connection, pool.generation) + 1)
+                places.erased(connection, pool.generation)
             folder = folder_of(self.root, user)
             for path in sorted(folder.iterdir()) if folder.is_dir() else []:
                 if path.name not in kept:
@@ -144,14 +144,14 @@ class KVStore:
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
-        return manifest.unnamed(connection, pool.generation, *self.files(pool).intended())
+        return places.unnamed(connection, pool.generation, *self.files(pool).intended())
 
     def _dirty(self, connection: Connection, user: str) -> bool:
         names = set()
         for pool in manifest.pools(connection, user):
             files = self.files(pool)
             names.add(files.folder.name)
-            if any(manifest.erasures(connection, pool.generation)) or any(files.intended()):
+            if any(places.erasures(connection, pool.generation)) or any(files.intended()):
                 return True
         folder = folder_of(self.root, user)
         return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))

@@ -44,6 +44,7 @@ class LayerShape:
     key_dim: int
     value_dim: int
     dtype: torch.dtype
+    scaling: float  # of products in its attention: 1 / sqrt(key_dim), mostly
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,8 @@ class Tap:
 
         k, v = spied(module, args, kwargs)
         heads = getattr(module, "num_key_value_groups", 1) * k.shape[1]
-        shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1], k.dtype)
+        scaling = float(getattr(module, "scaling", None) or k.shape[-1] ** -0.5)
+        shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1], k.dtype, scaling)
         return _Layer(module, made.module, made.args, made.kwargs, probe(keys, cos, sin), shape)
 
     @torch.no_grad()

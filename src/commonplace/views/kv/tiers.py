@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -85,6 +85,7 @@ class Tiers:
         self._device = device
         self._on_device = Lru(device_bytes if device.type != "cpu" else 0)
         self._on_host = Lru(host_bytes)
+        self._drops: dict[str, int] = {}  # by user: what was read before a drop is not kept after it
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="commonplace-kv-read")
 
     def get(self, wanted: Sequence[tuple[Hashable, Callable[[], Raw]]]) -> tuple[list[Raw], Hits]:
@@ -92,6 +93,7 @@ class Tiers:
         found: dict[Hashable, Raw] = {}
         hits = Hits()
         waiting = []
+        before = dict(self._drops)
         for key, read in wanted:
             if (raw := self._on_device.get(key)) is not None:
                 found[key], hits = raw, hits + Hits(device=1)
@@ -101,8 +103,10 @@ class Tiers:
                 waiting.append((key, self._readers.submit(read)))
         for key, reading in waiting:
             raw = self._pinned(reading.result())
-            self._on_host.put(key, raw)
-            found[key], hits = self._up(key, raw), hits + Hits(disk=1)
+            fresh = self._same(key, before)
+            if fresh:
+                self._on_host.put(key, raw)
+            found[key], hits = self._up(key, raw, keep=fresh), hits + Hits(disk=1)
         return [found[key] for key, _ in wanted], hits
 
     def held(self, key: Hashable) -> Raw | None:
@@ -111,16 +115,20 @@ class Tiers:
 
     def prefetch(self, wanted: Iterable[tuple[Hashable, Callable[[], Raw]]]) -> None:
         """Begin to read what the host does not have; returns at once. What cannot be read is left out."""
+        before = dict(self._drops)
 
         def fill(key: Hashable, read: Callable[[], Raw]) -> None:
-            self._on_host.put(key, self._pinned(read()))
+            raw = self._pinned(read())
+            if self._same(key, before):
+                self._on_host.put(key, raw)
 
         for key, read in wanted:
             if key not in self._on_device and key not in self._on_host:
                 self._readers.submit(fill, key, read)
 
     def drop(self, user: str) -> None:
-        """Nothing of this user is in memory any more."""
+        """Nothing of this user is in memory any more, nor will be of what is being read now."""
+        self._drops[user] = self._drops.get(user, 0) + 1
         for tier in (self._on_device, self._on_host):
             tier.drop(lambda key: isinstance(key, tuple) and key[0] == user)
 
@@ -128,14 +136,20 @@ class Tiers:
         """Ends the readers."""
         self._readers.shutdown(wait=True, cancel_futures=True)
 
-    def _up(self, key: Hashable, raw: Raw) -> Raw:
+    def _same(self, key: Hashable, before: Mapping[str, int]) -> bool:
+        """Whether the key's user was not dropped meanwhile."""
+        user = key[0] if isinstance(key, tuple) else ""
+        return self._drops.get(user, 0) == before.get(user, 0)
+
+    def _up(self, key: Hashable, raw: Raw, *, keep: bool = True) -> Raw:
         if self._device.type == "cpu":
             return raw
         moved = tuple(
             RawKV(kv.keys.to(self._device, non_blocking=True), kv.values.to(self._device, non_blocking=True))
             for kv in raw
         )
-        self._on_device.put(key, moved)
+        if keep:
+            self._on_device.put(key, moved)
         return moved
 
     def _pinned(self, raw: Raw) -> Raw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from sqlalchemy import Connection
 
-from commonplace import log, maintenance
+from commonplace import log
 from commonplace.errors import ForeignKV, InvalidImport, InvalidInput
-from commonplace.storage.database import Database
 from commonplace.views.kv import manifest
 from commonplace.views.kv.encoding import Draft
 from commonplace.views.kv.manifest import Pool
@@ -28,39 +27,44 @@ def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
     """Write every block with its boxes and row; returns how many. What was evicted is encoded again."""
     files = view.store.files(pool)
     blocks = manifest.after(connection, pool.generation)
-    payloads: list[bytes] = []
+    absent = [block for block in blocks if block.slot is None]
     with view.model_lock:
-        for block in blocks:
-            if block.slot is not None:
-                payloads.append(view.store.read(pool, block))
-            else:
-                remade = {b.number: draft for b, draft in view.fetch(connection, pool, [block]).drafts}
-                payloads.append(remade[block.number].payload)
+        remade = {b.number: draft for b, draft in view.fetch(connection, pool, absent).drafts}
+    payloads = [
+        remade[block.number].payload if block.slot is None else view.store.read(pool, block)
+        for block in blocks
+    ]
     whole = b"".join(payloads)
     tensors = {"blocks": np.frombuffer(whole, np.uint8).reshape(len(blocks), pool.layout.payload_bytes)}
     for layer in pool.layers:
         data = b"".join(files.read_boxes(layer, [block.number - 1 for block in blocks]))
         tensors[f"boxes.{layer}"] = np.frombuffer(data, np.uint8).reshape(len(blocks), -1)
     described = [
-        {
-            "session": block.session,
-            "segment": block.segment,
-            "time_us": block.time_us,
-            "crc": checksum(payload),
-            "boxes_crc": block.boxes_crc,
-            **asdict(block.tile),
-        }
+        [
+            block.session,
+            block.segment,
+            block.time_us,
+            checksum(payload),
+            block.boxes_crc,
+            block.tile.position,
+            block.tile.ids,
+            block.tile.runs,
+        ]
         for block, payload in zip(blocks, payloads, strict=True)
     ]
     seqs = sorted({seq for block in blocks for seq in block.tile.seqs})
     contents = log.fetch(connection, pool.generation.user, seqs)
-    attended = manifest.attended(connection, pool.generation)
+    rows = {
+        "blocks": described,
+        "messages": [[seq, checksum(m.content.encode())] for seq, m in sorted(contents.items())],
+        "attended": sorted(manifest.attended(connection, pool.generation).items()),
+    }
+    written = json.dumps(rows)
     facts = {
         "format": _FORMAT,
         "fingerprint": pool.generation.fingerprint,
-        "blocks": json.dumps(described),
-        "messages": json.dumps({str(seq): checksum(m.content.encode()) for seq, m in contents.items()}),
-        "attended": json.dumps({str(seq): seen for seq, seen in attended.items()}),
+        "rows": written,
+        "crc": str(checksum(written.encode())),
     }
     try:
         save_file(tensors, path, metadata=facts)
@@ -69,8 +73,21 @@ def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
     return len(blocks)
 
 
-def import_(database: Database, view: KVView, user: str, path: Path) -> int:
-    """Take the blocks of messages that the log has, from seq 1 on without a gap, into an empty pool."""
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file holds."""
+
+    prepared: Prepared
+    contents: dict[int, int]  # by seq, the checksum of the message that its blocks were made of
+
+    @property
+    def seqs(self) -> set[int]:
+        """Of the messages that it has blocks of."""
+        return {seq for draft in self.prepared.drafts for seq in draft.tile.seqs}
+
+
+def read(view: KVView, path: Path) -> Read:
+    """Read and check a file. Raises InvalidImport, and ForeignKV for another model's."""
     try:
         with safe_open(path, framework="numpy") as file:
             facts = file.metadata() or {}
@@ -81,41 +98,32 @@ def import_(database: Database, view: KVView, user: str, path: Path) -> int:
                     f"the blocks of {path.name!r} were made by another model ({facts['fingerprint']}), not by"
                     f" this one ({view.fingerprint}): remember() encodes the log instead"
                 )
-            described, contents = json.loads(facts["blocks"]), json.loads(facts["messages"])
-            attended = {int(seq): tuple(seen) for seq, seen in json.loads(facts["attended"]).items()}
+            if str(checksum(facts["rows"].encode())) != facts["crc"]:
+                raise InvalidImport(f"{path.name!r} is damaged: the checksum of its rows is wrong")
+            rows = json.loads(facts["rows"])
             payloads = file.get_tensor("blocks")
             boxes = [file.get_tensor(f"boxes.{layer}") for layer in view.encoder.layers]
         drafts = []
-        for place, row in enumerate(described):
+        for place, (session, segment, time_us, crc, boxes_crc, position, ids, runs) in enumerate(
+            rows["blocks"]
+        ):
             payload = payloads[place].tobytes()
-            if checksum(payload) != row["crc"]:
-                raise InvalidImport(f"block {place} of {path.name!r} is damaged: its checksum is wrong")
-            runs = tuple((int(seq), int(tokens)) for seq, tokens in row["runs"])
-            tile = Tile(int(row["position"]), tuple(int(i) for i in row["ids"]), runs)
             one = tuple(per_layer[place].tobytes() for per_layer in boxes)
-            if checksum(b"".join(one)) != row["boxes_crc"]:
-                raise InvalidImport(f"the boxes of block {place} of {path.name!r} are damaged")
-            drafts.append(Draft(row["session"], int(row["segment"]), tile, int(row["time_us"]), payload, one))
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError, IndexError) as error:
+            if checksum(payload) != crc or checksum(b"".join(one)) != boxes_crc:
+                raise InvalidImport(f"block {place} of {path.name!r} is damaged: its checksum is wrong")
+            tile = Tile(int(position), tuple(map(int, ids)), tuple((int(s), int(n)) for s, n in runs))
+            if not tile.ids or sum(tokens for _, tokens in tile.runs) != len(tile.ids):
+                raise InvalidImport(f"block {place} of {path.name!r} does not say whose its tokens are")
+            drafts.append(Draft(str(session), int(segment), tile, int(time_us), payload, one))
+        ends: dict[tuple[str, int], int] = {}
+        for draft in sorted(drafts, key=lambda one: (one.session, one.segment, one.tile.position)):
+            if draft.tile.position != ends.get((draft.session, draft.segment), 0):
+                raise InvalidImport(f"{path.name!r} has a gap in a session's blocks")
+            ends[draft.session, draft.segment] = draft.tile.position + len(draft.tile.ids)
+        attended = {int(seq): tuple(map(int, seen)) for seq, seen in rows["attended"]}
+        contents = {int(seq): int(crc) for seq, crc in rows["messages"]}
+    except (SafetensorError, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, InvalidImport):
+            raise
         raise InvalidImport(f"{path.name!r} cannot be read as an export of KV blocks: {error}") from error
-    with database.write() as connection:
-        if maintenance.serving(connection, user, view) is not None:
-            raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
-        every = log.read(connection, user)
-        named = {seq for draft in drafts for seq in draft.tile.seqs}
-        known = {m.seq: checksum(m.content.encode()) for m in every}
-        if odd := sorted(seq for seq in named if known.get(seq) != contents.get(str(seq))):
-            raise InvalidImport(
-                f"message {odd[0]} of user {user!r} is not what the blocks of {path.name!r} were made of:"
-                " import the log that they belong to first"
-            )
-        if not drafts:
-            return 0
-        behind = [message for message in every if message.seq in named]
-        if [message.seq for message in every[: len(behind)]] != [message.seq for message in behind]:
-            raise InvalidImport(
-                f"{path.name!r} lacks blocks of earlier messages: remember() encodes the log instead"
-            )
-        maintenance.commit_first(connection, user, view, behind, Prepared(tuple(drafts), (), attended))
-        log.touch(connection, user, deleted=True)
-    return len(drafts)
+    return Read(Prepared(tuple(drafts), (), attended), contents)

@@ -18,10 +18,11 @@ from commonplace.models.base import Tokenizer
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
 from commonplace.views.base import Basis, Counted, Generation, Offer, Query
-from commonplace.views.kv import manifest
+from commonplace.views.kv import manifest, places
 from commonplace.views.kv.asking import Asking, Choice, Recent
 from commonplace.views.kv.config import MemArt
 from commonplace.views.kv.encoding import Chain, Draft, Encoder, cut
+from commonplace.views.kv.eviction import Budget, evict, make_room
 from commonplace.views.kv.fetching import Fetched, Fetcher
 from commonplace.views.kv.generation import Context, finish
 from commonplace.views.kv.index import Indexes
@@ -36,16 +37,6 @@ from commonplace.views.kv.turns import Piece, pieces, question_of, tokens_of
 _BATCH_MESSAGES = 64
 _logger = logging.getLogger(__name__)
 Drafts = Sequence[tuple[Block, Draft]]
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How much room blocks may take; None: as much as there is. What has none is encoded again on demand."""
-
-    user_bytes: int | None = None  # of one user's pool on disk
-    total_bytes: int | None = None  # of all users' pools on disk
-    device_bytes: int = 1 << 30  # of blocks kept beside the model
-    host_bytes: int = 2 << 30  # of blocks kept in main memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +115,7 @@ class KVView:
     ) -> None:
         """Bytes into free places, then the rows that name them."""
         pool = self._open(connection, generation)
-        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
+        slots = places.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         given = manifest.numbers(connection, pool, len(prepared.drafts))
@@ -132,7 +123,7 @@ class KVView:
             Block(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
-        self._make_room(connection, pool, len(blocks))
+        make_room(connection, pool, self.budget, len(blocks))
         manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
@@ -238,8 +229,10 @@ class KVView:
                 if block.number in rows
                 and rows[block.number] == replace(block, used_us=rows[block.number].used_us)
             ]
-            slots = manifest.take_slots(connection, generation, len(same))
-            self._make_room(connection, pool, len(same))
+            if not same:
+                return 0
+            slots = places.take_slots(connection, generation, len(same))
+            make_room(connection, pool, self.budget, len(same))
             done = self._written(
                 connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
             )
@@ -271,7 +264,8 @@ class KVView:
             self.store.clean(database, generation.user)
             return Moved()
         self._remake(database, generation)
-        evicted = self._evict(database, generation)
+        used = self._used.pop((generation.user, generation.number), {})
+        evicted = evict(database, self.store, self.budget, generation, used)
         self.store.clean(database, generation.user)
         return Moved(blocks_released=evicted)
 
@@ -285,7 +279,8 @@ class KVView:
             damaged = 0
             for pool in manifest.pools(connection, user):
                 for block, torn in self.store.damaged(connection, pool):
-                    manifest.erase(connection, pool.generation, [block])
+                    slots = [] if block.slot is None else [block.slot]
+                    places.erase(connection, pool.generation, slots, [block.number - 1] if torn else [])
                     whole = replace(block, slot=None, crc=None)
                     manifest.place(
                         connection, pool.generation, replace(whole, boxes_crc=None) if torn else whole
@@ -394,55 +389,6 @@ class KVView:
             self.store.unsettled(connection, pool),
         )
         return placed
-
-    def _make_room(self, connection: Connection, pool: Pool, blocks: int) -> int:
-        """Evict what was not used for longest, so that so many more blocks stay inside the user's budget."""
-        if self.budget.user_bytes is None:
-            return 0
-        most = self.budget.user_bytes // pool.layout.stride_bytes
-        over = manifest.resident(connection, pool.generation) + blocks - most
-        cold = manifest.coldest(connection, pool.generation, over) if over > 0 else []
-        self._evict_blocks(connection, pool, cold)
-        return len(cold)
-
-    @staticmethod
-    def _evict_blocks(connection: Connection, pool: Pool, blocks: Sequence[Block]) -> None:
-        manifest.erase(connection, pool.generation, blocks, boxes=False)
-        for block in blocks:
-            manifest.place(connection, pool.generation, replace(block, slot=None, crc=None))
-
-    def _evict(self, database: Database, generation: Generation) -> int:
-        """Write down what was used; over a budget, evict what was not used for longest, whoever's it is."""
-        used = self._used.pop((generation.user, generation.number), {})
-        if not used and self.budget.user_bytes is None and self.budget.total_bytes is None:
-            return 0
-        evicted, others = 0, set()
-        with database.write() as connection:
-            manifest.used(connection, generation, used)
-            pool = manifest.pool(connection, generation)
-            if pool is not None:
-                evicted = self._make_room(connection, pool, 0)
-            if self.budget.total_bytes is not None:
-                held = manifest.residents(connection)
-                over = sum(count * one.layout.stride_bytes for one, count in held) - self.budget.total_bytes
-                cold = [
-                    (block.used_us, block.time_us, place, block)
-                    for place, (one, _) in enumerate(held)
-                    for block in manifest.coldest(
-                        connection, one.generation, max(0, -(-over // one.layout.stride_bytes))
-                    )
-                ]
-                for _, _, place, block in sorted(cold, key=lambda one: one[:3]):
-                    if over <= 0:
-                        break
-                    owner = held[place][0]
-                    self._evict_blocks(connection, owner, [block])
-                    over -= owner.layout.stride_bytes
-                    evicted += 1
-                    others.add(owner.generation.user)
-        for user in sorted(others - {generation.user}):
-            self.store.clean(database, user)
-        return evicted
 
     def _remake(self, database: Database, generation: Generation) -> None:
         """Encode blocks that have no keys because what they had seen was forgotten."""

@@ -32,11 +32,11 @@ class Writer:
 
     def put(self, job: Callable[[], None]) -> None:
         """To be done in its turn."""
-        with self._starting:
+        with self._starting:  # held while a full queue makes it wait: `close` comes after what was put before
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="commonplace-kv-write", daemon=True)
                 self._thread.start()
-        self._queue.put(job)
+            self._queue.put(job)
 
     def wait(self) -> None:
         """Until all that was put is done. Does nothing in the writer itself."""
@@ -47,9 +47,9 @@ class Writer:
         """Do what waits, and end."""
         with self._starting:
             thread, self._thread = self._thread, None
-        if thread is not None and thread.is_alive():
-            self._queue.put(None)
-            thread.join()
+            if thread is not None and thread.is_alive():
+                self._queue.put(None)
+                thread.join()
 
     def _work(self) -> None:
         while True:

@@ -1,0 +1,93 @@
+"""The kv view over two tiny models with random weights, for the contract suite."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from rig import CONVERSATION, QUESTIONS, STATIC, Plant
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from commonplace.models import Embedder
+from commonplace.views.kv.config import MemArt
+from commonplace.views.kv.encoding import Encoder
+from commonplace.views.kv.fingerprint import fingerprint, of_model
+from commonplace.views.kv.store import FOLDER, KVStore
+from commonplace.views.kv.tap import Tap
+from commonplace.views.kv.turns import plain
+from commonplace.views.kv.view import KVView
+
+LAYERS = (0, 1)
+CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128, layers=LAYERS)
+FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "a block of message 3, which is not in the log"),
+    Plant("DELETE FROM kv_blocks WHERE first_seq = 2", "no block of message 2"),
+    Plant("UPDATE kv_blocks SET crc = 0 WHERE block = 1", "block 1 is torn"),
+    Plant("UPDATE kv_blocks SET slot = 1000 WHERE block = 2", "block 2 is torn"),
+    Plant("UPDATE kv_blocks SET boxes_crc = 0 WHERE block = 1", "the boxes of block 1 are torn"),
+    Plant("UPDATE kv_blocks SET slot = 0 WHERE block = 2", "blocks 1 and 2 are in one place"),
+    Plant("UPDATE kv_blocks SET position = 3 WHERE block = 1", "block 1 begins at 3, not at 0"),
+    Plant(
+        "UPDATE kv_blocks SET token_ids = x'01000000' WHERE block = 1",
+        "block 1 has 1 tokens, its messages have others",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Attached:
+    """A model that stays attached: views of several threads take turns at it."""
+
+    encoder: Encoder
+    fingerprint: str
+    lock: threading.RLock
+
+
+@cache
+def _attached(seed: int) -> _Attached:
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    tokenizer = _tokenizer()
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
+    model: Any = LlamaForCausalLM(config).eval()
+    identity = of_model(model)
+    encoder = Encoder(Tap(model), tokenizer, plain(), CONFIG, LAYERS)
+    return _Attached(encoder, fingerprint(identity, tokenizer, plain(), CONFIG, LAYERS), threading.RLock())
+
+
+def _tokenizer() -> PreTrainedTokenizerFast:
+    """A word is a token, if the conversation has it."""
+    split = Whitespace()
+    said = (*(message.content for message in CONVERSATION), *QUESTIONS, "Ann Bea user assistant : ( ) 2023")
+    words = dict.fromkeys(word for text in said for word, _ in split.pre_tokenize_str(text))
+    made = Tokenizer(WordLevel({w: i for i, w in enumerate(("PAD", "BOS", "EOS", *words))}, unk_token="PAD"))
+    made.pre_tokenizer = split
+    return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="BOS", eos_token="EOS", pad_token="PAD")
+
+
+def kv(embedder: Embedder, folder: Path) -> KVView:
+    """One model beside the default embedder, another beside any other."""
+    attached = _attached(0 if embedder is STATIC else 1)
+    view = KVView(
+        KVStore(folder / FOLDER), attached.encoder, attached.fingerprint, STATIC, dict.fromkeys(LAYERS)
+    )
+    view.model_lock = attached.lock
+    return view

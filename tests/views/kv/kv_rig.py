@@ -1,0 +1,256 @@
+"""A memory with a tiny model attached: words are tokens, weights are random, keys are exact."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from commonplace import Memory
+from commonplace.kv import Budget, KVMemory, MemArt, TurnFormat
+from commonplace.maintenance import serving
+from commonplace.testing import FrozenClock
+from commonplace.views.kv import manifest, places
+from commonplace.views.kv.encoding import Encoder
+from commonplace.views.kv.manifest import Block, Pool
+
+USER = "ann"
+QUESTION = "w3 w4 w5"
+CONFIG = MemArt(
+    block_tokens=8, context_tokens=16, segment_tokens=48, layers=(0, 1), probe_tokens=8, rescore_share=0.0
+)
+FORM = TurnFormat(
+    turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
+)
+_WORDS = tuple(f"w{i}" for i in range(180))
+_MARKS = ("PAD", "BOS", "EOS", "END", "SAY", "PIN")
+_VECTOR = 32  # bytes of one head's key or value of one token
+
+torch.set_num_threads(1)
+
+
+@cache
+def tokenizer(*, more: bool = False) -> PreTrainedTokenizerFast:
+    """A word is a token; with `more` the same words have other numbers."""
+    words = (*_MARKS, *(reversed(_WORDS) if more else _WORDS))
+    made = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token="PAD"))
+    made.pre_tokenizer = WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="BOS", eos_token="EOS", pad_token="PAD")
+
+
+def model(seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
+    """Two layers of random weights; the same for the same seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        made = LlamaForCausalLM(
+            LlamaConfig(
+                vocab_size=len(tokenizer()),
+                hidden_size=32,
+                intermediate_size=64,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+                max_position_embeddings=256,
+                bos_token_id=1,
+                eos_token_id=2,
+                pad_token_id=0,
+                initializer_range=0.3,
+            )
+        )
+    return made.to(dtype).eval()
+
+
+def line(number: int, words: int = 6) -> str:
+    """Words that no other line of a number below 30 has, when there are at most six."""
+    return " ".join(f"w{(6 * number + i) % len(_WORDS)}" for i in range(words))
+
+
+class Rig:
+    """A folder, open, with a model."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        seed: int = 0,
+        dtype: torch.dtype = torch.float32,
+        config: MemArt = CONFIG,
+        budget: Budget | None = None,
+        queue: int = 16,
+        form: TurnFormat = FORM,
+        words: Any = None,
+    ) -> None:
+        self.memory = Memory(folder, clock=FrozenClock())
+        try:
+            self.kv = KVMemory(
+                model(seed, dtype),
+                words or tokenizer(),
+                self.memory,
+                config=config,
+                format=form,
+                budget=budget,
+                queue=queue,
+            )
+        except BaseException:
+            self.memory.close()
+            raise
+        self.view, self.database, self.folder = self.kv.view, self.kv._database, folder
+
+    def __enter__(self) -> Rig:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kv.close()
+        self.memory.close()
+
+    def say(self, *lines: str, user: str = USER, session: str = "1", remember: bool = True) -> list[int]:
+        """Add the lines, and encode them; returns their seqs."""
+        stored = self.memory.add(list(lines), user=user, session=session)
+        if remember:
+            self.kv.remember(user=user)
+        return [message.seq for message in stored]
+
+    def ask(self, question: str = QUESTION, user: str = USER, **options: Any) -> Any:
+        """An answer of three tokens."""
+        return self.kv.generate(question, user=user, **{"max_new_tokens": 3, "top_k": 4, **options})
+
+    def pool(self, user: str = USER) -> Pool | None:
+        """The serving generation's."""
+        with self.database.read() as connection:
+            generation = serving(connection, user, self.view)
+            return manifest.pool(connection, generation) if generation else None
+
+    def blocks(self, user: str = USER) -> list[Block]:
+        """All rows."""
+        pool = self.pool(user)
+        with self.database.read() as connection:
+            return manifest.after(connection, pool.generation) if pool else []
+
+    def payload(self, block: Block, user: str = USER) -> bytes:
+        """Of one block."""
+        pool = self.pool(user)
+        assert pool is not None
+        return self.view.store.read(pool, block)
+
+    def made(self, user: str = USER) -> dict[tuple[object, ...], tuple[bytes, bytes]]:
+        """By place and tokens: payload and boxes of every block."""
+        pool = self.pool(user)
+        if pool is None:
+            return {}
+        files = self.view.store.files(pool)
+        return {
+            (*block.place, block.tile.ids): (
+                self.view.store.read(pool, block),
+                b"".join(box for layer in pool.layers for box in files.read_boxes(layer, [block.number - 1])),
+            )
+            for block in self.blocks(user)
+        }
+
+    def path(self, name: str = "blocks", user: str = USER) -> Path:
+        """A file of the pool."""
+        pool = self.pool(user)
+        assert pool is not None
+        return self.view.store.files(pool).folder / name
+
+    def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
+        """What waits to be overwritten."""
+        pool = self.pool(user)
+        assert pool is not None
+        with self.database.read() as connection:
+            return places.erasures(connection, pool.generation)
+
+    def attended(self) -> set[tuple[int, int]]:
+        """(message, message that was recalled for it)."""
+        with self.database.read() as connection:
+            rows = connection.execute(manifest.select(manifest.kv_attended))
+            return {(row.seq, row.attended) for row in rows}
+
+
+def vectors(data: Iterable[bytes]) -> set[bytes]:
+    """The keys and values of single tokens and heads, without empty ones."""
+    found = {one[i : i + _VECTOR] for one in data for i in range(0, len(one), _VECTOR)}
+    return {one for one in found if any(one)}
+
+
+def held(folder: Path) -> bytes:
+    """Every byte of every file of the kv folder."""
+    root = folder / "kv"
+    return b"|".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
+
+
+def database_bytes(folder: Path) -> bytes:
+    """Every byte of the database and its log; SQLite's shared memory holds page numbers alone."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".sqlite3-shm"]
+    return b"|".join(path.read_bytes() for path in files)
+
+
+def secrets_of(before: Sequence[Iterable[bytes]], after: Sequence[Iterable[bytes]]) -> set[bytes]:
+    """Vectors of what was there before, which nothing that may stay has."""
+    return {one for data in before for one in vectors(data)} - {
+        one for data in after for one in vectors(data)
+    }
+
+
+def leaked(secrets: Iterable[bytes], folder: Path) -> int:
+    """How many of them some file still has."""
+    everything = held(folder)
+    return sum(secret in everything for secret in secrets)
+
+
+def token_bytes(text: str) -> bytes:
+    """A text's tokens as the manifest keeps them."""
+    ids = tokenizer()(text, add_special_tokens=False)["input_ids"]
+    return b"".join(int(i).to_bytes(4, "little") for i in ids)
+
+
+def flip(path: Path, at: int) -> None:
+    """One byte is another."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x55
+    path.write_bytes(data)
+
+
+@contextmanager
+def encodings(monkeypatch: Any) -> Iterator[list[tuple[int, ...]]]:
+    """The token ids of every call of Encoder.encode."""
+    seen: list[tuple[int, ...]] = []
+    encode = Encoder.encode
+
+    def counted(self: Encoder, ids: Sequence[int], context: Any) -> Any:
+        seen.append(tuple(ids))
+        return encode(self, ids, context)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Encoder, "encode", counted)
+        yield seen
+
+
+def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
+    """A rig with so many messages in two sessions by turns."""
+    rig = Rig(folder, **options)
+    for i in range(count):
+        rig.say(line(i), session=str(i % 2 + 1), remember=False)
+    rig.kv.remember(user=USER)
+    return rig
+
+
+def with_config(**changes: Any) -> MemArt:
+    """Other settings than the usual ones."""
+    return replace(CONFIG, **changes)
+
+
+def shuffled(count: int, seed: int = 1) -> list[int]:
+    """0 to count - 1 in some order."""
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    return order

@@ -1,0 +1,276 @@
+"""Crashes, torn files, full disks and other models: an error or a rebuild, never wrong keys."""
+
+import errno
+import os
+
+import pytest
+from kv_rig import (
+    USER,
+    filled,
+    flip,
+    leaked,
+    line,
+    secrets_of,
+)
+
+from commonplace import Memory
+from commonplace.errors import StorageCorrupt, StorageError, StorageFull
+from commonplace.testing import FrozenClock
+from commonplace.views.kv import manifest
+from commonplace.views.kv.pool import PoolFiles
+from commonplace.views.kv.view import KVView
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def _die(*_, **__):
+    raise Crash
+
+
+@pytest.fixture
+def rig(tmp_path):
+    """Eight messages in the pool."""
+    with filled(tmp_path / "m") as made:
+        yield made
+
+
+def _crash_in_append(rig, monkeypatch):
+    """Two messages whose bytes are written, and whose transaction never commits."""
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "add", _die)
+        written = []
+        write = PoolFiles.write
+
+        def noted(self, blocks, *others):
+            written.append(sorted(blocks))
+            write(self, blocks, *others)
+
+        patch.setattr(PoolFiles, "write", noted)
+        rig.say(line(20), line(21), session="new", remember=False)
+        with pytest.raises(Crash):
+            rig.kv.remember(user=USER)
+    return written
+
+
+def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkeypatch):
+    """What was written is named by no row, only as intended."""
+    before = rig.blocks()
+    assert _crash_in_append(rig, monkeypatch) == [[8, 9]]
+    assert rig.blocks() == before
+    assert rig.view.store.files(rig.pool()).intended()[0] == [8, 9]
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_after_a_crash_the_work_is_done_again(rig, monkeypatch, tmp_path):
+    """The next remember() ends with the pool that an undisturbed one has."""
+    _crash_in_append(rig, monkeypatch)
+    rig.kv.remember(user=USER)
+    with filled(tmp_path / "n") as undisturbed:
+        undisturbed.say(line(20), line(21), session="new")
+        assert rig.made() == undisturbed.made()
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_what_a_crash_has_left_is_overwritten_when_the_message_is_forgotten(rig, monkeypatch):
+    """Bytes that no row names go too."""
+    before = [data for pair in rig.made().values() for data in pair]
+    _crash_in_append(rig, monkeypatch)
+    secrets = secrets_of([[rig.path().read_bytes()]], [before])
+    assert leaked(secrets, rig.folder) == len(secrets) > 20
+    rig.memory.forget(user=USER, seqs=[9, 10])
+    assert leaked(secrets, rig.folder) == 0
+
+
+def test_what_a_crash_has_left_is_overwritten_at_the_next_opening(tmp_path, monkeypatch):
+    """Without a model, by whoever opens the folder."""
+    with filled(tmp_path / "m") as rig:
+        before = [data for pair in rig.made().values() for data in pair]
+        _crash_in_append(rig, monkeypatch)
+        secrets = secrets_of([[rig.path().read_bytes()]], [before])
+    with Memory(tmp_path / "m", clock=FrozenClock()):
+        assert leaked(secrets, tmp_path / "m") == 0
+
+
+def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, monkeypatch):
+    """Encoding anew dies after its bytes, another session goes on, and the rest is forgotten."""
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "place", _die)
+        with pytest.raises(Crash):
+            rig.memory.forget(user=USER, seqs=[1])  # the bytes of 3, 5 and 7 are there, unnamed
+    kept = [rig.payload(block) for block in rig.blocks() if block.slot is not None]
+    secrets = secrets_of([[rig.path().read_bytes()]], [kept])
+    assert leaked(secrets, rig.folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(KVView, "tend", _die)
+        with pytest.raises(Crash):
+            rig.say(line(20), session="new")
+    assert [block.slot is None for block in rig.blocks()].count(True) == 3
+    rig.memory.forget(user=USER, session="1")
+    assert leaked(secrets, rig.folder) == 0
+
+
+def _named(rig, what):
+    return [what in str(fault) for fault in rig.memory.check_integrity().faults].count(True)
+
+
+def _says(rig, expected):
+    """An answer that is what it was, or none: what is damaged is made again or is an error."""
+    try:
+        assert rig.ask(top_k=9).text == expected.text
+    except StorageCorrupt:
+        rig.view.heal(rig.database, USER)
+        assert rig.ask(top_k=9).text == expected.text
+
+
+def test_a_torn_block_is_never_used(rig):
+    """A changed byte is named by check_integrity, and noticed by an answer."""
+    expected, made = rig.ask(top_k=9), rig.made()
+    torn = rig.blocks()[2]
+    rig.view.tiers.drop(USER)
+    flip(rig.path(), torn.slot * rig.pool().layout.stride_bytes + 5)
+    assert _named(rig, f"block {torn.number} is torn") == 1
+    _says(rig, expected)
+    rig.kv.remember(user=USER)
+    with rig.database.read() as connection:
+        fetched = rig.view.fetch(connection, rig.pool(), rig.blocks())
+    rig.view.put_back(rig.database, rig.pool(), fetched.drafts)
+    assert rig.made() == made
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_torn_block_is_not_gone_on_from(rig):
+    """A turn that would be encoded behind it is not, until it is whole."""
+    torn = rig.blocks()[-1]
+    rig.view.tiers.drop(USER)
+    flip(rig.path(), torn.slot * rig.pool().layout.stride_bytes)
+    before = rig.blocks()
+    try:
+        rig.say(line(20), session=torn.session)
+    except StorageError:
+        assert rig.blocks() == before
+    else:
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_torn_boxes_are_never_scored(rig):
+    """Boxes that are not what was written are named by check_integrity, and made again when they are read."""
+    expected, made = rig.kv.scores("w1 w9", user=USER), rig.made()
+    torn = rig.blocks()[4]
+    flip(rig.path("boxes-1"), (torn.number - 1) * rig.pool().layout.box_bytes(1) + 3)
+    rig.view.indexes.drop(USER)
+    assert _named(rig, f"the boxes of block {torn.number} are torn") == 1
+    assert rig.kv.scores("w1 w9", user=USER) == expected
+    assert rig.made() == made
+    assert rig.memory.check_integrity().faults == ()
+
+
+@pytest.mark.parametrize("name", ["blocks", "boxes-0"])
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_truncated_file_is_noticed(rig, name, size):
+    """Blocks and boxes that are not there any more are never taken for zeros."""
+    expected = rig.ask(top_k=9)
+    os.truncate(rig.path(name), size)
+    rig.view.tiers.drop(USER)
+    rig.view.indexes.drop(USER)
+    assert rig.memory.check_integrity().faults
+    _says(rig, expected)
+    rig.kv.remember(user=USER)
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_missing_file_is_noticed(rig):
+    """So is a file that somebody deleted."""
+    expected = rig.ask(top_k=9)
+    rig.path().unlink()
+    rig.view.tiers.drop(USER)
+    assert rig.memory.check_integrity().faults
+    _says(rig, expected)
+
+
+def test_a_recall_of_torn_blocks_raises(rig):
+    """A recall writes nothing: it says what is damaged."""
+    os.truncate(rig.path("boxes-0"), 100)
+    rig.view.indexes.drop(USER)
+    with pytest.raises(StorageCorrupt, match="boxes of KV block"):
+        rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+
+
+def test_a_damaged_pool_can_be_made_anew(rig):
+    """The log has the messages: a rebuild of the view mends it."""
+    made = rig.made()
+    os.truncate(rig.path(), 100)
+    rig.memory.rebuild(user=USER, view="kv")
+    assert rig.made() == made
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_full_disk_loses_nothing(rig, monkeypatch):
+    """No room is said as such; messages and blocks are there, and later the work is done."""
+    before, real = rig.made(), os.pwrite
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        rig.say(line(20), session="new", remember=False)
+        with pytest.raises(StorageFull, match="no space left"):
+            rig.kv.remember(user=USER)
+        assert rig.made() == before
+    assert os.pwrite is real
+    assert rig.kv.remember(user=USER).blocks == 9
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_write_loses_nothing(rig, monkeypatch):
+    """Half of a batch is written: no row names it."""
+    before, real = rig.made(), os.pwrite
+    left = iter([True, True])
+
+    def filling(file, data, at):
+        if next(left, False):
+            return real(file, data, at)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", filling)
+        rig.say(*(line(i) for i in range(20, 24)), session="new", remember=False)
+        with pytest.raises(StorageFull):
+            rig.kv.remember(user=USER)
+    assert rig.made() == before
+    assert rig.kv.remember(user=USER).blocks == 12
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_short_write_is_noticed(rig, monkeypatch):
+    """A write that took only a part of the bytes, as on a full disk, is gone on with or raised."""
+    real = os.pwrite
+
+    def short(file, data, at):
+        return real(file, data[: -(-len(data) // 2)], at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", short)
+        rig.say(line(20), session="new", remember=False)
+        try:
+            rig.kv.remember(user=USER)
+        except StorageFull:
+            return
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_forgetting_on_a_full_disk_forgets(rig, monkeypatch):
+    """The receipt comes though nothing can be encoded anew yet; that follows when there is room."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        assert rig.memory.forget(user=USER, seqs=[1]).purged is False
+    rig.kv.remember(user=USER)
+    assert 1 not in {seq for block in rig.blocks() for seq in block.tile.seqs}
+    assert all(block.slot is not None for block in rig.blocks())
+    assert rig.erasures() == ([], [])

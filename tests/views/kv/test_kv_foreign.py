@@ -1,0 +1,82 @@
+"""Blocks of another model, dtype, tokenizer, format or setting are refused, and made anew."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, with_config
+
+from commonplace.errors import ForeignKV
+from commonplace.maintenance import serving
+
+CHANGES = {
+    "other weights": {"seed": 3},
+    "other dtype": {"dtype": torch.bfloat16},
+    "other tokenizer": {"words": tokenizer(more=True)},
+    "other format": {"form": replace(FORM, answer_end=" END END")},
+    "other system prompt": {"form": replace(FORM, pinned="PIN PIN")},
+    "other block size": {"config": with_config(block_tokens=4)},
+    "other codec": {"config": with_config(codec="int8")},
+    "other layers": {"config": with_config(layers=(1,))},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda name: name.replace(" ", "-"))
+def test_what_another_model_made_is_never_read(tmp_path, change):
+    """Blocks of another fingerprint are refused, and remember() makes them anew."""
+    with filled(tmp_path / "m", 4) as rig:
+        old = rig.view.fingerprint
+    with Rig(tmp_path / "m", **CHANGES[change]) as rig:
+        assert rig.view.fingerprint != old
+        with rig.database.read() as connection:
+            generation = serving(connection, USER, rig.view)
+            with pytest.raises(ForeignKV, match="made by another model"):
+                rig.view.pool(connection, generation)
+        (said,) = rig.memory.recall("w1 w2", user=USER, views=["kv"], floor=0).trace.views
+        assert "another model" in said.note
+        rig.kv.remember(user=USER)
+        with rig.database.read() as connection:
+            pool = rig.view.pool(connection, serving(connection, USER, rig.view))
+        assert pool.generation.fingerprint == rig.view.fingerprint
+    with Rig(tmp_path / "fresh", **CHANGES[change]) as fresh:
+        for i in range(4):
+            fresh.say(line(i), session=str(i % 2 + 1), remember=False)
+        fresh.kv.remember(user=USER)
+        made = fresh.made()
+    with Rig(tmp_path / "m", **CHANGES[change]) as rig:
+        assert rig.made() == made
+
+
+def test_another_version_of_the_library_is_another_model(tmp_path, monkeypatch):
+    """Keys of one version of Transformers are not mixed with those of the next."""
+    with filled(tmp_path / "m", 2) as rig:
+        old = rig.view.fingerprint
+    other = SimpleNamespace(__version__="9.9.0")
+    monkeypatch.setattr("commonplace.views.kv.fingerprint.transformers", other)
+    with Rig(tmp_path / "m") as rig:
+        assert rig.view.fingerprint != old
+        assert rig.ask().blocks
+        assert rig.pool().generation.fingerprint == rig.view.fingerprint
+
+
+def test_the_same_model_goes_on_without_encoding_again(tmp_path, monkeypatch):
+    """Opened again, the pool is as it was."""
+    with filled(tmp_path / "m") as rig:
+        made = rig.made()
+    with Rig(tmp_path / "m") as rig, encodings(monkeypatch) as seen:
+        assert rig.kv.remember(user=USER).messages == 0
+        assert rig.ask().text
+        assert rig.made() == made
+    assert seen == []
+
+
+def test_how_questions_are_asked_may_change(tmp_path, monkeypatch):
+    """Settings that no stored block depends on make nothing anew."""
+    with filled(tmp_path / "m"):
+        pass
+    changed = with_config(top_k=3, aggregation="sum", rescore=0, neighbours=1)
+    assert changed.stored == CONFIG.stored
+    with Rig(tmp_path / "m", config=changed) as rig, encodings(monkeypatch) as seen:
+        assert rig.ask().text
+    assert seen == []

@@ -1,0 +1,285 @@
+"""Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
+
+import pytest
+from kv_rig import (
+    USER,
+    Rig,
+    database_bytes,
+    filled,
+    held,
+    leaked,
+    line,
+    secrets_of,
+    token_bytes,
+    with_config,
+)
+from sqlalchemy import text
+
+from commonplace import Memory
+from commonplace.testing import FrozenClock
+from commonplace.views.kv import manifest
+from commonplace.views.kv.pool import PoolFiles
+from commonplace.views.kv.store import KVStore
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def _everything(made):
+    return [data for pair in made.values() for data in pair]
+
+
+@pytest.fixture
+def never(tmp_path):
+    """What a memory makes that never had these of the eight messages."""
+    known = {}
+
+    def made(*without):
+        if without not in known:
+            with Rig(tmp_path / f"never{without}") as rig:
+                for i in range(8):
+                    if i + 1 not in without:
+                        rig.say(line(i), session=str(i % 2 + 1), remember=False)
+                rig.kv.remember(user=USER)
+                known[without] = rig.made()
+        return known[without]
+
+    return made
+
+
+def test_the_bytes_are_in_no_file(tmp_path, never):
+    """After forgetting no file has a key or value of the message, nor has the database its tokens."""
+    with filled(tmp_path / "m") as rig:
+        before = rig.made()
+        secrets = secrets_of([_everything(before)], [_everything(never(3))])
+        assert leaked(secrets, rig.folder) == len(secrets) > 50
+        assert token_bytes(line(2)) in database_bytes(rig.folder)
+        rig.memory.forget(user=USER, seqs=[3])
+        assert leaked(secrets, rig.folder) == 0
+        assert token_bytes(line(2)) not in database_bytes(rig.folder)
+
+
+def test_later_turns_are_made_anew_as_if_the_message_had_never_been(tmp_path, never):
+    """Blocks that had seen the message equal those of a log without it, bit for bit, and others are kept."""
+    with filled(tmp_path / "m") as rig:
+        before = {block.number for block in rig.blocks()}
+        rig.memory.forget(user=USER, seqs=[3])
+        assert rig.made() == never(3)
+        kept = {block.number for block in rig.blocks()} & before
+        assert kept == {1, 2, 4, 6, 8}  # session 2, and what came before in session 1
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_later_segments_are_left_alone(tmp_path):
+    """A new segment saw nothing of the one before: forgetting makes no block of it anew."""
+    with Rig(tmp_path / "m") as rig:
+        rig.say(*(line(i) for i in range(12)))
+        assert [block.segment for block in rig.blocks()] == [0] * 6 + [1] * 6
+        rig.memory.forget(user=USER, seqs=[1])
+        assert {block.number for block in rig.blocks()} >= set(range(7, 13))
+
+
+def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
+    """With blocks on a grid, what is left of the segment is cut anew."""
+    config = with_config(align="grid")
+    with Rig(tmp_path / "m", config=config) as rig, Rig(tmp_path / "n", config=config) as expected:
+        rig.say(*(line(i) for i in range(4)))
+        rig.memory.forget(user=USER, seqs=[2])
+        expected.say(line(0), line(2), line(3))
+        assert rig.made() == expected.made()
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4}
+
+
+def test_a_generated_turn_that_recalled_the_message_is_made_anew(tmp_path):
+    """What was said with the message in sight is encoded again without it."""
+    with filled(tmp_path / "m", 4) as rig:
+        rig.ask(remember=True)
+        rig.kv.flush()
+        assert (5, 1) in rig.attended()
+        before = rig.made()
+        rig.memory.forget(user=USER, seqs=[1])
+        after = rig.made()
+        spoken = [block for block in rig.blocks() if {5, 6}.intersection(block.tile.seqs)]
+        keys = [(*block.place, block.tile.ids) for block in spoken]
+        assert len(spoken) == 2
+        assert all(before[key][0] != after[key][0] for key in keys)
+        secrets = secrets_of([_everything(before)], [_everything(after)])
+        assert leaked(secrets, rig.folder) == 0
+        assert rig.attended() == set()
+        alone = rig.view.encoder.encode(spoken[0].tile.ids, None)
+        drafted, _ = rig.view.encoder.draft("", 0, spoken[0].tile, 0, alone)
+        assert after[keys[0]] == (drafted.payload, b"".join(drafted.boxes))
+
+
+def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
+    """The closure: an answer that recalled an answer that recalled the message."""
+    with filled(tmp_path / "m", 2) as rig:
+        rig.ask(remember=True)
+        rig.kv.flush()
+        assert rig.say(line(9), session="9") == [5]
+        generation = rig.pool().generation
+        with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
+            manifest.attend(connection, generation, [5], [3])
+        rig.memory.forget(user=USER, seqs=[1])
+        assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
+
+
+def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
+    """A plain Memory overwrites what had seen the message; who has the model next makes it anew."""
+    with filled(tmp_path / "m") as rig:
+        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
+    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+        receipt = memory.forget(user=USER, seqs=[3])
+        assert {one.view: one.counts[0].rows for one in receipt.views}["kv"] == 1
+        assert leaked(secrets, tmp_path / "m") == 0
+        assert token_bytes(line(2)) not in database_bytes(tmp_path / "m")
+        assert memory.check_integrity().faults == ()
+    with Rig(tmp_path / "m") as rig:
+        assert {block.number for block in rig.blocks() if block.slot is None} == {9, 10}
+        rig.kv.remember(user=USER)
+        assert rig.made() == never(3)
+
+
+def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
+    """Until then its blocks have no boxes: the other messages answer."""
+    with filled(tmp_path / "m"):
+        pass
+    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+        memory.forget(user=USER, seqs=[1])
+    with Rig(tmp_path / "m") as rig:
+        with rig.database.read() as connection:
+            index = rig.view.indexes.get(connection, rig.pool())
+        assert {seq for block in index.blocks for seq in block.tile.seqs} == {2, 4, 6, 8}
+        assert rig.ask().text
+        assert {seq for block in rig.blocks() if block.slot is not None for seq in block.tile.seqs} == set(
+            range(2, 9)
+        )
+
+
+@pytest.mark.parametrize("where", ["erase", "clean"])
+def test_a_crash_before_the_overwriting_is_made_good_by_the_next_opening(tmp_path, monkeypatch, never, where):
+    """Between commit and overwriting the bytes are noted to go, and go when the folder is opened."""
+
+    def die(*_):
+        raise Crash
+
+    with filled(tmp_path / "m") as rig:
+        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
+        with monkeypatch.context() as patch:
+            patch.setattr(*((PoolFiles, "erase", die) if where == "erase" else (KVStore, "clean", die)))
+            with pytest.raises(Crash):
+                rig.memory.forget(user=USER, seqs=[3])
+        assert rig.erasures()[0] == [2, 4, 6]
+        assert leaked(secrets, rig.folder)
+    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+        assert leaked(secrets, tmp_path / "m") == 0
+        assert memory.check_integrity().faults == ()
+    with Rig(tmp_path / "m") as rig:
+        assert rig.erasures() == ([], [])
+        rig.kv.remember(user=USER)
+        assert rig.made() == never(3)
+
+
+def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, monkeypatch, never):
+    """Who dies in the second half of forgetting has forgotten."""
+
+    def die(*_):
+        raise Crash
+
+    with filled(tmp_path / "m") as rig:
+        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
+        with monkeypatch.context() as patch:
+            patch.setattr(manifest, "place", die)
+            with pytest.raises(Crash):
+                rig.memory.forget(user=USER, seqs=[3])
+        assert leaked(secrets, rig.folder) == 0
+        rig.kv.remember(user=USER)
+        assert rig.made() == never(3)
+
+
+def test_freed_places_are_used_again(tmp_path):
+    """The file does not grow while as much is forgotten as is said."""
+    with filled(tmp_path / "m") as rig:
+        size = rig.path().stat().st_size
+        for i in range(4):
+            rig.memory.forget(user=USER, seqs=[2 * i + 2])
+            rig.say(line(20 + i), session="later")
+        assert rig.path().stat().st_size <= size + rig.pool().layout.stride_bytes
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_forgetting_everything_leaves_no_file(tmp_path):
+    """The user's folder goes with the last message, with a model attached and without."""
+    with filled(tmp_path / "m") as rig:
+        rig.say(line(1), user="zoe")
+        rig.memory.forget(user=USER, everything=True)
+        assert len(list((rig.folder / "kv").iterdir())) == 1
+        assert rig.made() == {}
+    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+        memory.forget(user="zoe", everything=True)
+    assert held(tmp_path / "m") == b""
+    assert not list((tmp_path / "m" / "kv").iterdir())
+
+
+def test_life_goes_on_after_forgetting_everything(tmp_path):
+    """What is said next is encoded into a pool of its own."""
+    with filled(tmp_path / "m") as rig:
+        rig.memory.forget(user=USER, everything=True)
+        rig.say(line(1))
+        assert [block.tile.seqs for block in rig.blocks()] == [(9,)]
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_the_tiers_forget_too(tmp_path):
+    """No block of the message stays in memory, in this process or in another that is told by the log."""
+    with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
+        for one in (rig, elsewhere):
+            one.ask(top_k=8)
+            assert one.view.tiers._on_host.bytes
+        rig.memory.forget(user=USER, session="1")
+        rig.memory.forget(user=USER, session="2")
+        assert rig.view.tiers._on_host.bytes == 0
+        elsewhere.ask()
+        assert elsewhere.kv.scores("w1", user=USER) == []
+
+
+def test_another_process_s_warm_view_no_longer_finds_it(tmp_path):
+    """A view that answered before knows the message no more."""
+    with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
+        assert any(1 in one.seqs for one in elsewhere.kv.scores("w1", user=USER))
+        rig.memory.forget(user=USER, seqs=[1])
+        assert not any(1 in one.seqs for one in elsewhere.kv.scores("w1", user=USER))
+        assert 1 not in {cited.seq for cited in elsewhere.ask(top_k=9).citations}
+
+
+def test_a_pool_of_another_model_is_overwritten_too(tmp_path):
+    """Forgetting with one model attached reaches blocks that another one made."""
+    with filled(tmp_path / "m") as rig:
+        data = _everything(rig.made())
+        without = [data for key, pair in rig.made().items() if key[0] != "1" for data in pair]
+        secrets = secrets_of([data], [without])
+    with Rig(tmp_path / "m", seed=7) as rig:
+        rig.memory.forget(user=USER, session="1")
+        assert leaked(secrets, rig.folder) == 0
+
+
+def test_a_rebuild_removes_the_old_files(tmp_path):
+    """Another model's pool goes, bytes and all, when the new one serves."""
+    with filled(tmp_path / "m") as rig:
+        secrets = secrets_of([_everything(rig.made())], [])
+    with Rig(tmp_path / "m", seed=7) as rig:
+        rig.kv.remember(user=USER)
+        assert leaked(secrets, rig.folder) == 0
+        assert len(list(rig.path().parent.parent.iterdir())) == 1
+
+
+def test_receipt_and_dry_run_agree(tmp_path):
+    """What a dry run foresees is what the receipt says, and rows fall by that."""
+    with filled(tmp_path / "m") as rig:
+        foreseen = rig.memory.forget(user=USER, seqs=[3, 4], dry_run=True).views
+        assert len(rig.blocks()) == 8
+        assert rig.memory.forget(user=USER, seqs=[3, 4]).views == foreseen
+        assert len(rig.blocks()) == 6
+        with rig.database.read() as connection:
+            assert connection.execute(text("SELECT count(*) FROM kv_erasures")).scalar() == 0

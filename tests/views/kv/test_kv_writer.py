@@ -1,0 +1,238 @@
+"""Answers are written behind the caller's back, in their turn, from the keys that generating left."""
+
+import logging
+import threading
+
+import pytest
+from kv_rig import USER, Rig, encodings, filled, line
+
+from commonplace.errors import StorageFull
+from commonplace.views.kv.writer import Writer
+
+
+@pytest.fixture
+def writer():
+    """One job may wait."""
+    made = Writer(1)
+    yield made
+    made.close()
+
+
+def test_jobs_are_done_in_their_turn(writer):
+    """One after the other, all before wait() returns."""
+    done = []
+    for i in range(20):
+        writer.put(lambda i=i: done.append(i))
+    writer.wait()
+    assert done == list(range(20))
+
+
+def test_who_brings_one_job_too_many_waits(writer):
+    """With the queue full, put() returns only when there is room."""
+    gate, running, put = threading.Event(), threading.Event(), threading.Event()
+
+    def slow():
+        running.set()
+        assert gate.wait(30)
+
+    writer.put(slow)
+    assert running.wait(30)
+    writer.put(lambda: None)  # the one that may wait
+
+    def bring():
+        writer.put(lambda: None)
+        put.set()
+
+    bringing = threading.Thread(target=bring)
+    bringing.start()
+    assert not put.wait(0.05)
+    gate.set()
+    bringing.join(30)
+    assert put.is_set()
+    writer.wait()
+
+
+@pytest.mark.parametrize("error", [StorageFull("no space left"), ValueError("a bug")])
+def test_a_job_that_fails_does_not_hold_up_the_next(writer, caplog, error):
+    """It is logged, and the thread goes on."""
+    done = []
+
+    def fail():
+        raise error
+
+    with caplog.at_level(logging.WARNING):
+        writer.put(fail)
+        writer.put(lambda: done.append(1))
+        writer.wait()
+    assert done == [1]
+    assert "were not written, they will be encoded" in caplog.text
+
+
+def test_closing_does_what_waits(writer):
+    """Nothing that was put is lost, and closing twice is closing once."""
+    done = []
+    for i in range(5):
+        writer.put(lambda i=i: done.append(i))
+    writer.close()
+    writer.close()
+    assert done == list(range(5))
+
+
+def test_a_closed_writer_starts_again(writer):
+    """The next job gets a new thread."""
+    writer.close()
+    done = []
+    writer.put(lambda: done.append(threading.current_thread().name))
+    writer.wait()
+    assert done == ["commonplace-kv-write"]
+
+
+def test_waiting_in_the_writer_itself_returns(writer):
+    """A job that looks whether all is done does not wait for itself."""
+    done = []
+
+    def job():
+        writer.wait()
+        done.append(1)
+
+    writer.put(job)
+    writer.wait()
+    assert done == [1]
+
+
+def test_a_child_process_starts_with_an_empty_queue(writer):
+    """What waited stays the parent's."""
+    writer.put(lambda: None)
+    writer.wait()
+    writer.start_anew()
+    done = []
+    writer.put(lambda: done.append(1))
+    writer.wait()
+    assert done == [1]
+
+
+def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch):
+    """Question and answer become blocks from the keys that generating left."""
+    with filled(tmp_path / "m", 4) as rig, encodings(monkeypatch) as seen:
+        answer = rig.ask(remember=True)
+        rig.kv.flush()
+        assert rig.kv.remember(user=USER).messages == 0
+        assert seen == []
+        asked, answered = rig.memory.messages(user=USER)[-2:]
+        assert [asked.content, answered.content] == ["w3 w4 w5", answer.text]
+        assert [asked.role, answered.role] == ["user", "assistant"]
+        blocks = [block for block in rig.blocks() if block.tile.seqs[0] > 4]
+        assert [block.tile.seqs for block in blocks] == [(5,), (6,)]
+        assert all(block.slot is not None for block in blocks)
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_an_answer_belongs_to_the_session_that_was_asked_in(tmp_path):
+    """generate(session=..., remember=True) goes on with that conversation."""
+    with filled(tmp_path / "m", 4) as rig:
+        rig.ask(remember=True, session="2")
+        rig.kv.flush()
+        assert [message.session for message in rig.memory.messages(user=USER)[-2:]] == ["2", "2"]
+        assert [block.session for block in rig.blocks()][-2:] == ["2", "2"]
+
+
+def test_the_blocks_hold_what_the_model_saw(tmp_path):
+    """The question's tokens as a turn, the answer's as they were generated, closed as a turn is."""
+    with filled(tmp_path / "m", 4) as rig:
+        answer = rig.ask(remember=True)
+        rig.kv.flush()
+        words = rig.kv._encoder.tokenizer
+        asked, answered = [block for block in rig.blocks() if block.tile.seqs[0] > 4]
+        assert words.decode(list(asked.tile.ids)) == "w3 w4 w5 END"
+        assert words.decode(list(answered.tile.ids)) == f"SAY {answer.text} END"
+
+
+def test_what_was_in_sight_is_noted(tmp_path):
+    """Both turns attended to the messages of every block in the answer, and to no other."""
+    with filled(tmp_path / "m", 8) as rig:
+        answer = rig.ask(remember=True, top_k=2)
+        rig.kv.flush()
+        seen = {cited.seq for cited in answer.citations}
+        assert seen < set(range(1, 9))
+        assert rig.attended() == {(seq, other) for seq in (9, 10) for other in seen}
+
+
+def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
+    """When a message comes before the answer is written, the pool catches up by encoding, with no edges."""
+    with filled(tmp_path / "m", 4) as rig, encodings(monkeypatch) as seen:
+        put = rig.kv._writer.put
+
+        def late(job):
+            rig.memory.forget(user=USER, seqs=[2])
+            put(job)
+
+        monkeypatch.setattr(rig.kv._writer, "put", late)
+        rig.ask(remember=True)
+        rig.kv.flush()
+        assert 6 not in {seq for block in rig.blocks() for seq in block.tile.seqs}
+        rig.kv.remember(user=USER)
+        assert len(seen) >= 2
+        assert rig.attended() == set()
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4, 5, 6}
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_message_before_the_question_makes_it_encode(tmp_path, monkeypatch):
+    """A message that the view has not read when the answer is stored is read first."""
+    with filled(tmp_path / "m", 4) as rig:
+        add = rig.memory.add
+
+        def late(messages, **options):
+            monkeypatch.setattr(rig.memory, "add", add)
+            add([line(20)], user=USER, session="other")
+            return add(messages, **options)
+
+        monkeypatch.setattr(rig.memory, "add", late)
+        with encodings(monkeypatch) as seen:
+            rig.ask(remember=True)
+            rig.kv.flush()
+            assert seen == []
+            assert rig.kv.remember(user=USER).messages == 3
+            assert len(seen) == 3
+        assert rig.attended() == set()
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch):
+    """The log has it: what the writer lost is made by the next remember()."""
+    with filled(tmp_path / "m", 4) as rig:
+
+        def full(*_, **__):
+            raise StorageFull("no space left")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(rig.view, "continued", full)
+            rig.ask(remember=True)
+            rig.kv.flush()
+        assert rig.kv.remember(user=USER).messages == 2
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == set(range(1, 7))
+
+
+def test_closing_writes_what_waits(tmp_path):
+    """An answer just before the end is in the pool."""
+    with filled(tmp_path / "m", 4) as rig:
+        rig.ask(remember=True)
+    with Rig(tmp_path / "m") as rig:
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == set(range(1, 7))
+        assert rig.attended()
+
+
+def test_the_first_answer_of_an_empty_memory_is_remembered(tmp_path):
+    """Without any message the model answers alone, and both turns become the first blocks."""
+    with Rig(tmp_path / "m") as rig:
+        assert rig.ask(remember=True).blocks == ()
+        rig.kv.flush()
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 2}
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_memory_whose_every_block_is_recent_answers(tmp_path):
+    """One message, which stands before the question already: nothing is left to choose from."""
+    with filled(tmp_path / "m", 1) as rig:
+        answer = rig.ask()
+        assert (answer.blocks, answer.kv_tokens) == ((1,), 7)
