@@ -26,7 +26,7 @@ LAYERS = (
     {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers", "settings"},
     {"views"},
     {"recall", "maintenance", "forgetting", "ingest", "background", "inspection"},
-    {"memory", "aio", "kv", "transfer", "testing", ""},
+    {"memory", "looking", "aio", "kv", "transfer", "testing", ""},
     {"cli", "cli_input", "cli_output", "cli_upkeep", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

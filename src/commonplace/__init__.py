@@ -54,6 +54,7 @@ from commonplace.storage.placement import Moved, Placement
 from commonplace.transfer import Imported
 from commonplace.views.base import Counted
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
+from commonplace.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
 
 __all__ = [
     "AsyncMemory",
@@ -69,6 +70,7 @@ __all__ = [
     "Counted",
     "Decision",
     "Embedder",
+    "Episode",
     "Evidence",
     "ForeignKV",
     "IdConflict",
@@ -96,7 +98,9 @@ __all__ = [
     "RecordedModel",
     "Removed",
     "Scope",
+    "Semantic",
     "Session",
+    "Statement",
     "StaticEmbedder",
     "Stats",
     "StorageBusy",
@@ -105,12 +109,14 @@ __all__ = [
     "StorageFull",
     "StorageUnusable",
     "StoredChunk",
+    "Theme",
     "Trace",
     "UnknownName",
     "UnsupportedModel",
     "Usage",
     "ViewStats",
     "ViewTrace",
+    "XMemory",
 ]
 
 __version__ = "0.1.0"

@@ -18,7 +18,7 @@ from commonplace.ingest import Progress
 from commonplace.inspection import Integrity, Stats
 from commonplace.log import Session
 from commonplace.maintenance import Maintained
-from commonplace.memory import Memory, V, now_utc
+from commonplace.memory import MAINTAINED, Memory, V, now_utc
 from commonplace.models.base import ChatModel, Embedder, Tokenizer
 from commonplace.models.meter import Ceilings, Usage
 from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
@@ -27,6 +27,7 @@ from commonplace.storage.placement import Placement
 from commonplace.transfer import Imported
 from commonplace.views.base import View
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
+from commonplace.views.hierarchy import Episode, Theme, XMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,6 +50,8 @@ class AsyncMemory:
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
+        hierarchy: XMemory | None = None,
+        maintained: Sequence[str] = MAINTAINED,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -62,6 +65,8 @@ class AsyncMemory:
             ceilings=ceilings,
             chunks=chunks,
             placement=placement,
+            hierarchy=hierarchy,
+            maintained=maintained,
             background=background,
             workers=workers,
             clock=clock,
@@ -197,6 +202,14 @@ class AsyncMemory:
     async def history(self, *, user: str) -> list[Past]:
         """See Memory.history."""
         return await _in_thread(self._memory.history, user=user)
+
+    async def themes(self, *, user: str) -> list[Theme]:
+        """See Memory.themes."""
+        return await _in_thread(self._memory.themes, user=user)
+
+    async def episodes(self, *, user: str) -> list[Episode]:
+        """See Memory.episodes."""
+        return await _in_thread(self._memory.episodes, user=user)
 
     async def stats(self, *, user: str | None = None) -> Stats:
         """See Memory.stats."""

@@ -326,6 +326,8 @@ def _export_to_standard_output(opened: Memory, user: str) -> None:
 
 app.command()(cli_upkeep.maintain)
 app.command()(cli_upkeep.chunks)
+app.command()(cli_upkeep.themes)
+app.command()(cli_upkeep.episodes)
 app.command()(cli_upkeep.usage)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from commonplace.maintenance import Maintained
     from commonplace.models.base import ChatModel
     from commonplace.views.chunks import Past, StoredChunk
+    from commonplace.views.hierarchy import Episode, Theme
 
 Record = Annotated[
     Path | None,
@@ -33,6 +34,8 @@ OnMiss = Annotated[
         show_default=False,
     ),
 ]
+
+_NO_HIERARCHY = "nothing yet: 'commonplace maintain --view hierarchy' makes episodes and themes"
 
 
 def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
@@ -106,6 +109,60 @@ def chunks(
         out.table("chunk", "from", "to", "items", "tokens", "summary", rows=[chunk_row(one) for one in found])
     if not (past if history else found):
         out.note("nothing yet: 'commonplace maintain' makes chunks of every 1024 tokens or so")
+
+
+def themes(
+    number: Annotated[
+        int | None, typer.Argument(help="Show this one's semantics.", show_default=False)
+    ] = None,
+    *,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Show the hierarchy view's themes, the fullest first."""
+    with open_memory(memory) as opened:
+        found = sorted(opened.themes(user=user), key=lambda one: (-len(one.semantics), one.id))
+    if number is not None:
+        found = [theme for theme in found if theme.id == number]
+        if not found:
+            raise InvalidInput(f"user {user!r} has no theme {number}: 'commonplace themes' lists them")
+    if as_json:
+        out.write_json(found)
+    elif number is not None:
+        for line in theme_lines(found[0]):
+            out.write(line)
+    elif found:
+        rows = [[one.id, len(one.semantics), one.name, one.semantics[0].text] for one in found]
+        out.table("theme", "semantics", "name", "such as", rows=rows)
+    if not found:
+        out.note(_NO_HIERARCHY)
+
+
+def episodes(
+    number: Annotated[int | None, typer.Argument(help="Tell this one.", show_default=False)] = None,
+    *,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Show the hierarchy view's episodes."""
+    with open_memory(memory) as opened:
+        found = opened.episodes(user=user)
+    if number is not None:
+        found = [episode for episode in found if episode.id == number]
+        if not found:
+            raise InvalidInput(f"user {user!r} has no episode {number}: 'commonplace episodes' lists them")
+    if as_json:
+        out.write_json(found)
+    elif number is not None:
+        for line in episode_lines(found[0]):
+            out.write(line)
+    elif found:
+        rows = [[one.id, one.session, len(one.seqs), one.title] for one in found]
+        out.table("episode", "session", "messages", "title", rows=rows)
+    if not found:
+        out.note(_NO_HIERARCHY)
 
 
 def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
@@ -184,3 +241,25 @@ def past_line(one: Past) -> str:
     by = ", ".join(map(str, one.by_sources))
     was = ", ".join(map(str, one.item.sources))
     return f"chunk {one.chunk}, messages {was}: {one.item.text!r} ({one.reason} by message {by})"
+
+
+def theme_lines(theme: Theme) -> list[str]:
+    """All of a theme."""
+    near = ", ".join(map(str, theme.near[:5]))
+    return [
+        f"theme {theme.id}: {theme.name}" + (f" (near: {near})" if near else ""),
+        *(f"[{', '.join(map(str, one.seqs))}] {one.time.date()} {one.text}" for one in theme.semantics),
+    ]
+
+
+def episode_lines(episode: Episode) -> list[str]:
+    """All of an episode."""
+    made = f"made by {episode.made_by}" if episode.made_by else "made without a model"
+    return [
+        f"episode {episode.id}: {episode.title}",
+        f"session {episode.session}, messages {episode.seqs[0]} to {episode.seqs[-1]}, "
+        + made
+        + (f"; {episode.degraded}" if episode.degraded else ""),
+        "",
+        episode.narrative,
+    ]

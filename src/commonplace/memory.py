@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from commonplace import forgetting, inspection, log, maintenance, settings
+from commonplace import forgetting, log, maintenance, settings
 from commonplace.background import BackgroundWorker
 from commonplace.core import Message, Recall, Scope
 from commonplace.errors import (
@@ -31,12 +31,13 @@ from commonplace.incoming import (
     to_time,
 )
 from commonplace.ingest import Progress, ingest
-from commonplace.inspection import Integrity, Stats
 from commonplace.log import Appended, Session
+from commonplace.looking import Looking
 from commonplace.maintenance import Maintained
 from commonplace.models.asking import Asker
 from commonplace.models.base import ChatModel, Embedder, Tokenizer
-from commonplace.models.meter import Ceilings, Meter, Usage
+from commonplace.models.logprobs import ChatDrafter
+from commonplace.models.meter import Ceilings, Meter
 from commonplace.models.static import shared_static_embedder
 from commonplace.recall import DEFAULT_FLOOR, recall
 from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
@@ -46,13 +47,14 @@ from commonplace.storage.placement import Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import RecordStore, read_again
 from commonplace.transfer import Imported, export_messages, import_file
-from commonplace.views.base import Keeper, Query, View
-from commonplace.views.chunks import ChunksView, MemAttention, Past, StoredChunk
+from commonplace.views.base import Query, View
+from commonplace.views.chunks import ChunksView, MemAttention
+from commonplace.views.hierarchy import HierarchyView, XMemory
 from commonplace.views.kv.store import FOLDER as KV_FOLDER
-from commonplace.views.kv.store import NAME as KV
 from commonplace.views.kv.store import KVStore
 from commonplace.views.messages import MessagesView
 
+MAINTAINED = ("messages", "chunks")  # unless a Memory is told which
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
@@ -67,7 +69,7 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory:
+class Memory(Looking):
     """Everything that users said, kept once, word for word, in one folder.
 
     Opening a folder creates it if it is missing and never changes what is in it. Safe to share among
@@ -83,6 +85,8 @@ class Memory:
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
+        hierarchy: XMemory | None = None,
+        maintained: Sequence[str] = MAINTAINED,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -92,9 +96,10 @@ class Memory:
 
         `chat` answers what views ask; None: plain algorithms do. Both are taken from the COMMONPLACE_*
         variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
-        `chunks` and `placement` set the chunks view. With `background`, threads maintain the views while the
-        program does other things; `workers` is how many users, and how many model calls of one user, go side
-        by side in a maintenance.
+        `chunks` and `placement` set the chunks view, `hierarchy` that view. `maintained` names the views that
+        are kept in step with the log without being asked for; others can still be maintained and recalled by
+        name. With `background`, threads maintain while the program does other things; `workers` is how many
+        users, and how many model calls of one user, go side by side in a maintenance.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, or MissingExtra for a client that is
         not installed.
@@ -123,7 +128,11 @@ class Memory:
         self._chunks = ChunksView(
             chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
         )
-        self._views: dict[str, View] = {view.name: view for view in (self._messages, self._chunks)}
+        drafter = ChatDrafter(answering, self._meter, static) if answering else None
+        self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
+        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy)
+        self._views: dict[str, View] = {view.name: view for view in built}
+        self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
             release(self._database, self._records)
@@ -169,12 +178,14 @@ class Memory:
         if view.name in self._views:
             raise InvalidInput(f"a view {view.name!r} is attached already: detach it first")
         self._views[view.name] = view
+        self._maintained.add(view.name)
         return view
 
     def detach(self, view: View) -> None:
         """Drive it no longer; what it made stays, and is still forgotten with its messages."""
         if self._views.get(view.name) is view:
             del self._views[view.name]
+            self._maintained.discard(view.name)
 
     def add(
         self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
@@ -344,45 +355,6 @@ class Memory:
         report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
         return maintenance.with_usage(report, before, self._meter.total(user))
 
-    def usage(self, *, user: str | None = None) -> list[Usage]:
-        """What models were used for: calls, tokens and time per user, day, view and task."""
-        if user is not None:
-            key("user", user)
-        return self._meter.usage(user)
-
-    def chunks(self, *, user: str) -> list[StoredChunk]:
-        """The chunks view's memory, chunk by chunk in the order in which they were made."""
-        key("user", user)
-
-        def once() -> list[StoredChunk]:
-            with self._database.read() as connection:
-                generation = maintenance.serving(connection, user, self._chunks)
-                return self._chunks.chunks(connection, generation) if generation else []
-
-        return read_again(once)
-
-    def history(self, *, user: str) -> list[Past]:
-        """What chunks no longer say, with what took its place, in the order in which it went."""
-        key("user", user)
-        with self._database.read() as connection:
-            generation = maintenance.serving(connection, user, self._chunks)
-            return self._chunks.history(connection, generation) if generation else []
-
-    def stats(self, *, user: str | None = None) -> Stats:
-        """What is stored, of one user or of all."""
-        if user is not None:
-            key("user", user)
-        return inspection.stats(self._database, list(self._views.values()), self._meter, user)
-
-    def check_integrity(self) -> Integrity:
-        """Compare the database file, the log and every view with each other; repairs nothing."""
-        return inspection.check_integrity(self._database, self._keepers())
-
-    def _keepers(self) -> list[Keeper]:
-        """The views, and what views have kept that are not attached now."""
-        here: list[Keeper] = list(self._views.values())
-        return here if KV in self._views else [*here, self._kv]
-
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
 
@@ -411,7 +383,7 @@ class Memory:
         worker = self._worker
         report = maintenance.maintain(
             self._database,
-            list(self._views.values()),
+            self._chosen(None),
             [user],
             patient=True,
             on_step=lambda _: worker.check(),
@@ -424,14 +396,19 @@ class Memory:
             return [
                 name
                 for name in log.all_users(connection)
-                if any(maintenance.lag(connection, name, view) for view in self._views.values())
+                if any(maintenance.lag(connection, name, view) for view in self._chosen(None))
             ]
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:
-            return list(self._views.values())
+            return [view for name, view in self._views.items() if name in self._maintained]
         if isinstance(names, str) or not isinstance(names, Sequence) or not names:
             raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
+        return self._named(names)
+
+    def _named(self, names: Sequence[str]) -> list[View]:
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
         for name in names:
             if not isinstance(name, str) or name not in self._views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")

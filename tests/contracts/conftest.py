@@ -18,6 +18,7 @@ from commonplace.models.meter import Meter
 from commonplace.storage.blocks import LocalBlocks
 from commonplace.storage.records import RecordStore
 from commonplace.views.chunks import ChunksView, MemAttention
+from commonplace.views.hierarchy import HierarchyView
 from commonplace.views.messages import MessagesView
 
 _MESSAGES_FAULTS = (
@@ -45,9 +46,26 @@ def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
     return ChunksView(embedder, STATIC, STATIC, asker, store, MemAttention(chunk_gate_tokens=48))
 
 
+_HIERARCHY_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "an episode of message 3, which is not in the log"),
+    Plant(
+        "UPDATE hierarchy_messages SET seq = 90 WHERE seq = 2", "an episode of message 90, behind the cursor"
+    ),
+    Plant("DELETE FROM hierarchy_messages", "episode 1 has no message"),
+    Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
+    Plant("DELETE FROM hierarchy_themes", "semantic 1 is in theme 1, which has no row"),
+    Plant("DELETE FROM hierarchy_episodes", "semantic 1 is of episode 1, which has no row"),
+)
+
+
+def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:  # noqa: ARG001 - it has no files
+    return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
+
+
 VIEWS = [
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
+    ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 

@@ -159,7 +159,7 @@ class Rig:
         found = {}
         with self.database.read() as connection:
             for name, table in _tables(connection).items():
-                if name in LOG_TABLES:
+                if name in LOG_TABLES or "user" not in table.c:
                     continue
                 columns = [column for column in table.columns if column.name != "generation"]
                 query = select(*columns).order_by(*columns)

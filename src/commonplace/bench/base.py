@@ -122,8 +122,13 @@ _SYSTEMS = {
     "chunks-dense": "engine:ChunksDense",
     "chunks-session": "engine:ChunksOfSessions",
     "messages+chunks": "engine:MessagesAndChunks",
+    "hierarchy": "engine:Hierarchy",
+    "hierarchy-memory": "engine:HierarchyMemoryOnly",
+    "hierarchy-repsel": "engine:HierarchyRepSel",
+    "hierarchy-uncsion": "engine:HierarchyUncSion",
+    "messages+hierarchy": "engine:MessagesAndHierarchy",
 }
-DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks")
+DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks", "hierarchy")
 
 
 def check_system(name: str) -> str:

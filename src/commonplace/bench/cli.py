@@ -41,7 +41,8 @@ Systems = Annotated[
     str,
     typer.Option(
         "--systems",
-        help="Systems, with commas (also: zsum, messages+chunks, chunks-whole, -nojoint, -dense, -session).",
+        help="Systems, with commas (also: zsum, messages+chunks, chunks-whole, -nojoint, -dense, -session,"
+        " messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
     ),
 ]
 JsonOut = Annotated[

@@ -11,6 +11,7 @@ from commonplace.bench.base import Context, Cost, Tools, Unit
 from commonplace.core import Evidence, Message, Recall
 from commonplace.memory import Memory
 from commonplace.views.chunks import MemAttention
+from commonplace.views.hierarchy import XMemory
 
 
 class Messages:
@@ -20,11 +21,14 @@ class Messages:
     budgeted = True
     views: tuple[str, ...] = ("messages",)
     settings: MemAttention | None = None
+    hierarchy: XMemory | None = None
 
     def __init__(self, tools: Tools) -> None:
         self._floor = tools.floor
         folder = tempfile.mkdtemp(dir=tools.folder)
-        self._memory = Memory(folder, embedder=tools.embedder, chat=tools.chat, chunks=self.settings)
+        self._memory = Memory(
+            folder, embedder=tools.embedder, chat=tools.chat, chunks=self.settings, hierarchy=self.hierarchy
+        )
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:
         """One durable call, and a maintenance where a view asks for one."""
@@ -93,6 +97,41 @@ class MessagesAndChunks(Messages):
 
     name = "messages+chunks"
     views = ("messages", "chunks")
+
+
+class Hierarchy(Messages):
+    """The hierarchy view alone: xMemory with both stages."""
+
+    name = "hierarchy"
+    views = ("hierarchy",)
+
+
+class HierarchyMemoryOnly(Hierarchy):
+    """xMemory, section 5.1: the same nodes, searched by similarity alone."""
+
+    name = "hierarchy-memory"
+    hierarchy = XMemory(select=False, include=False)
+
+
+class HierarchyRepSel(Hierarchy):
+    """xMemory, section 5.1: with Stage I."""
+
+    name = "hierarchy-repsel"
+    hierarchy = XMemory(include=False)
+
+
+class HierarchyUncSion(Hierarchy):
+    """xMemory, section 5.1: with Stage II."""
+
+    name = "hierarchy-uncsion"
+    hierarchy = XMemory(select=False)
+
+
+class MessagesAndHierarchy(Messages):
+    """Both views, fused."""
+
+    name = "messages+hierarchy"
+    views = ("messages", "hierarchy")
 
 
 def _difference(before: Cost, after: Cost) -> Cost:

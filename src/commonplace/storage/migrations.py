@@ -111,7 +111,42 @@ def kv_pool(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage, kv_pool)
+def hierarchy(connection: Connection) -> None:
+    """Episodes, semantics, themes."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE hierarchy_states (
+            {key}, next_episode BIGINT NOT NULL, next_semantic BIGINT NOT NULL, next_theme BIGINT NOT NULL,
+            embedder TEXT NOT NULL, PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE hierarchy_episodes (
+            {key}, episode BIGINT NOT NULL, session TEXT NOT NULL, title TEXT NOT NULL,
+            narrative TEXT NOT NULL, start_us BIGINT NOT NULL, end_us BIGINT NOT NULL,
+            vector {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, episode))""",
+        f"""CREATE TABLE hierarchy_messages (
+            {key}, seq BIGINT NOT NULL, episode BIGINT NOT NULL, PRIMARY KEY ("user", generation, seq))""",
+        'CREATE INDEX hierarchy_messages_by_episode ON hierarchy_messages ("user", generation, episode)',
+        f"""CREATE TABLE hierarchy_semantics (
+            {key}, semantic BIGINT NOT NULL, episode BIGINT NOT NULL, theme BIGINT NOT NULL,
+            time_us BIGINT NOT NULL, reassigned INTEGER NOT NULL, neighbours {byte_string} NOT NULL,
+            PRIMARY KEY ("user", generation, semantic))""",
+        'CREATE INDEX hierarchy_semantics_by_episode ON hierarchy_semantics ("user", generation, episode)',
+        f"""CREATE TABLE hierarchy_statements (
+            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL, text TEXT NOT NULL,
+            verbatim TEXT NOT NULL, vector {byte_string} NOT NULL,
+            PRIMARY KEY ("user", generation, semantic, place))""",
+        'CREATE INDEX hierarchy_statements_by_seq ON hierarchy_statements ("user", generation, seq)',
+        f"""CREATE TABLE hierarchy_themes (
+            {key}, theme BIGINT NOT NULL, name TEXT NOT NULL, made_by TEXT NOT NULL,
+            neighbours {byte_string} NOT NULL, PRIMARY KEY ("user", generation, theme))""",
+        """CREATE TABLE hierarchy_thresholds (
+            embedder TEXT NOT NULL, thresholds TEXT NOT NULL, PRIMARY KEY (embedder))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage, kv_pool, hierarchy)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
 

@@ -226,3 +226,86 @@ kv_erasures = Table(
     Column("kind", Text, primary_key=True),  # "slot" or "row"
     Column("place", BigInteger, primary_key=True, autoincrement=False),  # nothing lives there: overwrite it
 )
+
+hierarchy_states = Table(
+    "hierarchy_states",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice
+    Column("next_semantic", BigInteger, nullable=False),
+    Column("next_theme", BigInteger, nullable=False),
+    Column("embedder", Text, nullable=False),  # whose thresholds hold: the key of hierarchy_thresholds
+)
+
+hierarchy_episodes = Table(
+    "hierarchy_episodes",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("episode", BigInteger, primary_key=True, autoincrement=False),
+    Column("session", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("narrative", Text, nullable=False),
+    Column("start_us", BigInteger, nullable=False),  # microseconds since 1970
+    Column("end_us", BigInteger, nullable=False),
+    Column("vector", LargeBinary, nullable=False),  # (d,) float16; empty: to be embedded (again)
+    Column("made_by", Text, nullable=False),  # the model's name; "" when no model was asked
+    Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
+)
+
+hierarchy_messages = Table(
+    "hierarchy_messages",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("episode", BigInteger, nullable=False),
+    Index("hierarchy_messages_by_episode", "user", "generation", "episode"),
+)
+
+hierarchy_semantics = Table(
+    "hierarchy_semantics",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("semantic", BigInteger, primary_key=True, autoincrement=False),
+    Column("episode", BigInteger, nullable=False),
+    Column("theme", BigInteger, nullable=False),
+    Column("time_us", BigInteger, nullable=False),  # of its first statement's message
+    Column("reassigned", Integer, nullable=False),  # 1: it had another theme once
+    Column("neighbours", LargeBinary, nullable=False),  # (k, 2) float64: ids and similarities, nearest first
+    Index("hierarchy_semantics_by_episode", "user", "generation", "episode"),
+)
+
+hierarchy_statements = Table(
+    "hierarchy_statements",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("semantic", BigInteger, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),  # 0: what the semantic is known by
+    Column("seq", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),  # stands alone
+    Column("verbatim", Text, nullable=False),  # in the message's words
+    Column("vector", LargeBinary, nullable=False),  # (d,) float16, of the text
+    Index("hierarchy_statements_by_seq", "user", "generation", "seq"),
+)
+
+hierarchy_themes = Table(
+    "hierarchy_themes",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("theme", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
+    Column("neighbours", LargeBinary, nullable=False),  # (k, 2) float64: ids and similarities, nearest first
+)
+
+hierarchy_thresholds = Table(
+    "hierarchy_thresholds",
+    metadata,
+    Column("embedder", Text, primary_key=True),  # its name, dimension, and the sample's digest
+    Column("thresholds", Text, nullable=False),  # JSON: the paper's cosines carried over to it
+)

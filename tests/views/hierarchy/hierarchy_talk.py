@@ -1,0 +1,50 @@
+"""Short ways to make stored messages, and an embedder for their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from commonplace.core import Message
+from commonplace.models.base import Vectors
+from commonplace.testing import HashEmbedder
+from commonplace.views.hierarchy.episodes import cohesion_text
+from commonplace.views.hierarchy.nodes import Semantic
+from commonplace.views.hierarchy.semantics import Near
+
+START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
+EMBEDDER = HashEmbedder(64)
+
+
+def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = START) -> list[Message]:
+    """Lines such as "Bea: I play the bassoon.", so many minutes apart; seqs from 1 on."""
+    messages = []
+    for place, line in enumerate(lines):
+        name, _, content = line.partition(": ")
+        time = start + timedelta(minutes=place * minutes)
+        messages.append(Message(content, name=name, time=time, session=session, seq=place + 1))
+    return messages
+
+
+def vectors_of(messages: Sequence[Message]) -> Vectors:
+    """What the boundary detector is given."""
+    return EMBEDDER.embed([cohesion_text(message) for message in messages])
+
+
+class Memory:
+    """Semantics that are known, by similarity."""
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        self.threshold = threshold
+        self.semantics: list[Semantic] = []
+
+    def known(self, vectors: Vectors) -> list[list[Near]]:
+        """Those above the threshold, for each row."""
+        mine = EMBEDDER.embed([one.text for one in self.semantics])
+        similar = vectors @ mine.T if self.semantics else np.zeros((len(vectors), 0))
+        return [
+            [Near(one, float(s)) for one, s in zip(self.semantics, row, strict=True) if s >= self.threshold]
+            for row in similar
+        ]

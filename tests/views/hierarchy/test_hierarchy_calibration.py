@@ -1,0 +1,169 @@
+"""Calibration: constants that mean the same for embedders whose cosines differ."""
+
+import zlib
+from dataclasses import astuple
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from commonplace.errors import InvalidInput
+from commonplace.models.static import shared_static_embedder
+from commonplace.views.hierarchy.calibration import (
+    ATTACH,
+    Thresholds,
+    calibrate,
+    sample,
+    sample_digest,
+    strangers,
+)
+from commonplace.views.hierarchy.themes import ThemeMap
+
+
+class Shifted:
+    """WordLlama's vectors with a direction that all share: every cosine is high."""
+
+    name, dimension = "shifted", 256
+
+    def __init__(self, offset):
+        common = np.random.default_rng(0).normal(size=256)
+        self._common = (offset * common / np.linalg.norm(common)).astype(np.float32)
+
+    def embed(self, texts):
+        """Unit rows."""
+        rows = shared_static_embedder().embed(texts) + self._common
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+class Letters:
+    """Hashed runs of three to five letters: a weak embedder of another kind."""
+
+    name, dimension = "letters", 512
+
+    def embed(self, texts):
+        """Unit rows."""
+        rows = np.zeros((len(texts), 512), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            padded = f" {text.lower()} "
+            for width in (3, 4, 5):
+                for start in range(len(padded) - width + 1):
+                    found = zlib.crc32(padded[start : start + width].encode())
+                    row[found % 512] += (1 if found >> 20 & 1 else -1) * 2.0 ** (width - 4)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+EMBEDDERS = {
+    "wordllama": shared_static_embedder,
+    "shifted": lambda: Shifted(1.0),
+    "far shifted": lambda: Shifted(2.0),
+    "letters": Letters,
+}
+
+PEOPLE = "Anton Berta Cyril Doris Emeka Fumiko Gerd Halina Igor Jamila".split()
+THINGS = {
+    "guitar": [
+        "{} bought a second-hand guitar",
+        "{} takes guitar lessons",
+        "The guitar of {} needs new strings",
+    ],
+    "garden": [
+        "{} planted roses in the garden",
+        "The garden of {} has an old pear tree",
+        "{} weeds the garden",
+    ],
+    "cat": ["{} adopted a grey cat", "The cat of {} sleeps on the radiator", "{} took the cat to the vet"],
+    "sailing": ["{} is learning to sail", "{} sailed to an island", "{} repaired the sail of the boat"],
+    "exam": ["{} failed the physics exam", "{} is studying for the next exam", "The exam of {} is on Monday"],
+    "tooth": ["{} has a toothache", "The dentist gave {} a crown", "{} is afraid of the dentist"],
+}
+
+
+@cache
+def facts():
+    """Facts that are not in the sample: ten people, a few things each, mixed."""
+    told = [
+        sentence.format(person)
+        for place, person in enumerate(PEOPLE)
+        for nth, (_, sentences) in enumerate(THINGS.items())
+        if (place + nth) % 2
+        for sentence in sentences
+    ]
+    order = np.random.default_rng(0).permutation(len(told))
+    return [told[place] for place in order]
+
+
+@cache
+def built(name):
+    """A theme map of the facts, with this embedder's thresholds."""
+    embedder = EMBEDDERS[name]()
+    themes = ThemeMap(embedder.dimension, calibrate(embedder))
+    for semantic, vector in enumerate(embedder.embed(facts()), 1):
+        themes.add(semantic, vector)
+    return themes
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_in_the_papers_order(name):
+    """Lenient, attach, component, fetch, coherence, merge: each asks for more than the one before."""
+    found = astuple(calibrate(EMBEDDERS[name]()))
+    assert all(a < b for a, b in pairwise(found))
+    assert all(-1 < cosine < 1 for cosine in found)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_themes_are_of_a_size(name):
+    """Whatever the embedder's cosines, there are a few semantics to a theme: neither single nor full ones."""
+    themes = built(name)
+    sizes = [len(members) for members in themes.themes.values()]
+    assert 2.5 < np.mean(sizes) < 8.5
+    assert np.mean(np.array(sizes) == 1) < 0.5
+
+
+def test_a_fixed_cosine_would_not_do():
+    """One embedder's thresholds put everything in a few full themes of another's: calibration is needed."""
+    embedder = Shifted(1.0)
+    themes = ThemeMap(256, calibrate(shared_static_embedder()))
+    for semantic, vector in enumerate(embedder.embed(facts()), 1):
+        themes.add(semantic, vector)
+    assert len(themes) < len(built("shifted")) * 0.7
+
+
+def test_strangers_by_hand():
+    """The nearest centroid of another topic, the own one left out."""
+    rows = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
+    own = rows[:2].sum(axis=0) / np.linalg.norm(rows[:2].sum(axis=0))
+    assert strangers(rows, [2, 1]) == pytest.approx([0, 0.6, own[1]], abs=1e-6)
+
+
+def test_what_a_quantile_says():
+    """A quarter of the sample's statements would be taken by a topic that is not theirs, at `attach`."""
+    embedder = shared_static_embedder()
+    topics = sample()
+    rows = embedder.embed([statement for topic in topics for statement in topic])
+    above = strangers(rows, [len(topic) for topic in topics]) >= calibrate(embedder).attach
+    assert above.mean() == pytest.approx(1 - ATTACH, abs=0.01)
+
+
+def test_the_sample():
+    """Some two hundred different statements, several to a topic."""
+    topics = sample()
+    statements = [statement for topic in topics for statement in topic]
+    assert len(statements) == len(set(statements)) >= 190
+    assert min(map(len, topics)) >= 4
+    assert all(statement.strip() == statement != "" for statement in statements)
+
+
+def test_stored_and_read():
+    """Thresholds come back from JSON as they were; anything else is refused."""
+    found = calibrate(shared_static_embedder())
+    assert Thresholds.from_json(found.to_json()) == found
+    for bad in ("", "[]", '{"attach": 1}', '{"attach": "x"}'):
+        with pytest.raises(InvalidInput, match="calibrate again"):
+            Thresholds.from_json(bad)
+
+
+def test_the_digest():
+    """What was measured is named, so that a later version knows when to measure again."""
+    assert sample_digest() == sample_digest()
+    assert len(sample_digest()) == 12

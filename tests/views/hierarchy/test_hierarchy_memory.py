@@ -1,0 +1,301 @@
+"""The hierarchy view inside a Memory: built, asked, forgotten, rebuilt."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commonplace import Memory, Message, UnknownName, XMemory
+from commonplace.errors import InvalidInput, ModelFailed
+from commonplace.maintenance import serving
+from commonplace.models.base import ChatReply, ChatRequest
+from commonplace.testing import HashEmbedder, ScriptedModel
+from commonplace.views.hierarchy.graph import Graph
+from commonplace.views.hierarchy.objective import objective
+from commonplace.views.hierarchy.structure import Structure
+
+START = datetime(2024, 3, 1, 9, tzinfo=UTC)
+SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
+SAYINGS = (
+    "I bought a {0} from Rosa Diaz in {1}.",
+    "My {0} cost {1} dollars at the market.",
+    "The {0} club meets on floor {1} with Liam.",
+    "I practise with the {0} {1} times a week.",
+    "My sister Nora lent her {0} to Omar in {1}.",
+)
+
+
+def conversation(seed: int, talks: int = 12) -> list[Message]:
+    """Talks a day apart, each about one subject, six messages long."""
+    rng = random.Random(seed)
+    made = []
+    for place in range(talks):
+        subject = rng.choice(SUBJECTS)
+        for turn in range(6):
+            text = rng.choice(SAYINGS).format(subject, rng.randrange(100, 999))
+            time = START + timedelta(days=place, minutes=turn)
+            name = ("Ann", "Bea")[turn % 2]
+            made.append(Message(text, name=name, time=time, session=str(place % 5)))
+    return made
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """With the hierarchy maintained."""
+    with Memory(tmp_path / "m", chat=None, maintained=["messages", "hierarchy"]) as opened:
+        yield opened
+
+
+def structure(memory: Memory, user: str = "ann") -> Structure | None:
+    """As the database has it; None when all of it was forgotten."""
+    view = memory._hierarchy
+    with memory._database.read() as connection:
+        generation = serving(connection, user, view)
+        assert generation is not None
+        return view.structure(connection, generation)
+
+
+def check(memory: Memory, cap: int = 12) -> None:
+    """What always holds of semantics, themes, graph and f."""
+    if (held := structure(memory)) is None:
+        assert memory.themes(user="ann") == memory.episodes(user="ann") == []
+        return
+    members = [number for theme in held.themes.themes.values() for number in theme]
+    assert sorted(members) == sorted(held.semantics)
+    assert max(map(len, held.themes.themes.values()), default=0) <= cap
+    ids = sorted(held.semantics)
+    rows = np.stack([held._vectors[number][0] for number in ids]) if ids else np.zeros((0, 256), np.float32)
+    place = {number: i for i, number in enumerate(ids)}
+    themes = [[place[one] for one in theme] for theme in held.themes.themes.values()]
+    assert held.themes.f() == pytest.approx(objective(rows, themes), rel=1e-9)
+    afresh = Graph.restore(rows.shape[1], ids, rows)
+    assert [held.graph.neighbours(one) for one in ids] == [afresh.neighbours(one) for one in ids]
+    assert memory.check_integrity().ok
+
+
+def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The view's tables, but for numbers of generations."""
+    with closing(sqlite3.connect(folder / "commonplace.sqlite3")) as connection:
+        names = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if name.startswith("hierarchy_")
+        ]
+        found = {}
+        for name in names:
+            columns = [one[1] for one in connection.execute(f"PRAGMA table_info({name})")]
+            kept = ", ".join(f'"{one}"' for one in columns if one != "generation")
+            found[name] = sorted(connection.execute(f"SELECT {kept} FROM {name}").fetchall())
+        return found
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_holds_while_messages_come_and_go(memory, seed):
+    """Themes partition the semantics, the graph equals brute force and f is right, whatever was forgotten."""
+    rng = random.Random(seed)
+    said = conversation(seed)
+    while said:
+        size = rng.randrange(1, 20)
+        some, said = said[:size], said[size:]
+        memory.add(some, user="ann")
+        memory.maintain(user="ann")
+        if rng.random() < 0.5:
+            seqs = [message.seq for message in memory.messages(user="ann")]
+            memory.forget(user="ann", seqs=rng.sample(seqs, min(3, len(seqs))))
+            check(memory)
+            memory.maintain(user="ann")
+        check(memory)
+    assert memory.themes(user="ann")
+
+
+def test_one_by_one_or_all_at_once(tmp_path):
+    """The same rows come of the same log, however it came."""
+    said = conversation(3, talks=6)
+    folders = []
+    for name, size in (("all", len(said)), ("some", 7), ("one", 1)):
+        folders.append(tmp_path / name)
+        with Memory(folders[-1], chat=None, maintained=["hierarchy"]) as memory:
+            for start in range(0, len(said), size):
+                memory.add(said[start : start + size], user="ann")
+                memory.maintain(user="ann")
+    assert rows(folders[0]) == rows(folders[1]) == rows(folders[2])
+    assert rows(folders[0])["hierarchy_semantics"]
+
+
+def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
+    """Closed and opened between any two batches, the same rows come out."""
+    said = conversation(4, talks=6)
+    with Memory(tmp_path / "whole", chat=None, maintained=["hierarchy"]) as memory:
+        memory.add(said, user="ann")
+        memory.maintain()
+    for start in range(0, len(said), 10):
+        with Memory(tmp_path / "parts", chat=None, maintained=["hierarchy"]) as memory:
+            memory.add(said[start : start + 10], user="ann")
+            memory.maintain()
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+
+
+def test_forgetting_leaves_no_word_and_the_rest_is_told_anew(memory):
+    """The forgotten word is in no table; the other messages of its episode come into episodes again."""
+    said = conversation(5, talks=4)
+    said.insert(
+        8,
+        Message(
+            "My PIN at the bank is Xylophone77 now.", name="Bea", session=said[8].session, time=said[8].time
+        ),
+    )
+    memory.add(said, user="ann")
+    memory.maintain()
+    assert any("Xylophone77" in one.text for theme in memory.themes(user="ann") for one in theme.semantics)
+    (secret,) = [one.seq for one in memory.messages(user="ann") if "Xylophone77" in one.content]
+    beside = next(one for one in memory.episodes(user="ann") if secret in one.seqs).seqs
+    memory.forget(user="ann", seqs=[secret])
+    assert "Xylophone77" not in repr(rows(memory.path))
+    assert not any(set(beside) & set(one.seqs) for one in memory.episodes(user="ann"))
+    left = next(one for one in memory.messages(user="ann") if one.seq in beside)
+    found = memory.recall(left.content, user="ann", views=["hierarchy"], budget_tokens=4000)
+    assert left.seq in {seq for one in found.evidence for seq in one.sources}  # as a message meanwhile
+    memory.maintain()
+    told = {seq for one in memory.episodes(user="ann") for seq in one.seqs}
+    assert set(beside) - {secret} <= told
+    check(memory)
+
+
+def test_what_two_talks_state_survives_the_forgetting_of_one(memory):
+    """A semantic that another episode's message states too is that one's from then on."""
+    fact = "I bought a bassoon from Rosa Diaz in 431."
+    first = Message(fact, name="Ann", time=START, session="1")
+    memory.add([first, *conversation(6, talks=1)], user="ann")
+    memory.add([Message(fact, name="Ann", time=START + timedelta(days=9), session="2")], user="ann")
+    memory.add([Message("Well, good night.", name="Bea", time=START + timedelta(days=10))], user="ann")
+    memory.maintain()
+    stated = [one for theme in memory.themes(user="ann") for one in theme.semantics if "431" in one.text]
+    assert [len(one.seqs) for one in stated] == [2]
+    old, new = stated[0].seqs
+    memory.forget(user="ann", seqs=[old])
+    (left,) = [one for theme in memory.themes(user="ann") for one in theme.semantics if "431" in one.text]
+    assert left.seqs == (new,)
+    assert left.time == START + timedelta(days=9)
+    check(memory)
+
+
+def test_two_users_are_strangers(memory):
+    """Nothing of one user changes, or is found by, the other."""
+    memory.add(conversation(7), user="ann")
+    memory.maintain()
+    before = memory.recall("bassoon", user="ann", views=["hierarchy"]), memory.themes(user="ann")
+    memory.add(
+        [
+            Message(f"I bought a bassoon number {i}.", name="Ann", time=START + timedelta(hours=i))
+            for i in range(30)
+        ],
+        user="zoe",
+    )
+    memory.maintain()
+    assert memory.themes(user="ann") == before[1]
+    assert memory.recall("bassoon", user="ann", views=["hierarchy"]).text == before[0].text
+    texts = {one.text for theme in memory.themes(user="zoe") for one in theme.semantics}
+    assert not texts & {one.text for theme in memory.themes(user="ann") for one in theme.semantics}
+    memory.forget(user="zoe", everything=True)
+    assert memory.themes(user="ann") == before[1]
+    assert memory.themes(user="zoe") == memory.episodes(user="zoe") == []
+
+
+def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
+    """By default nothing is spent on it; by name it can be had all the same."""
+    with Memory(tmp_path, chat=None) as memory:
+        memory.add(conversation(8), user="ann")
+        memory.maintain()
+        assert memory.themes(user="ann") == []
+        memory.maintain(views=["hierarchy"])
+        assert memory.themes(user="ann")
+        with pytest.raises(UnknownName, match="no view 'hierarchies'"):
+            memory.maintain(views=["hierarchies"])
+
+
+@pytest.mark.parametrize("wrong", ["hierarchy", [3], 7])
+def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
+    """A typed error, before anything is opened for good."""
+    with pytest.raises((InvalidInput, UnknownName)):
+        Memory(tmp_path, maintained=wrong)
+
+
+def test_other_settings_make_another_build(tmp_path):
+    """A cap that is changed rebuilds; every theme keeps to it."""
+    for cap in (12, 3):
+        with Memory(
+            tmp_path, chat=None, hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"]
+        ) as memory:
+            if cap == 12:
+                memory.add(conversation(9), user="ann")
+            memory.maintain()
+            check(memory, cap)
+
+
+def test_an_embedder_that_fails_leaves_the_view_behind_and_nothing_lost(tmp_path):
+    """Maintenance says so; with the embedder back everything is read."""
+
+    class Moody(HashEmbedder):
+        failing = False
+
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            if self.failing:
+                raise ModelFailed("the embedder is down")
+            return super().embed(texts)
+
+    embedder = Moody()
+    with Memory(tmp_path, embedder=embedder, chat=None, maintained=["hierarchy"]) as memory:
+        memory.add(conversation(10, talks=3), user="ann")
+        embedder.failing = True
+        assert [one.view for one in memory.maintain().behind if one.view == "hierarchy"] == ["hierarchy"]
+        assert memory.recall("bassoon garden bakery pottery", user="ann", views=["hierarchy"], floor=0.0)
+        embedder.failing = False
+        assert memory.maintain().behind == ()
+        assert memory.episodes(user="ann")
+
+
+def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
+    """What a batch left in memory is not believed when the database has not got it."""
+    memory.add(conversation(11, talks=6), user="ann")
+    view = memory._hierarchy
+    commit = view.commit
+
+    def undone(*given: object) -> None:
+        commit(*given)
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(view, "commit", undone)
+    with pytest.raises(RuntimeError, match="power cut"):
+        memory.maintain()
+    monkeypatch.undo()
+    memory.maintain()
+    check(memory)
+    assert len({one.id for one in memory.episodes(user="ann")}) == len(memory.episodes(user="ann"))
+
+
+def _named(request: ChatRequest) -> str | ChatReply:
+    if request.task == "hierarchy.name_theme":
+        return json.dumps({"name": "What Ann likes"})
+    raise ModelFailed("not today")
+
+
+def test_a_model_names_themes_and_what_it_does_not_answer_is_marked(tmp_path):
+    """Names are the model's where it answers; episodes say why they are offline."""
+    with Memory(tmp_path, chat=ScriptedModel(_named), maintained=["hierarchy"]) as memory:
+        memory.add(conversation(12, talks=3), user="ann")
+        memory.maintain()
+        assert {one.name for one in memory.themes(user="ann")} == {"What Ann likes"}
+        assert all("not today" in one.degraded for one in memory.episodes(user="ann"))
+        seq = memory.themes(user="ann")[0].semantics[0].seqs[0]
+        memory.forget(user="ann", seqs=[seq])
+        assert any(one.name != "What Ann likes" for one in memory.themes(user="ann")) or not memory.themes(
+            user="ann"
+        )

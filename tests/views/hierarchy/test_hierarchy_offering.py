@@ -1,0 +1,416 @@
+"""What the hierarchy view offers on a question, and what recall holds of a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hierarchy_talk import EMBEDDER, START, talk
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import log
+from commonplace.core import Message, Scope
+from commonplace.errors import ModelFailed
+from commonplace.models.base import ChatRequest, Vectors
+from commonplace.models.logprobs import Draft
+from commonplace.models.static import shared_static_embedder
+from commonplace.storage.database import Database
+from commonplace.views.base import Generation, Offer, Query
+from commonplace.views.hierarchy import table
+from commonplace.views.hierarchy.cache import Mark, Shown, ShownCache
+from commonplace.views.hierarchy.config import XMemory
+from commonplace.views.hierarchy.graph import Graph, Neighbours
+from commonplace.views.hierarchy.inclusion import StageTwo
+from commonplace.views.hierarchy.lexicon import Lexicon
+from commonplace.views.hierarchy.nodes import Episode, Semantic, Statement
+from commonplace.views.hierarchy.offering import offer_from
+from commonplace.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow
+from commonplace.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal
+
+DEFAULT = XMemory()
+NOW = START + timedelta(days=30)
+TOKENIZER = shared_static_embedder()
+MUSIC = talk(
+    "Bea: I play the bassoon in the town orchestra since yesterday.",
+    "Ann: That is wonderful news.",
+    "Bea: The orchestra rehearses in an old brewery.",
+)
+GARDEN = talk(
+    "Ann: My tomatoes drowned in the rain.",
+    "Ann: The slugs ate every lettuce leaf.",
+    "Bea: Copper rings keep slugs away.",
+    session="2",
+    start=START + timedelta(days=3),
+)
+GARDEN = [replace(one, seq=one.seq + 3) for one in GARDEN]
+TALK = [*MUSIC, *GARDEN]
+
+
+def episode_of(
+    number: int, messages: Sequence[Message], narrative: str = "", made_by: str = ""
+) -> EpisodeRow:
+    """Its messages in one block; without a narrative, told by themselves."""
+    told = narrative or "\n".join(f"{one.speaker}: {one.content}" for one in messages)
+    times = [one.time for one in messages if one.time]
+    seqs = tuple(one.seq for one in messages)
+    node = Episode(number, messages[0].session, seqs, "a talk", told, min(times), max(times), made_by)
+    return EpisodeRow(node, EMBEDDER.embed([told])[0])
+
+
+def semantic_of(number: int, episode: int, *messages: Message, text: str = "") -> SemanticRow:
+    """A fact that these messages state."""
+    said = tuple(Statement(one.seq, text or f"{one.speaker}: {one.content}", one.content) for one in messages)
+    time = messages[0].time
+    assert time is not None
+    vectors = EMBEDDER.embed([one.text for one in said])
+    return SemanticRow(Semantic(number, episode, said, time), vectors, episode, False, Neighbours((), ()))
+
+
+def shown_of(
+    episodes: Sequence[EpisodeRow], semantics: Sequence[SemanticRow], talked: Sequence[Message] = TALK
+) -> Shown:
+    """A theme per episode."""
+    graph = Graph(EMBEDDER.dimension)
+    graph.add([one.semantic.id for one in semantics], np.stack([one.vector for one in semantics]))
+    known = {one.semantic.id: replace(one, neighbours=graph.neighbours(one.semantic.id)) for one in semantics}
+    themes = {
+        one.theme: ThemeRow(one.theme, f"theme {one.theme}", "", Neighbours((), ())) for one in semantics
+    }
+    return Shown.of(
+        Mark(0, None, 0),
+        1,
+        {one.episode.id: one for one in episodes},
+        known,
+        themes,
+        {one.seq: one.speaker for one in talked},
+        EMBEDDER.dimension,
+    )
+
+
+SHOWN = shown_of(
+    [episode_of(1, MUSIC), episode_of(2, GARDEN)],
+    [
+        semantic_of(1, 1, MUSIC[0]),
+        semantic_of(2, 1, MUSIC[2]),
+        semantic_of(3, 2, GARDEN[0]),
+        semantic_of(4, 2, GARDEN[1]),
+        semantic_of(5, 2, GARDEN[2]),
+    ],
+)
+
+
+def offered(
+    text: str,
+    shown: Shown = SHOWN,
+    tail: Sequence[Message] = (),
+    *,
+    session: str | None = None,
+    budget: int = 500,
+    config: XMemory = DEFAULT,
+    said: Sequence[Message] = TALK,
+    drafter: Drafting | None = None,
+) -> Offer:
+    """What the view would say."""
+    by_seq = {one.seq: one for one in said}
+
+    def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
+        return {seq: by_seq[seq] for seq in seqs}
+
+    def signal(offline: CoverageSignal) -> Signal:
+        return ReaderSignal(drafter, offline, TOKENIZER, "u") if drafter else offline
+
+    query = Query(text, Scope("u", session), budget, NOW)
+    return offer_from(
+        shown, tail, query, fetch, embedder=EMBEDDER, tokenizer=TOKENIZER, config=config, signal=signal
+    )
+
+
+class Drafting:
+    """A reader whose doubt falls with every word that it sees, or that cannot be had."""
+
+    name = "reader"
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.asked = 0
+        self._fails = fails
+
+    def draft(self, request: ChatRequest, user: str) -> Draft:
+        """One draft."""
+        if self._fails:
+            raise ModelFailed("the reader is out")
+        self.asked += 1
+        return Draft("a draft", 1000 / len(request.turns[-1].content), None, 10, 2)
+
+
+def test_nothing_known_has_no_relevance() -> None:
+    """Neither an empty memory nor words that nobody said reach a floor."""
+    assert offered("Who plays the bassoon?", Shown.nothing(EMBEDDER.dimension)).relevance == 0.0
+    assert offered("Who plays the bassoon?", Shown.nothing(EMBEDDER.dimension)).evidence == ()
+    known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
+    assert unknown.relevance < 0.45 < known.relevance
+
+
+def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
+    """Its speaker, time, session and seq; the tokens of its line; its dates resolved."""
+    first = offered("Who plays the bassoon?").evidence[0]
+    assert (first.sources, first.speaker, first.session, first.time) == ((1,), "Bea", "1", MUSIC[0].time)
+    assert first.text == "I play the bassoon in the town orchestra since yesterday (7 May 2023)."
+    assert (first.view, first.kind, first.place) == ("hierarchy", "message", 0)
+    both = TOKENIZER.count(["x", f"x\nBea: {first.text}"])
+    assert first.tokens == both[1] - both[0]
+    assert [one.channel for one in first.channels] == ["hybrid", "bm25", "dense"]
+    assert first.channels[1].rank == 1
+
+
+def test_an_admitted_episode_stands_for_its_facts() -> None:
+    """All its messages are there, the one that states nothing too, and none twice."""
+    found = offered("Where does the orchestra rehearse?")
+    assert {1, 2, 3} <= {seq for one in found.evidence for seq in one.sources}
+    assert len({one.sources for one in found.evidence}) == len(found.evidence)
+
+
+def test_scores_fall() -> None:
+    """The order is that of the scores."""
+    for config in (XMemory(), XMemory(include=False)):
+        scores = [one.score for one in offered("slugs and lettuce", config=config).evidence]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_a_session_is_a_wall() -> None:
+    """Nothing of another session is offered, nor cited."""
+    both = StageTwo(least=2)
+    for config in (XMemory(), XMemory(include=False), XMemory(select=False), XMemory(stage_two=both)):
+        found = offered("bassoon orchestra brewery slugs", session="2", config=config)
+        assert found.evidence
+        assert {one.session for one in found.evidence} == {"2"}
+        assert {seq for one in found.evidence for seq in one.sources} <= {4, 5, 6}
+    assert offered("bassoon orchestra slugs", session="3").relevance == 0.0
+
+
+def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
+    """A model's fact that both sessions state is offered in either, with its own messages."""
+    shown = shown_of(
+        [episode_of(1, MUSIC, "They talked of music.", "m"), episode_of(2, GARDEN, "Of slugs.", "m")],
+        [semantic_of(1, 1, MUSIC[0], GARDEN[2], text="Bea plays the bassoon.")],
+    )
+    config = XMemory(include=False)
+    for session, seq in (("1", 1), ("2", 6), (None, 1)):
+        facts = [
+            o
+            for o in offered("bassoon", shown, session=session, config=config).evidence
+            if o.kind == "semantic"
+        ]
+        assert [one.sources for one in facts] == ([(seq,)] if session else [(1, 6)])
+        assert facts[0].speaker is None
+        assert facts[0].text == "Bea plays the bassoon."
+
+
+def test_what_a_model_told_is_offered_as_it_told_it() -> None:
+    """The narrative cites every message, as long as doubt asks for no more."""
+    story = "Bea told Ann that she plays the bassoon in an orchestra."
+    shown = shown_of(
+        [episode_of(1, MUSIC, story, "m"), episode_of(2, GARDEN, "Slugs.", "m")],
+        [
+            semantic_of(1, 1, MUSIC[0], text="Bea plays the bassoon."),
+            semantic_of(2, 2, GARDEN[1], text="Slugs eat lettuce."),
+        ],
+    )
+    found = offered("Who plays the bassoon?", shown)
+    told = [one for one in found.evidence if one.kind == "episode"]
+    assert [(one.text, one.sources, one.speaker) for one in told] == [(story, (1, 2, 3), None)]
+    assert not [one for one in found.evidence if one.kind == "semantic" and 1 in one.sources]
+
+
+def test_without_the_gate_sources_stand_behind_the_facts() -> None:
+    """The facts' own messages come first, and then the rest of the episodes that they were drawn from."""
+    found = offered("slugs", config=XMemory(select=False, include=False))
+    order = [one.sources[0] for one in found.evidence]
+    assert order[-1] == 2  # it states nothing
+    assert set(order) == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_offer_is_two_budgets_at_most() -> None:
+    """Counted in tokens of rendered lines."""
+    found = offered("bassoon orchestra slugs", config=XMemory(include=False), budget=20)
+    assert 0 < sum(one.tokens for one in found.evidence) <= 40
+
+
+def test_the_newest_messages_compete() -> None:
+    """What no episode has yet is offered beside the rest, when it says as much."""
+    new = [
+        Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3", seq=7),
+        Message("Good night.", name="Ann", time=NOW, session="3", seq=8),
+    ]
+    found = offered("When did the contrabassoon arrive?", tail=new, said=[*TALK, *new])
+    assert found.evidence[0].sources == (7,)
+    assert not [one for one in found.evidence if 8 in one.sources]
+    alone = offered("contrabassoon", Shown.nothing(EMBEDDER.dimension), new, said=new)
+    assert [one.sources for one in alone.evidence] == [(7,), (8,)]
+
+
+def test_a_long_message_is_offered_in_passages() -> None:
+    """Those that state a fact come first, and each says where it starts."""
+    filler = " ".join(f"Sentence number {i} is about nothing in particular." for i in range(60))
+    long = Message(
+        f"{filler} The vault opens with 4711. {filler}", name="Ann", time=START, session="1", seq=1
+    )
+    fact = Statement(1, "Ann: The vault opens with 4711.", "The vault opens with 4711.")
+    row = semantic_of(1, 1, long)
+    row = replace(row, semantic=replace(row.semantic, statements=(fact,)))
+    found = offered("What opens the vault?", shown_of([episode_of(1, [long])], [row], [long]), said=[long])
+    first = found.evidence[0]
+    assert "4711" in first.text
+    assert first.kind == "passage"
+    assert long.content[first.place : first.place + len(first.text)] == first.text
+    assert max(one.tokens for one in found.evidence) <= 128 + 8
+
+
+def test_a_reader_that_fails_is_noted() -> None:
+    """The offline signal goes on, and the note says why."""
+    found = offered("Who plays the bassoon?", drafter=Drafting(fails=True))
+    assert "the reader is out" in found.note
+    assert found.model_calls == 0
+    assert found.evidence == offered("Who plays the bassoon?").evidence
+
+
+def test_probes_are_counted() -> None:
+    """Every draft is a model call."""
+    reader = Drafting()
+    found = offered("Who plays the bassoon?", drafter=reader)
+    assert found.model_calls == reader.asked > 0
+    assert not found.note
+
+
+def test_without_vectors_words_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder that fails is noted, and the best by words is first."""
+
+    def fail(texts: Sequence[str]) -> Vectors:
+        raise ModelFailed("no embedder")
+
+    monkeypatch.setattr(EMBEDDER, "embed", fail)
+    found = offered("Who plays the bassoon?")
+    assert found.note == "by words only: no embedder"
+    assert found.evidence[0].sources == (1,)
+
+
+def test_every_message_can_be_explained() -> None:
+    """By the fact that it states, or else by its episode; one that is unknown cannot."""
+    explain = offered("Who plays the bassoon?").explain
+    fact, idle = explain(1), explain(2)
+    assert fact
+    assert idle
+    assert (fact[0].channel, fact[0].rank) == ("hybrid", 1)
+    assert (idle[0].channel, idle[0].rank) == ("episode", 1)
+    assert explain(99) is None
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    """Whatever was asked before."""
+    first = offered("Where does the orchestra rehearse?")
+    offered("slugs")
+    assert offered("Where does the orchestra rehearse?").evidence == first.evidence
+
+
+WORDS = st.lists(
+    st.lists(st.sampled_from("slug leaf bassoon rain town Bea".split()), max_size=5).map(" ".join),
+    max_size=30,
+)
+
+
+def test_a_fact_leans_on_its_episode() -> None:
+    """Of two that say the same, the one comes first whose talk has the rest of the question."""
+    same = [replace(one, content="It was a great day.") for one in (MUSIC[1], GARDEN[0])]
+    talked = [MUSIC[0], same[0], same[1], GARDEN[1]]
+    shown = shown_of(
+        [episode_of(1, talked[:2]), episode_of(2, talked[2:])],
+        [semantic_of(1, 1, same[0]), semantic_of(2, 2, same[1])],
+        talked,
+    )
+    for text, there, elsewhere in (("great day bassoon", 2, 4), ("great day slugs", 4, 2)):
+        explain = offered(text, shown, said=talked).explain
+        one, other = explain(there), explain(elsewhere)
+        assert one
+        assert other
+        assert one[0].score > other[0].score
+
+
+@given(WORDS, WORDS, WORDS)
+def test_a_lexicon_that_grew_scores_as_one_made_at_once(
+    one: list[str], two: list[str], new: list[str]
+) -> None:
+    """Segments change no score."""
+    names = frozenset(["bea"])
+    grown = Lexicon.of([*one, *two], names, Lexicon.of(one, names)).and_of(new)
+    once = Lexicon.of([*one, *two, *new], names)
+    for a, b in zip(grown.scores(["slug", "rain", "bea"]), once.scores(["slug", "rain", "bea"]), strict=True):
+        assert a == pytest.approx(b)
+
+
+def stored(database: Database, user: str, shown: Shown, numbers: Sequence[int], *, first: bool) -> Generation:
+    """Put these episodes of a hierarchy, with what they state, in the tables."""
+    generation = Generation(user, 1, "f", 6)
+    with database.write() as connection:
+        if first:
+            log.append(connection, user, [replace(one, seq=0) for one in TALK], datetime.now(UTC))
+        table.write_episodes(connection, generation, [o for o in shown.episodes if o.episode.id in numbers])
+        rows = [one for one in shown.semantics if one.semantic.episode in numbers]
+        table.write_semantics(connection, generation, rows)
+        table.write_themes(connection, generation, list(shown.themes.values()))
+        highest = max(one.semantic.id for one in rows) + 1
+        table.set_state(connection, generation, table.State("e", max(numbers) + 1, highest, 3))
+    return generation
+
+
+def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
+    """After another episode, whose facts are neighbours of known ones and moved one to another theme."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    near = [
+        replace(one, neighbours=Neighbours((1,), (0.5,)) if one.semantic.id == 2 else Neighbours((), ()))
+        for one in SHOWN.semantics
+    ]
+    before = replace(SHOWN, semantics=tuple(near))
+    generation = stored(database, "u", before, [1], first=True)
+    with database.read() as connection:
+        first = cache.get(connection, generation)
+        assert first is cache.get(connection, generation)
+    moved = [replace(near[0], theme=2), *SHOWN.semantics[1:]]
+    stored(database, "u", replace(SHOWN, semantics=tuple(moved)), [1, 2], first=False)
+    with database.read() as connection:
+        grown, afresh = (
+            cache.get(connection, generation),
+            ShownCache(EMBEDDER.dimension).get(connection, generation),
+        )
+    assert first
+    assert grown
+    assert afresh
+    assert len(first.semantics) == 2
+    assert [one.semantic for one in grown.semantics] == [one.semantic for one in afresh.semantics]
+    assert [one.neighbours for one in grown.semantics] == [one.neighbours for one in afresh.semantics]
+    assert grown.theme_of.tolist() == afresh.theme_of.tolist() == [2, 1, 2, 2, 2]
+    assert grown.speaker_of.tolist() == afresh.speaker_of.tolist()
+    assert grown.episode_with == afresh.episode_with
+    database.close()
+
+
+def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
+    """What is held of one is never another's, and nothing of a dropped one is."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    a = stored(database, "a", SHOWN, [1], first=True)
+    b = stored(database, "b", SHOWN, [1, 2], first=True)
+    with database.read() as connection:
+        of_a, of_b = cache.get(connection, a), cache.get(connection, b)
+        assert of_a
+        assert of_b
+        assert (len(of_a.semantics), len(of_b.semantics)) == (2, 5)
+        cache.drop("a")
+        assert cache.get(connection, a) is not of_a
+        assert cache.get(connection, b) is of_b
+        assert cache.get(connection, Generation("c", 1, "f", 0)) is None
+    database.close()

@@ -1,0 +1,315 @@
+"""What the hierarchy view asks a model, and what it does with the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hierarchy_talk import EMBEDDER, Memory, talk, vectors_of
+
+from commonplace.errors import ModelUnavailable
+from commonplace.models import ChatRequest
+from commonplace.models.asking import OFFLINE, Asker
+from commonplace.models.meter import Meter
+from commonplace.models.openai import OpenAIChat
+from commonplace.models.static import shared_static_embedder
+from commonplace.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
+from commonplace.views.hierarchy.episodes import Cut, OpenEpisodes, closed
+from commonplace.views.hierarchy.narrative import narrative, title
+from commonplace.views.hierarchy.nodes import Semantic, Statement
+from commonplace.views.hierarchy.reading import find_cuts, name_theme, read_episode
+from commonplace.views.hierarchy.semantics import statements
+
+TALK = (
+    "Ann: I adopted a puppy called Rex yesterday!",
+    "Bob: Lovely! How much was he?",
+    "Ann: He cost 120 crowns. My sister Eva found him in Graz.",
+)
+Inputs = Mapping[str, Any]
+Answering = Callable[[Inputs], object]
+
+
+def narrate(given: Inputs) -> object:
+    """A line on each message, everybody named and every number kept."""
+    return {
+        "title": "Ann adopts Rex, 7 May 2023",
+        "narrative": " ".join(f"{one['speaker']} said: {one['text']}" for one in given["messages"]),
+    }
+
+
+def distil(given: Inputs) -> object:
+    """One fact, of two messages."""
+    one, _, three = (message["seq"] for message in given["messages"])
+    return {"statements": [{"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [one, three]}]}
+
+
+GOOD: Mapping[str, Answering] = {
+    "narrate": narrate,
+    "predict": lambda given: {"expected": [one["text"] for one in given["known"]]},
+    "distil": distil,
+    "episodes": lambda given: {"starts": [given["messages"][4]["seq"]]},
+    "name_theme": lambda _: {"name": "Ann's pets"},
+}
+
+
+def model(**tasks: object) -> ScriptedModel:
+    """Good answers but for these: an answer for the task, or what is raised."""
+
+    def answer(request: ChatRequest) -> Any:
+        task = request.task.removeprefix("hierarchy.")
+        return tasks[task] if task in tasks else GOOD[task](json.loads(request.turns[1].content))
+
+    return ScriptedModel(answer)
+
+
+def asker(chat=None) -> Asker:
+    return Asker(chat, Meter(None), shared_static_embedder())
+
+
+def read(chat=None, memory=None, **options):
+    memory = memory or Memory()
+    return read_episode(
+        asker(chat),
+        talk(*TALK),
+        episode=7,
+        first_id=100,
+        user="ann",
+        known=memory.known,
+        embed=EMBEDDER.embed,
+        threshold=memory.threshold,
+        df={},
+        n=0,
+        **options,
+    )
+
+
+def asked(chat: ScriptedModel) -> list[str]:
+    return [request.task.removeprefix("hierarchy.") for request in chat.requests]
+
+
+def knows(text: str) -> Memory:
+    """A memory that finds one semantic near to everything."""
+    memory = Memory(threshold=-1)
+    time = datetime(2023, 5, 1, tzinfo=UTC)
+    memory.semantics.append(Semantic(3, 1, (Statement(1, text, text),), time))
+    return memory
+
+
+def test_without_a_model_an_episode_is_read_offline():
+    """The narrative is the messages, the semantics are the facts, and nothing is marked."""
+    reading, messages = read(), talk(*TALK)
+    assert (reading.episode.title, reading.episode.narrative) == (title(messages), narrative(messages))
+    assert (reading.episode.made_by, reading.episode.degraded, reading.calls) == ("", "", 0)
+    assert (reading.episode.id, reading.episode.session, reading.episode.seqs) == (7, "1", (1, 2, 3))
+    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(messages)]
+    assert reading.distilled.new[0].id == 100
+
+
+def test_a_good_model_tells_and_distils():
+    """Each fact has a statement per message, with that message's own words beside it."""
+    reading = read(model())
+    assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
+    assert (reading.episode.made_by, reading.episode.degraded) == ("scripted", "")
+    (one,) = reading.distilled.new
+    assert one.text == "Ann adopted the puppy Rex on 7 May 2023."
+    assert [(said.seq, said.verbatim) for said in one.statements] == [
+        (1, "I adopted a puppy called Rex yesterday!"),
+        (3, "He cost 120 crowns."),
+    ]
+
+
+def test_a_prediction_is_asked_for_only_where_something_is_known():
+    """Two questions without it, three with it, and never more."""
+    plain, full = model(), model()
+    read(plain)
+    reading = read(full, knows("Ann wants a puppy."))
+    assert asked(plain) == ["narrate", "distil"]
+    assert asked(full) == ["narrate", "predict", "distil"]
+    assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
+    assert reading.calls == 3
+
+
+def test_the_conversation_is_data_and_not_part_of_the_instructions():
+    """What a message says stands inside the JSON; the instructions are the same for all."""
+    chat = model()
+    read(chat)
+    for request in chat.requests:
+        assert "Rex" not in request.turns[0].content
+        assert json.loads(request.turns[1].content)["messages"][0]["text"] == TALK[0].removeprefix("Ann: ")
+
+
+def test_a_model_s_repetition_is_added_to_what_is_known():
+    """What the model took for news but memory says already makes no new semantic."""
+    reading = read(model(), knows("Ann adopted the puppy Rex on 7 May 2023."))
+    assert reading.distilled.new == ()
+    assert [(one.semantic, one.statement.seq) for one in reading.distilled.additions] == [(3, 1), (3, 3)]
+
+
+def test_what_a_model_leaves_out_as_known_is_not_lost():
+    """A sentence that says what is known is a further statement of it, though the model was silent."""
+    known = statements(talk(*TALK))[0].text
+    reading = read(model(distil={"statements": []}), knows(known))
+    assert [(one.semantic, one.statement.seq) for one in reading.distilled.additions] == [(3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ({"title": "T", "narrative": " "}, "must not be empty"),
+        ({"title": "", "narrative": "Ann and Bob: Rex cost 120."}, "title must be one line"),
+        ({"title": "T", "narrative": "Ann adopted Rex for 120 crowns."}, "speaker 'Bob'"),
+        ({"title": "T", "narrative": "Ann told Bob of Rex."}, "lost numbers of the messages: ['120']"),
+    ],
+)
+def test_a_bad_narrative_is_refused(answer, complaint):
+    """The model is told what is wrong; then the messages themselves stand in, and the episode says so."""
+    chat = model(narrate=answer)
+    reading = read(chat)
+    assert complaint in chat.requests[1].turns[-1].content
+    assert reading.episode.narrative == narrative(talk(*TALK))
+    assert complaint in reading.episode.degraded
+    assert len(reading.distilled.new) == 1  # the model's own facts: that question was answered well
+
+
+@pytest.mark.parametrize(
+    ("told", "complaint"),
+    [
+        ({"text": "Ann has Rex.", "sources": [99]}, "not among the messages"),
+        ({"text": "Ann has Rex.", "sources": []}, "names no sources"),
+        ({"text": " ", "sources": [1]}, "has no text"),
+        ({"text": "Zebras graze.", "sources": [2]}, "no word of its sources"),
+    ],
+)
+def test_an_invented_fact_is_refused(told, complaint):
+    """The facts are those of the sentences then, and the episode says why."""
+    reading = read(model(distil={"statements": [told]}))
+    assert complaint in reading.episode.degraded
+    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(talk(*TALK))]
+
+
+def test_a_prediction_with_numbers_of_its_own_is_refused():
+    """It would make news look known; what is known stands in for it."""
+    chat = model(predict={"expected": ["Rex cost 120 crowns."]})
+    reading = read(chat, knows("Ann wants a puppy."))
+    assert "these numbers are in no known statement" in reading.episode.degraded
+    assert json.loads(chat.requests[-1].turns[1].content)["expected"] == ["Ann wants a puppy."]
+
+
+def test_a_block_s_mark_stays_with_its_episode():
+    """Boundaries that a model did not find are seen afterwards."""
+    assert read(degraded="episodes: down").episode.degraded == "episodes: down"
+
+
+LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
+
+
+def test_a_model_divides_what_the_offline_way_would():
+    """Where it says; the rest of a session that has ended is the last episode."""
+    messages = talk(*LONG)
+    cuts = find_cuts(asker(model()), messages, vectors_of(messages), ended=True, user="ann")
+    assert cuts == [Cut(4, "topic"), Cut(5, "end")]
+
+
+def test_a_model_is_not_asked_too_early_nor_about_little():
+    """Open talk that is not due waits, and a few messages are one episode."""
+    chat, messages = model(), talk(*LONG)
+    assert find_cuts(asker(chat), messages, vectors_of(messages), ended=False, user="ann") == []
+    few = messages[:5]
+    assert find_cuts(asker(chat), few, vectors_of(few), ended=True, user="ann") == [Cut(5, "end")]
+    assert chat.requests == []
+
+
+@pytest.mark.parametrize("starts", [[1], [99], [5, 5], [6, 4]])
+def test_impossible_boundaries_are_refused(starts):
+    """The first message, unknown ones, and such as do not rise; the offline cuts are marked."""
+    messages = talk(*LONG)
+    cuts = find_cuts(
+        asker(model(episodes={"starts": starts})), messages, vectors_of(messages), ended=True, user="ann"
+    )
+    offline = closed(messages, vectors_of(messages), ended=True)
+    assert [cut.size for cut in cuts] == [cut.size for cut in offline]
+    assert all("starts" in cut.degraded for cut in cuts)
+
+
+def test_an_episode_above_the_cap_is_refused():
+    """However much a model likes to leave all in one."""
+    messages = talk(*LONG, *LONG)
+    cuts = find_cuts(
+        asker(model(episodes={"starts": []})), messages, vectors_of(messages), ended=True, user="ann"
+    )
+    assert "above 15" in cuts[0].degraded
+
+
+@pytest.mark.parametrize("batch", [1, 7, 40])
+def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
+    """It is asked of the same messages whenever they come."""
+    messages, chat = talk(*LONG * 5), asker(model())
+
+    def decide(pending, vectors, *, ended):
+        return find_cuts(chat, pending, vectors, ended=ended, user="ann")
+
+    episodes, found = OpenEpisodes(64, decide), []
+    for start in range(0, len(messages), batch):
+        some = messages[start : start + batch]
+        found += episodes.feed(some, vectors_of(some))
+    found += episodes.end()
+    assert [len(block.messages) for block in found] == [4] * 8 + [13]
+
+
+def test_a_theme_is_named_by_a_model_or_by_its_commonest_words():
+    """A name that is no phrase is refused."""
+    texts = ["Ann has a cat.", "Ann loves the cat Tom.", "Ann feeds the cat."]
+    assert name_theme(asker(model()), texts, user="ann").result.name == "Ann's pets"
+    offline = name_theme(asker(), texts, user="ann")
+    assert offline.made_by == OFFLINE
+    assert offline.result.name.startswith(("Ann", "cat"))
+    assert name_theme(asker(model(name_theme={"name": ""})), texts, user="ann").degraded
+
+
+@pytest.fixture
+def served(socket_enabled):
+    """A server with good answers, and a client of it."""
+
+    def answer(body: Inputs) -> Any:
+        given = json.loads(body["messages"][1]["content"])
+        fields = body["response_format"]["json_schema"]["schema"]["properties"]
+        task = {"narrative": "narrate", "statements": "distil", "expected": "predict"}
+        return GOOD[next(name for field, name in task.items() if field in fields)](given)
+
+    with FakeOpenAIServer(answer) as server:
+        chat = OpenAIChat("fake", base_url=server.base_url, max_retries=0, timeout_s=5)
+        yield server, chat
+        chat.close()
+
+
+def test_over_http_an_episode_is_read_by_the_model(served):
+    """The same answers through the real client."""
+    server, chat = served
+    reading = read(chat)
+    assert reading.episode.degraded == ""
+    assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("fault", [Misbehaviour.INVALID_JSON, Misbehaviour.TRUNCATED, Misbehaviour.REFUSAL])
+def test_a_server_that_misbehaves_degrades_and_loses_nothing(served, fault):
+    """Every fact is there in its own words, and the episode names each question that failed."""
+    server, chat = served
+    server.always = fault
+    reading = read(chat)
+    assert "narrate: " in reading.episode.degraded
+    assert "distil: " in reading.episode.degraded
+    assert reading.episode.made_by == ""
+    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(talk(*TALK))]
+
+
+def test_a_server_that_is_down_is_waited_for_when_asked_to(served):
+    """With `patient` the episode is not read at all, so that it can be read later."""
+    server, chat = served
+    server.always = Misbehaviour.SERVER_ERROR
+    assert read(chat).episode.degraded
+    with pytest.raises(ModelUnavailable):
+        read(chat, patient=True)

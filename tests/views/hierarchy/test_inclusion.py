@@ -1,0 +1,163 @@
+"""Stage II: which episodes are admitted, what ends the search, and that units stay whole."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.errors import InvalidInput
+from commonplace.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, candidates, include
+from commonplace.views.hierarchy.selection import Pick
+from commonplace.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
+
+ANY = StageTwo(least=0)
+LIMITS = GainThresholds(admit=0.1, expand=0.3)
+
+
+class Scripted:
+    """A signal whose uncertainty is a function of the texts that are in."""
+
+    probes = ()
+
+    def __init__(self, uncertainty, thresholds=LIMITS, name=COVERAGE):
+        self.uncertainty, self.thresholds, self.name = uncertainty, thresholds, name
+        self.asked = []
+
+    def gain(self, before, after):
+        """As CoverageSignal has it."""
+        self.asked.append((before, after))
+        low, high = (self.uncertainty([u.text for u in c.units]) for c in (after, before))
+        return Gain(high - low, self.name, Probe(high), Probe(low), self.thresholds)
+
+
+def ranked(*episodes):
+    """Candidates in this order."""
+    return [Ranked(one, 1.0, 1.0, 0.0) for one in episodes]
+
+
+def texts(**tokens):
+    """Texts by name: e3=10 is episode 3 of ten tokens."""
+    return {int(name[1:]): Text(name, count) for name, count in tokens.items()}
+
+
+def outcomes(found):
+    """What became of each."""
+    return [one.outcome for one in found.decisions]
+
+
+def test_the_base_grows_with_each_admission():
+    """The second of two that settle the same is not admitted: it is tested beside the first."""
+    signal = Scripted(lambda told: 0.5 if told else 1.0)
+    found = include("q", ("facts",), ranked(1, 2), texts(e1=5, e2=5), signal, 100, ANY)
+    assert outcomes(found) == [Outcome.ADMITTED, Outcome.LOW]
+    before, after = signal.asked[1]
+    assert [u.text for u in before.units] == ["e1"]
+    assert [u.text for u in after.units] == ["e1", "e2"]
+    assert after.parts == ("facts", "e1", "e2")
+
+
+def test_low_gains_in_a_row_end_the_search():
+    """Two in a row do, not two in all; what comes after is not looked at."""
+    useful = {"e2", "e6"}
+    signal = Scripted(lambda told: 1.0 - 0.2 * len(useful & set(told)))
+    found = include("q", (), ranked(1, 2, 3, 4, 6), texts(e1=1, e2=1, e3=1, e4=1, e6=1), signal, 100, ANY)
+    low, stopped = Outcome.LOW, Outcome.STOPPED
+    assert outcomes(found) == [low, Outcome.ADMITTED, low, low, stopped]
+    assert len(signal.asked) == 4
+    assert found.decisions[-1].gain is None
+
+
+def test_what_does_not_fit_is_passed_over_whole():
+    """It is neither cut nor asked about, and it does not count as a low gain."""
+    signal = Scripted(lambda told: 1.0 - 0.2 * len(told))
+    only_low = StageTwo(least=0, lows=1)
+    found = include("q", (), ranked(1, 2, 3), texts(e1=6, e2=5, e3=4), signal, 10, only_low)
+    assert outcomes(found) == [Outcome.ADMITTED, Outcome.NO_ROOM, Outcome.ADMITTED]
+    assert found.tokens == 10
+    assert len(signal.asked) == 2
+
+
+def test_the_first_one_is_admitted_whatever_it_gains():
+    """With `least` the best candidate is in, and says that this is why."""
+    signal = Scripted(lambda told: 1.0)
+    found = include("q", (), ranked(7, 8), texts(e7=5, e8=5), signal, 100)
+    assert outcomes(found) == [Outcome.FIRST, Outcome.LOW]
+    assert outcomes(include("q", (), ranked(7), texts(e7=5), signal, 4)) == [Outcome.NO_ROOM]
+
+
+def test_at_most_so_many():
+    """The limit on episodes ends the search."""
+    signal = Scripted(lambda told: -len(told))
+    found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, StageTwo(most=1))
+    assert outcomes(found) == [Outcome.ADMITTED, Outcome.STOPPED]
+
+
+def test_a_gain_far_below_the_best_is_low():
+    """`of_best` asks for a share of the largest gain so far."""
+    worth = {"e1": 0.6, "e2": 0.2, "e3": 0.4}
+    signal = Scripted(
+        lambda told: 1.0 - sum(worth[one] for one in told), GainThresholds(0.1, 1.0, of_best=0.5)
+    )
+    found = include("q", (), ranked(1, 2, 3), texts(e1=1, e2=1, e3=1), signal, 9, ANY)
+    assert outcomes(found) == [Outcome.ADMITTED, Outcome.LOW, Outcome.ADMITTED]
+
+
+@pytest.mark.parametrize(
+    ("worth", "budget", "expanded"), [(0.4, 30, True), (0.2, 30, False), (0.4, 29, False)]
+)
+def test_messages_in_place_of_the_narrative(worth, budget, expanded):
+    """They replace it on a larger gain, where the budget has room for the difference."""
+    signal = Scripted(lambda told: {(): 1.0, ("told",): 0.8, ("said",): 0.8 - worth}[tuple(told)])
+    found = include("q", (), ranked(1), {1: Text("told", 10, "said", 30)}, signal, budget, ANY)
+    assert [u.text for u in found.units] == ["said" if expanded else "told"]
+    assert found.decisions[0].expanded is expanded
+    assert found.tokens == (30 if expanded else 10)
+
+
+def test_gains_of_two_signals_are_not_compared():
+    """When the offline signal takes over, the model's best gain, in nats, is no measure for it."""
+    signal = Scripted(lambda told: -1.0 * len(told), GainThresholds(0.1, 9.0, of_best=0.5), name="nll")
+    offline = Scripted(lambda told: -0.2 * len(told), GainThresholds(0.1, 9.0, of_best=0.5))
+    answers = iter([signal.gain, offline.gain])
+    signal.gain = lambda before, after: next(answers)(before, after)
+    found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, ANY)
+    assert outcomes(found) == [Outcome.ADMITTED, Outcome.ADMITTED]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(0, 120))
+def test_the_budget_holds(tokens, budget):
+    """However large the units are, what is admitted fits and is whole."""
+    shown = {i: Text(f"word{i}", count) for i, count in enumerate(tokens)}
+    signal = CoverageSignal({f"word{i}": 1 / len(tokens) for i in shown}, GainThresholds(0.0, 1.0))
+    found = include("q", (), ranked(*shown), shown, signal, budget)
+    assert found.tokens == sum(shown[unit.episode].told_tokens for unit in found.units) <= budget
+    assert {unit.text for unit in found.units} <= {text.told for text in shown.values()}
+    assert len(found.decisions) == len(tokens)
+
+
+def test_candidates_are_sources_and_the_nearest():
+    """Own similarity and the best semantic's relevance add up; an episode of neither is no candidate."""
+    picks = [Pick(1, 0, 0, 0.3, ()), Pick(2, 0, 0, 0.9, ()), Pick(3, 0, 0, 0.5, ())]
+    found = candidates(
+        np.array([10, 11, 12, 13]),
+        np.array([0.0, 0.2, 1.0, 0.5]),
+        picks,
+        {1: 10, 2: 10, 3: 11},
+        StageTwo(similar=1),
+    )
+    assert [(one.episode, one.score) for one in found] == [(12, 1.0), (10, 0.9), (11, 0.7)]
+    assert [(one.similarity, one.support) for one in found] == [(1.0, 0.0), (0.0, 0.9), (0.2, 0.5)]
+
+
+def test_no_episode_no_candidate():
+    """An empty memory has none, and nothing is included."""
+    assert candidates(np.zeros(0, dtype=np.int64), np.zeros(0), [], {}) == ()
+    found = include("q", (), (), {}, CoverageSignal({}), 100)
+    assert (found.units, found.decisions, found.tokens, found.degraded) == ((), (), 0, "")
+
+
+@pytest.mark.parametrize("odd", [{"lows": 0}, {"probe": -1}, {"least": -1}])
+def test_odd_limits(odd):
+    """What cannot be meant is refused, by name."""
+    with pytest.raises(InvalidInput, match=next(iter(odd))):
+        StageTwo(**odd)

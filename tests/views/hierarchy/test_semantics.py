@@ -1,0 +1,236 @@
+"""Facts of an episode, told so that they stand alone, less what is known."""
+
+import pytest
+from hierarchy_talk import EMBEDDER, Memory, talk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.text.sentences import sentences
+from commonplace.views.hierarchy.facts import facts
+from commonplace.views.hierarchy.rewriting import third_person
+from commonplace.views.hierarchy.semantics import distil, novelty, settle, statements
+
+
+def texts(*lines):
+    return [one.text for one in statements(talk(*lines))]
+
+
+def learn(memory, messages, episode=1):
+    """Distil the messages into the memory, as a view would."""
+    found = distil(
+        messages,
+        episode=episode,
+        first_id=len(memory.semantics) + 1,
+        known=memory.known,
+        embed=EMBEDDER.embed,
+        threshold=memory.threshold,
+    )
+    memory.semantics.extend(found.new)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I'm a nurse.", "Bea is a nurse."),
+        ("I've lived in Oslo for 4 years.", "Bea has lived in Oslo for 4 years."),
+        ("I went to the zoo.", "Bea went to the zoo."),
+        ("I just love pizza!", "Bea just loves pizza!"),
+        ("I study law.", "Bea studies law."),
+        ("I don't eat meat.", "Bea doesn't eat meat."),
+        ("I'd love a dog.", "Bea would love a dog."),
+        ("My sister is Eva.", "Bea's sister is Eva."),
+        ("The teacher gave me a book.", "The teacher gave Bea a book."),
+        ("I love to bake and my sister helps me.", None),  # her name three times
+        ("I love bread and bake often.", None),  # the second verb would have to change
+        ("We went to the zoo.", None),  # who is "we"?
+        ("I told you.", None),
+        ('I said "I am tired".', None),
+        ("I'd gone home.", None),
+        ("Gonna call my mother.", None),  # the subject is left out
+        ("I frobnicate daily.", None),  # no verb that we know
+        ("Eva likes plums.", None),
+    ],
+)
+def test_only_plain_sentences_are_told_in_the_third_person(said, told):
+    """Where there is a doubt, there is no rewriting."""
+    assert third_person(said, "Bea") == told
+
+
+def test_a_fact_is_told_of_its_speaker_with_its_date():
+    """And its words are kept as they stand."""
+    (one,) = statements(talk("Bea: I adopted a puppy yesterday!"))
+    assert one.text == "Bea adopted a puppy yesterday (7 May 2023)!"
+    assert one.verbatim == "I adopted a puppy yesterday!"
+
+
+def test_what_cannot_be_rewritten_is_quoted():
+    """With who says it in front."""
+    assert texts("Bea: We went camping last year.") == ['Bea: "We went camping last year (2022)."']
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bea: Hi Ann! How are you?",
+        "Bea: Thanks, Ann! That's so sweet.",
+        "Bea: You are such a brave and caring person.",
+        "Bea: Wow, congrats!",
+        "Bea: Where did you buy that painting?",
+    ],
+)
+def test_courtesies_and_questions_are_no_facts(line):
+    """They pass neither the test of utility nor that of persistence."""
+    assert texts("Ann: Good to see you!", line) == []
+
+
+def test_the_name_of_whom_one_talks_to_makes_nothing_specific():
+    """A nickname neither; the same sentence that names somebody else is a fact."""
+    assert texts("Joanna: Hello.", "Bea: So proud of you, Jo!") == []
+    assert len(texts("Joanna: Hello.", "Bea: So proud of you and Martha!")) == 1
+
+
+def test_an_echo_is_no_fact():
+    """Who only says again what the other said adds nothing."""
+    assert texts("Ann: My brother plays the cello in Graz.", "Bea: The cello in Graz!")[1:] == []
+
+
+def test_a_sentence_that_leans_on_another_is_one_fact_with_it():
+    """It is understood with the sentence that it leans on."""
+    (one,) = statements(talk("Bea: I bought a violin in Rome. It was made by an old master."))
+    assert one.verbatim == "I bought a violin in Rome. It was made by an old master."
+
+
+def test_a_short_answer_is_told_with_its_question():
+    """The words are those of the answer alone."""
+    (one,) = statements(talk("Ann: How long have you been married?", "Bea: Five years already!"))
+    assert one.text == 'Asked "How long have you been married?", Bea: "Five years already!"'
+    assert one.verbatim == "Five years already!"
+    assert one.seq == 2
+
+
+def test_yes_is_a_fact_when_the_question_carries_one():
+    """And none to a question that carries nothing."""
+    asked = ("Ann: Did you finish the marathon in Boston?", "Bea: Yes!")
+    assert texts(*asked) == ['Asked "Did you finish the marathon in Boston?", Bea: "Yes!"']
+    assert texts("Ann: Really?", "Bea: Yes!") == []
+
+
+def test_what_is_known_becomes_a_further_statement():
+    """Said again with nothing new, it is added to the semantic that says it, from before or from now."""
+    memory = Memory()
+    learn(memory, talk("Bea: I play the bassoon in Graz."))
+    again = learn(memory, talk("Bea: I really play the bassoon in Graz!"), episode=2)
+    assert again.new == ()
+    assert [(one.semantic, one.statement.verbatim) for one in again.additions] == [
+        (1, "I really play the bassoon in Graz!")
+    ]
+    lines = ("Bea: I play the bassoon in Graz.", "Ann: Oh.", "Bea: Well.", "Bea: I play the bassoon.")
+    twice = learn(Memory(), talk(*lines))
+    assert [len(one.statements) for one in twice.new] == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bea: I don't play the bassoon in Graz.",
+        "Bea: I will play the bassoon in Graz.",
+        "Bea: I play the bassoon in Graz on 3 June 2024.",
+        "Bea: I play the bassoon in Linz.",
+        "Ann: I play the bassoon in Graz.",
+    ],
+)
+def test_what_differs_in_anything_that_matters_is_new(line):
+    """A denial, a plan, a date, a place or another speaker."""
+    memory = Memory(threshold=0.1)
+    learn(memory, talk("Bea: I play the bassoon in Graz."))
+    assert len(learn(memory, talk(line), episode=2).new) == 1
+
+
+def test_what_is_not_fetched_is_not_held_against_a_fact():
+    """Above every similarity, all is new."""
+    memory = Memory(threshold=1.1)
+    learn(memory, talk("Bea: I play the bassoon in Graz."))
+    assert len(learn(memory, talk("Bea: I play the bassoon in Graz."), episode=2).new) == 1
+
+
+def test_novelty_is_what_no_known_semantic_says():
+    """Terms of the text that none of theirs has."""
+    memory = Memory()
+    learn(memory, talk("Bea: I play the bassoon in Graz."))
+    assert novelty("Bea plays the bassoon with Otto.", memory.semantics) == {"otto"}
+
+
+def test_repeats_are_kept_only_beside_what_was_known():
+    """Others of them are dropped: a model has judged that they are no facts."""
+    memory = Memory()
+    learn(memory, talk("Bea: I play the bassoon in Graz."))
+    messages = talk("Bea: I play the bassoon in Graz.", "Bea: I collect stamps of Peru.")
+    found = settle(
+        [],
+        messages,
+        episode=2,
+        first_id=2,
+        known=memory.known,
+        embed=EMBEDDER.embed,
+        threshold=memory.threshold,
+        repeats=statements(messages),
+    )
+    assert found.new == ()
+    assert [one.statement.seq for one in found.additions] == [1]
+
+
+PARTS = (
+    "I play the bassoon.",
+    "It is old and heavy.",
+    "My sister Eva lives in Graz.",
+    "Thanks!",
+    "Do you like plums?",
+    "Yes, since 2019.",
+    "I went to Rome yesterday.",
+    "We sold the house in Linz. [image: a red house]",
+    "你好，我住在上海。",
+    "You rock",
+)
+conversations = st.lists(
+    st.tuples(st.sampled_from(["Ann", "Bea"]), st.lists(st.sampled_from(PARTS), min_size=1, max_size=5)),
+    min_size=1,
+    max_size=10,
+)
+
+
+def lines_of(conversation):
+    return [f"{name}: {' '.join(parts)}" for name, parts in conversation]
+
+
+@settings(max_examples=60, deadline=None)
+@given(conversations)
+def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
+    """Word for word in its message; no sentence is in two, and none of the facts is lost."""
+    messages, memory = talk(*lines_of(conversation)), Memory()
+    told = facts(messages)
+    for message in messages:
+        mine = [fact for fact in told if fact.message is message]
+        for start, end in sentences(message.content):
+            assert sum(fact.start <= start and end <= fact.end for fact in mine) <= 1
+    found = learn(memory, messages)
+    kept = [(one.seq, one.verbatim) for semantic in found.new for one in semantic.statements]
+    assert sorted(kept) == sorted((fact.message.seq, fact.verbatim) for fact in told)
+    content = {message.seq: message.content for message in messages}
+    assert all(verbatim and verbatim in content[seq] for seq, verbatim in kept)
+
+
+@settings(max_examples=30, deadline=None)
+@given(conversations, conversations)
+def test_what_is_known_loses_nothing_either(first, second):
+    """Over two episodes, each fact is a statement of a new semantic or an addition to an earlier one."""
+    memory = Memory()
+    learn(memory, talk(*lines_of(first)))
+    before = len(memory.semantics)
+    messages = talk(*lines_of(second))
+    found = learn(memory, messages, episode=2)
+    kept = [one for semantic in found.new for one in semantic.statements]
+    kept += [one.statement for one in found.additions]
+    assert len(kept) == len(facts(messages))
+    assert [semantic.id for semantic in found.new] == list(range(before + 1, before + 1 + len(found.new)))
+    assert found.vectors.shape == (len(found.new), 64)

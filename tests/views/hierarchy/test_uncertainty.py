@@ -1,0 +1,293 @@
+"""The reader's uncertainty: by a model's log-probabilities, and without; and what goes wrong with a model."""
+
+import math
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.errors import InvalidInput, ModelFailed, QuestionOpen
+from commonplace.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
+from commonplace.models.logprobs import ChatDrafter, uncertainty
+from commonplace.testing import FakeOpenAIServer, Misbehaviour
+from commonplace.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, include
+from commonplace.views.hierarchy.uncertainty import (
+    COVERAGE,
+    NLL,
+    Context,
+    CoverageSignal,
+    GainThresholds,
+    ReaderSignal,
+    Unit,
+    wanted_terms,
+)
+
+local_server = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+STATIC = StaticEmbedder()
+BARE = Context("Where does Bea play?", ("Bea plays the bassoon.",))
+HALL = Unit(1, "Bea: I play in the town hall.", 10)
+CLUB = Unit(2, "Bea: The club has closed.", 8)
+
+
+class UnsureServer(FakeOpenAIServer):
+    """Gives every token the log-probability that `logprob` makes of what the model is shown."""
+
+    def __init__(self, logprob, **options):
+        self.logprob, self.alternatives = logprob, [["hall", -0.1], ["club", -2.0]]
+        self.malformed = False
+        super().__init__(lambda _: "In the hall", **options)
+
+    def _completion(self, body, misbehaviour):
+        made = super()._completion(body, misbehaviour)
+        for choice in made["choices"]:
+            for token in (choice["logprobs"] or {}).get("content", ()):
+                token["logprob"] = "none" if self.malformed else self.logprob(body["messages"][-1]["content"])
+                token["top_logprobs"] = [{"token": a, "logprob": b} for a, b in self.alternatives]
+        return made
+
+
+def doubt(shown):
+    """Much of it, unless the hall is in."""
+    return -0.5 if "town hall" in shown else -2.0
+
+
+@pytest.fixture
+def reading():
+    """Makes (signal, server, meter); clients and servers are closed at the end."""
+    made = []
+
+    def new(logprob=doubt, *, ceilings=None, timeout_s=2.0, retries=0, **options):
+        server = UnsureServer(logprob)
+        chat = OpenAIChat("m", base_url=server.base_url, timeout_s=5.0, max_retries=retries)
+        made.extend([chat, server])
+        meter = Meter(None, ceilings or Ceilings())
+        offline = CoverageSignal({"hall": 0.5, "town": 0.5})
+        drafter = ChatDrafter(chat, meter, STATIC)
+        return ReaderSignal(drafter, offline, STATIC, "ann", timeout_s=timeout_s, **options), server, meter
+
+    yield new
+    for one in made:
+        one.close()
+
+
+class TestReader:
+    """By a chat model behind a server."""
+
+    pytestmark = local_server
+
+    def test_a_fall_in_negative_log_likelihood_is_the_gain(self, reading):
+        """Uncertainty is the mean negative log-probability of a greedy draft, before and after."""
+        signal, server, _ = reading()
+        gain = signal.gain(BARE, BARE.with_unit(HALL))
+        assert (gain.signal, gain.degraded) == (NLL, "")
+        assert (gain.before.value, gain.after.value, gain.value) == (2.0, 0.5, 1.5)
+        assert gain.after.draft == "In the hall"
+        asked = server.requests[0]
+        assert (asked["max_tokens"], asked["temperature"]) == (20, 0.0)
+        assert (asked["logprobs"], asked["top_logprobs"]) == (True, 5)
+
+    def test_the_layout_keeps_shared_parts_in_front(self, reading):
+        """Probes share everything up to the candidate; the question stands last."""
+        signal, server, _ = reading()
+        inside = BARE.with_unit(HALL)
+        signal.gain(inside, inside.with_unit(CLUB))
+        first, second = (body["messages"][-1]["content"] for body in server.requests)
+        shared = "Bea plays the bassoon.\n\nBea: I play in the town hall."
+        assert first.startswith(shared)
+        assert second.startswith(shared + "\n\nBea: The club has closed.")
+        assert second.endswith("Question: Where does Bea play?")
+        assert server.requests[0]["messages"][0] == server.requests[1]["messages"][0]
+
+    def test_a_context_is_probed_once(self, reading):
+        """The base of the next candidate is known from the one before."""
+        signal, server, _ = reading()
+        signal.gain(BARE, BARE.with_unit(HALL))
+        signal.gain(BARE.with_unit(HALL), BARE.with_unit(HALL).with_unit(CLUB))
+        assert len(server.requests) == len(signal.probes) == 3
+
+    def test_what_probes_share_is_counted_once(self, reading):
+        """The second probe pays for its candidate and the question; the meter has what the server counted."""
+        signal, server, meter = reading()
+        signal.gain(BARE, BARE.with_unit(HALL))
+        first, second = signal.probes
+        question, hall, opening = STATIC.count([BARE.question, HALL.text, BARE.opening[0]])
+        assert first.shared_tokens == 0
+        assert second.fresh_tokens == hall + question
+        assert second.shared_tokens == first.fresh_tokens - question > opening
+        assert second.draft_tokens == 3
+        (used,) = meter.usage("ann")
+        words = sum(len(turn["content"].split()) for body in server.requests for turn in body["messages"])
+        assert (used.view, used.task, used.calls) == ("hierarchy", "draft_answer", 2)
+        assert (used.prompt_tokens, used.completion_tokens) == (words, 6)
+
+    def test_entropy_over_the_alternatives(self, reading):
+        """Where the server offers alternatives their entropy can be the measure."""
+        signal, server, _ = reading(measure="entropy")
+        server.alternatives = [["a", math.log(0.5)], ["b", math.log(0.5)]]
+        gain = signal.gain(BARE, BARE.with_unit(HALL))
+        assert gain.before.value == pytest.approx(math.log(2))
+        server.alternatives = []
+        assert "no alternatives" in signal.gain(BARE, BARE.with_unit(CLUB)).degraded
+
+    @pytest.mark.parametrize(
+        ("fault", "says"),
+        [
+            (Misbehaviour.REFUSAL, "refused"),
+            (Misbehaviour.RATE_LIMITED, "429"),
+            (Misbehaviour.SERVER_ERROR, "500"),
+            (Misbehaviour.NO_LOGPROBS, "no log-probabilities"),
+            (Misbehaviour.EMPTY, "draft_answer"),
+            (Misbehaviour.NOT_HTTP_JSON, "draft_answer"),
+            (Misbehaviour.DROP, "draft_answer"),
+            (Misbehaviour.UNAUTHORISED, "401|key"),
+        ],
+    )
+    def test_a_probe_that_fails_does_not_fail_the_recall(self, reading, fault, says):
+        """The offline signal takes over for the rest of the question, and the result says why."""
+        signal, server, meter = reading(retries=3)
+        server.misbehave.append(fault)
+        found = include(
+            BARE.question,
+            BARE.opening,
+            [Ranked(1, 1.0, 1.0, 0.0), Ranked(2, 1.0, 1.0, 0.0)],
+            {1: Text(HALL.text, 10), 2: Text(CLUB.text, 8)},
+            signal,
+            100,
+            StageTwo(least=0),
+        )
+        assert [one.outcome for one in found.decisions] == [Outcome.ADMITTED, Outcome.LOW]
+        assert {one.gain.signal for one in found.decisions} == {COVERAGE}
+        assert re.search(says, found.degraded)
+        assert len(server.requests) <= 2  # logprobs are left out once; nothing else is tried again
+        assert meter.total("ann").degraded == 1
+
+    def test_a_failure_on_the_way(self, reading):
+        """What was admitted by the model stays; numbers of two signals are never subtracted."""
+        signal, server, _ = reading()
+        first = signal.gain(BARE, BARE.with_unit(HALL))
+        server.always = Misbehaviour.SERVER_ERROR
+        inside = BARE.with_unit(HALL)
+        second = signal.gain(inside, inside.with_unit(CLUB))
+        server.always = None
+        third = signal.gain(inside, inside.with_unit(CLUB))
+        assert (first.signal, second.signal, third.signal) == (NLL, COVERAGE, COVERAGE)
+        assert (second.before.value, second.value) == (0.5, 0.0)
+        assert third.degraded == second.degraded != ""
+
+    def test_a_server_that_hangs(self, reading):
+        """One probe waits as long as it may, and no other is made."""
+        signal, server, _ = reading(timeout_s=0.2)
+        server.always = Misbehaviour.HANG
+        assert signal.gain(BARE, BARE.with_unit(HALL)).signal == COVERAGE
+        assert signal.gain(BARE, BARE.with_unit(CLUB)).signal == COVERAGE
+        assert len(server.requests) == 1
+
+    def test_log_probabilities_that_are_none(self, reading):
+        """A malformed answer is a failed probe."""
+        signal, server, _ = reading()
+        server.malformed = True
+        assert "no log-probabilities" in signal.gain(BARE, BARE.with_unit(HALL)).degraded
+
+    def test_a_ceiling(self, reading):
+        """A probe that would go over one is not made."""
+        signal, server, _ = reading(ceilings=Ceilings(calls_per_user_per_day=1))
+        gain = signal.gain(BARE, BARE.with_unit(HALL))
+        assert "calls_per_user_per_day" in gain.degraded
+        assert len(server.requests) == 1
+
+    def test_a_model_without_log_probabilities_is_asked_once(self, reading):
+        """Another question does not find out again."""
+        signal, server, meter = reading()
+        server.misbehave.append(Misbehaviour.NO_LOGPROBS)
+        signal.gain(BARE, BARE.with_unit(HALL))
+        asked = len(server.requests)
+        again = ReaderSignal(signal._drafter, CoverageSignal({}), STATIC, "ann")
+        assert "no log-probabilities" in again.gain(BARE, BARE.with_unit(HALL)).degraded
+        assert len(server.requests) == asked
+        assert meter.total("ann").degraded == 1
+
+
+@pytest.mark.parametrize("error", [QuestionOpen("answer it"), InvalidInput("damaged"), RuntimeError("a bug")])
+def test_whatever_a_client_raises(error):
+    """Recordings with open questions, damaged ones and others' bugs are failed probes."""
+
+    class Raising:
+        name = "raising"
+
+        def chat(self, request):
+            raise error
+
+    meter = Meter(None)
+    signal = ReaderSignal(ChatDrafter(Raising(), meter, STATIC), CoverageSignal({}), STATIC, "ann")
+    gain = signal.gain(BARE, BARE.with_unit(HALL))
+    assert gain.signal == COVERAGE
+    assert str(error) in gain.degraded
+    assert meter.total("ann").calls == (1 if isinstance(error, RuntimeError) else 0)
+
+
+def test_the_mean_over_tokens():
+    """A longer draft is not a less certain one."""
+    tokens = [TokenLogprob("a", -1.0), TokenLogprob("b", -3.0)]
+    assert uncertainty(tokens) == (2.0, None)
+    assert uncertainty(tokens * 2) == (2.0, None)
+
+
+@pytest.mark.parametrize("tokens", [[], [TokenLogprob("a", -math.inf)], [TokenLogprob("a", 0.5)]])
+def test_what_no_mean_can_be_taken_of(tokens):
+    """An empty draft and impossible numbers are failures, not certainty."""
+    with pytest.raises(ModelFailed):
+        uncertainty(tokens)
+
+
+def test_a_second_witness_gains_less():
+    """That is the redundancy: the same terms again settle half of what is left."""
+    signal = CoverageSignal({"hall": 1.0})
+    once = BARE.with_unit(HALL)
+    twice = once.with_unit(Unit(3, "The hall again", 3))
+    assert signal.gain(BARE, once).value == 0.5
+    assert signal.gain(once, twice).value == 0.25
+    assert signal.probes == ()
+
+
+def test_an_unlikely_episode_gains_less():
+    """Terms alone are not enough: the weight is how likely the episode is to answer."""
+    signal = CoverageSignal({"hall": 1.0})
+    assert signal.gain(BARE, BARE.with_unit(Unit(1, "hall", 1, weight=0.5))).value == 0.25
+
+
+def test_semantics_settle_nothing():
+    """What the opening says is what to look for, not what is found."""
+    signal = CoverageSignal({"bassoon": 1.0})
+    assert signal.gain(BARE, BARE.with_unit(Unit(1, "her bassoon", 2))).value == 0.5
+
+
+@given(st.lists(st.tuples(st.sampled_from(["hall", "town", "club", "other"]), st.floats(0, 1)), max_size=8))
+def test_the_offline_signal_is_submodular(units):
+    """It stays between 0 and 1, and a unit never gains more later than at first."""
+    signal = CoverageSignal({"hall": 0.5, "town": 0.3, "club": 0.2})
+    last = Unit(99, "town hall", 2)
+    context = BARE
+    gains = []
+    for number, (text, weight) in enumerate(units):
+        gains.append(signal.gain(context, context.with_unit(last)).value)
+        context = context.with_unit(Unit(number, text, 1, weight))
+    gains.append(signal.gain(context, context.with_unit(last)).value)
+    assert all(a >= b - 1e-12 >= -1e-9 for a, b in pairwise(gains))
+    assert 0 <= signal.uncertainty(context.units) <= 1 + 1e-12
+
+
+def test_wanted_terms_are_half_the_questions():
+    """Question and semantics weigh the same; among semantics the relevant ones and rare terms weigh more."""
+    idf = {"hall": 2.0, "bassoon": 4.0, "reed": 1.0}.get
+    found = wanted_terms(["hall"], [(["bassoon", "reed"], 1.0), (["reed", "bassoon"], 0.5)], idf)
+    assert found == pytest.approx({"hall": 0.5, "bassoon": 0.4, "reed": 0.1})
+    assert wanted_terms(["hall"], [], idf) == {"hall": 1.0}
+    assert wanted_terms([], [], idf) == {}
+
+
+def test_odd_thresholds():
+    """What is no number is refused."""
+    with pytest.raises(InvalidInput):
+        GainThresholds(math.nan, 1.0)
