@@ -1,0 +1,1 @@
+"""Benchmarks of the hierarchy view: its structure, its upkeep, its reading."""
