@@ -6,7 +6,8 @@ from functools import partial
 import anyio
 import pytest
 
-from commonplace import AsyncMemory, ClosedMemory, InvalidInput, Memory
+from commonplace import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmbedder, UnknownName
+from commonplace.views.messages import MessagesView
 
 NAMES = sorted(name for name in vars(Memory) if not name.startswith("_"))
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
@@ -72,7 +73,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("count_tokens", ("three words here",), {}),
         ("close", (), {}),
     ]
-    assert {name for name, _, _ in calls} == set(NAMES) - {"path"}
+    assert {name for name, _, _ in calls} == set(NAMES) - {"path", "attach", "detach"}
     plain = opened("plain")
     expected = [same(getattr(plain, name)(*args, **options)) for name, args, options in calls]
 
@@ -101,6 +102,29 @@ def test_errors(tmp_path):
                 await memory.forget(user="ann")
         with pytest.raises(ClosedMemory):
             await memory.users()
+
+    run(main)
+
+
+def test_a_view_that_is_attached_is_asked_by_its_name(tmp_path):
+    """Attached it can be recalled from; detached it is unknown."""
+
+    def second(database, tokenizer):
+        view = MessagesView(StaticEmbedder(), StaticEmbedder(), StaticEmbedder())
+        view.name = "second"
+        return view
+
+    async def main():
+        async with AsyncMemory(tmp_path / "m") as memory:
+            await memory.add(TALK, user="ann")
+            view = await memory.attach(second)
+            found = await memory.recall("Tulip number 3", user="ann", views=["second"])
+            assert found.trace.views[0].view == "second"
+            with pytest.raises(InvalidInput, match="attached already"):
+                await memory.attach(second)
+            await memory.detach(view)
+            with pytest.raises(UnknownName):
+                await memory.recall("Tulip", user="ann", views=["second"])
 
     run(main)
 

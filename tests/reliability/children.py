@@ -92,6 +92,8 @@ class Child:
     def _reap(self) -> None:
         if self.status is None:
             self.status = os.waitpid(self.pid, 0)[1]
+            while data := os.read(self._read, 1 << 16):  # its last words
+                self._buffer += data
             os.close(self._read)
             os.close(self._write)
 

@@ -39,6 +39,10 @@ def keep_maintaining(path, seed):
             facts = [
                 f"Fact {seed}-{number}-{i}: Otto repaired clock {i} in cellar {number}." for i in range(3)
             ]
+            if chance.random() < 0.3:
+                seqs = [message.seq for message in memory.messages(user=user)]
+                tell("forget")
+                memory.forget(user=user, seqs=chance.sample(seqs, min(3, len(seqs))))
             tell("add")
             memory.add([f"I live in {town} now, in house {number}.", *facts], user=user)
             tell("maintain")
@@ -46,10 +50,6 @@ def keep_maintaining(path, seed):
             for _ in range(3):
                 query = f"clock {chance.randrange(20)} in {chance.choice(TOWNS)}"
                 memory.recall(query, user=user, views=["chunks"], floor=0)
-            if chance.random() < 0.3:
-                seqs = [message.seq for message in memory.messages(user=user)]
-                tell("forget")
-                memory.forget(user=user, seqs=chance.sample(seqs, min(3, len(seqs))))
 
     return run
 

@@ -268,6 +268,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "boxes alone, no rescoring": {"rescore": 0},
     "all layers": {"layers": "all"},
     "heads added": {"heads": "sum"},
+    "products not scaled": {"scaled": False},
     "turns encoded alone": {"context_tokens": 0},
     "turns behind their whole segment": {"context_tokens": None, "segment_tokens": 256},
     "reciprocal rank": {"normalization": "reciprocal_rank"},

@@ -36,6 +36,7 @@ class Fetcher:
     def fetch(self, pool: Pool, blocks: Sequence[Block], segments: Segments) -> Fetched:
         """Keys and values of these blocks, on the device. Raises BlockMissing when one has just moved."""
         resident = [block for block in blocks if block.slot is not None]
+        self._announce(pool, resident)
         found, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in resident])
         by_number = {block.number: raw for block, raw in zip(resident, found, strict=True)}
         absent = [block for block in blocks if block.slot is None]
@@ -121,6 +122,15 @@ class Fetcher:
             if len(data) == size:
                 found[place] = decode_keys(data, layer, pool.layout)
         return found
+
+    def _announce(self, pool: Pool, blocks: Sequence[Block]) -> None:
+        slots = [
+            block.slot
+            for block in blocks
+            if block.slot is not None and self._tiers.held(_key(pool, block)) is None
+        ]
+        if len(slots) > 1:
+            self._store.files(pool).announce(slots)
 
     def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)

@@ -44,15 +44,11 @@ def rows_of(asked: Asked, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, 
     share keys, and laying them side by side where they do not.
     """
     both = halves(asked.queries.float())
-    group = both.shape[0] // kv_heads
-    listened = range(both.shape[0]) if asked.heads is None else asked.heads
-    by_kv: dict[int, list[int]] = {}
-    for head in listened:
-        by_kv.setdefault(head // group, []).append(head)
+    by_kv = _by_kv_head(asked, kv_heads)
     if heads == "sum":
-        added = [both[members].sum(dim=0) for _, members in sorted(by_kv.items())]
-        return [(tuple(sorted(by_kv)), torch.cat(added, dim=-1))]
-    return [((kv,), both[members].flatten(0, 1)) for kv, members in sorted(by_kv.items())]
+        added = [both[members].sum(dim=0) for members in by_kv.values()]
+        return [(tuple(by_kv), torch.cat(added, dim=-1))]
+    return [((kv,), both[members].flatten(0, 1)) for kv, members in by_kv.items()]
 
 
 def box_scores(asked: Asked, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
@@ -74,18 +70,28 @@ def key_scores(asked: Asked, keys: Tensor, valid: Tensor, heads: Heads) -> Itera
     Keys are (blocks, kv_heads, tokens, dim), of which `valid` (blocks, tokens) are there. With "sum" each
     head takes its own best key, and these are added.
     """
-    group = asked.queries.shape[0] // keys.shape[1]
-    listened = range(asked.queries.shape[0]) if asked.heads is None else asked.heads
+    heads_of = _by_kv_head(asked, keys.shape[1])
     total: Tensor | None = None
-    for head in listened:
-        products = torch.einsum("td,bsd->tbs", asked.queries[head].float(), keys[:, head // group].float())
-        best = products.masked_fill(~valid, -torch.inf).amax(dim=-1)
+    for kv, members in heads_of.items():
+        rows = asked.queries[members].float().flatten(0, 1)
+        products = (rows @ keys[:, kv].float().flatten(0, 1).T).unflatten(1, valid.shape)
+        best = products.masked_fill_(~valid, -torch.inf).amax(dim=-1)
         if heads == "each":
             yield best
         else:
-            total = best if total is None else total + best
+            added = best.unflatten(0, (len(members), -1)).sum(dim=0)
+            total = added if total is None else total + added
     if total is not None:
         yield total
+
+
+def _by_kv_head(asked: Asked, kv_heads: int) -> dict[int, list[int]]:
+    """The heads that are listened to, by whose keys they look at."""
+    group = asked.queries.shape[0] // kv_heads
+    found: dict[int, list[int]] = {}
+    for head in range(asked.queries.shape[0]) if asked.heads is None else asked.heads:
+        found.setdefault(head // group, []).append(head)
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)
