@@ -1,0 +1,1 @@
+"""Do recalled contexts follow updates: numbered facts of which later ones override earlier ones."""

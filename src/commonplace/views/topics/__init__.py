@@ -1,0 +1,1 @@
+"""The topics view (Infini Memory): Markdown documents, one per topic, kept up to date."""

@@ -1,0 +1,36 @@
+"""CURRENT, the buffer of recent entries: append-only, recallable, flushed by size or by time (Eq. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from commonplace.views.topics.config import Consolidation
+from commonplace.views.topics.entry import Entry, When
+from commonplace.views.topics.library import Library
+from commonplace.views.topics.tools import Work
+
+
+def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
+    """With the entries of one message, said at that time, at the end of CURRENT."""
+    if not entries:
+        return library
+    current = library.current
+    grown = replace(
+        current,
+        body=(*current.body, *entries),
+        token_count=current.token_count + work.tokens(entries),
+        created_time=current.created_time or When.of(time),
+    )
+    return replace(library, current=grown, opened=library.opened or time)
+
+
+def is_full(library: Library, settings: Consolidation) -> bool:
+    """|C| >= tau_tok."""
+    return library.current.token_count >= settings.current_threshold_tokens
+
+
+def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
+    """Delta t(C) >= tau_time; `now` is the time of the next message, or the clock's."""
+    return library.opened is not None and now - library.opened >= settings.current_window

@@ -1,0 +1,223 @@
+"""Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
+
+Without one, an entry is a sentence that carries a fact, in its own words, with who said it, and behind each
+relative date the day that it means. A sentence that leans on the one before it is one entry with it, an
+answer too short to be understood stands with its question, and each line of a list is an entry of its own.
+The order of a message's entries is that of their recency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+import regex
+
+from commonplace.core import Message
+from commonplace.text.dates import find_days
+from commonplace.text.periods import period
+from commonplace.text.salience import PHATIC, carries_fact, is_phatic, names
+from commonplace.text.sentences import passages, sentences
+from commonplace.text.words import terms, words
+from commonplace.views.topics.entry import AI, Entry, When
+from commonplace.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
+from commonplace.views.topics.tools import Work
+
+_TOGETHER = 3  # sentences that lean on each other and make one entry
+_SHORT = 4  # terms; an answer with fewer is told with its question
+_LIST_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|\(?\p{N}{1,6}[.):])\s+")
+_LEANING = frozenset(
+    """it its they them their he him his she her this that these those there and but so then also plus because
+    otherwise besides both either""".split()
+)
+_FIRST_PERSON = frozenset("i me my mine myself we us our ours im ive".split())
+_SECOND_PERSON = frozenset("you your yours yourself u ya".split())
+_WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}]*")
+_ASKS = ("?", "？", "؟")
+_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
+    """The message's entries, in its order; none for what says nothing to remember.
+
+    `before` is the message before it in its session, which is only there to be understood by. A model is not
+    asked about a message in which nothing but politeness is said.
+    """
+    offline = _Reader(message, before, work).read()
+    if not offline and _says_nothing(message):
+        return ()
+    facts = [FactNoted(text=text) for text in offline]
+    if not work.has_model:
+        return tuple(_entry(message, fact) for fact in facts)
+    task = Extract(
+        _shown(message),
+        _shown(before) if before else None,
+        known=_known(message, before),
+        fallback=lambda: Extracted(facts=facts),
+    )
+    noted = work.ask(task).result.facts
+    return tuple(_entry(message, fact) for fact in noted)
+
+
+def source_of(message: Message) -> str | None:
+    """As an entry names it: AI, a speaker's name, or None for a user without one."""
+    if message.role in {"assistant", "model", "ai"}:
+        return AI
+    if message.name:
+        return message.name if message.name != AI else "AI (a person)"
+    return None if message.role in {"user", "editor"} else message.role
+
+
+def resolved(text: str, said: date) -> str:
+    """The text, with the days that its relative dates mean behind each: "yesterday (2023-05-07)"."""
+    pieces, at = [], 0
+    for days in find_days(text, said):
+        phrase = text[days.start : days.end].rstrip(" .,")
+        end = days.start + len(phrase)
+        if not text[end:].lstrip(" .,").startswith("(") and not _YEAR.search(phrase):
+            pieces += [text[at:end], f" ({_range(days.first, days.last)})"]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _range(first: date, last: date) -> str:
+    """Days, no more precise than they are known."""
+    if first == last:
+        return first.isoformat()
+    if (first, last) == period("year", first):
+        return f"{first.year:04d}"
+    if (first, last) == period("month", first):
+        return f"{first:%Y-%m}"
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def _entry(message: Message, fact: FactNoted) -> Entry:
+    assert message.time is not None  # what is stored has one
+    day = When(fact.date) if fact.date else When.of(message.time.date())
+    return Entry(fact.text, first=message.seq, time=day, source=source_of(message))
+
+
+def _shown(message: Message) -> MessageShown:
+    assert message.time is not None
+    who = source_of(message) or "the user"
+    return MessageShown(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
+
+
+def _known(message: Message, before: Message | None) -> str:
+    """All words that a fact of the message may be made of, dates resolved."""
+    assert message.time is not None
+    said = [message.time.isoformat(), message.speaker, resolved(message.content, message.time.date())]
+    return "\n".join([*said, f"{before.speaker}: {before.content}"] if before else said)
+
+
+def _says_nothing(message: Message) -> bool:
+    spans = sentences(message.content)
+    return all(is_phatic(message.content[start:end]) for start, end in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one message sentence by sentence."""
+
+    message: Message
+    before: Message | None
+    work: Work
+
+    def read(self) -> list[str]:
+        """The texts of its entries."""
+        assert self.message.time is not None
+        day = self.message.time.date()
+        found: list[str] = []
+        for number, line in enumerate(_lines(self.message.content)):
+            found += self._of_line(line, opens=number == 0)
+        return [piece for text in found for piece in self._pieces(resolved(text, day))]
+
+    def _of_line(self, line: str, *, opens: bool) -> Iterator[str]:
+        group: list[str] = []
+        carries = False
+        for place, (start, end) in enumerate(sentences(line)):
+            sentence = " ".join(line[start:end].split())
+            if opens and place == 0 and (question := self._answered(sentence)):
+                yield from self._closed(group, carries)
+                group, carries = [f'"{question}" — {sentence}'], True
+                continue
+            fact = self._is_fact(sentence)
+            leans = bool(group) and (sentence[0] == "[" or not _LEANING.isdisjoint(words(sentence)[:1]))
+            if leans and fact and len(group) < _TOGETHER:
+                group.append(sentence)
+                carries = True
+                continue
+            yield from self._closed(group, carries)
+            keep = not sentence.endswith(_ASKS) and not _only_calls(self._unaddressed(sentence))
+            group, carries = ([sentence] if keep else []), fact
+        yield from self._closed(group, carries)
+
+    def _is_fact(self, sentence: str) -> bool:
+        """Something that lasts: no question, no call by name, nothing that is only said to the other."""
+        if sentence.endswith(_ASKS):
+            return False
+        bare = self._unaddressed(sentence)
+        if _only_calls(bare) or not carries_fact(bare):
+            return False
+        said = set(words(bare))
+        if said.isdisjoint(_SECOND_PERSON) or not said.isdisjoint(_FIRST_PERSON):
+            return True
+        return bool(names(bare)) or any(character.isdigit() for character in bare)
+
+    def _unaddressed(self, sentence: str) -> str:
+        """Without the names of the two who talk, and their short forms: so they address each other."""
+        parties = {self.message.speaker, self.before.speaker if self.before else ""}
+        own = {word for party in parties for word in words(party)}
+        return _WORD.sub(
+            lambda found: "" if _stands_for(found[0].lower(), own) else found[0], sentence
+        ).strip(" ,!.")
+
+    def _closed(self, group: list[str], carries: object) -> Iterator[str]:
+        if group and carries:
+            yield " ".join(group)
+
+    def _answered(self, sentence: str) -> str:
+        """The question that a sentence answers in too few words to be understood; or nothing."""
+        if self.before is None or self.before.speaker == self.message.speaker or sentence.endswith(_ASKS):
+            return ""
+        bare = self._unaddressed(sentence)
+        said = set(terms(bare)) - PHATIC
+        if not said or len(said) >= _SHORT or not _SECOND_PERSON.isdisjoint(words(bare)) or _only_calls(bare):
+            return ""
+        spans = sentences(self.before.content)
+        last = self.before.content[slice(*spans[-1])] if spans else ""
+        asks = last.endswith(_ASKS) and len(set(terms(last)) - PHATIC) >= 2
+        return " ".join(last.split()) if asks else ""
+
+    def _pieces(self, text: str) -> Iterator[str]:
+        limit = self.work.settings.entry_tokens
+        if len(text) <= limit:  # a token has a character or more
+            yield text
+            return
+        for start, end in passages(text, limit, self.work.tools.count):
+            yield text[start:end]
+
+
+def _only_calls(sentence: str) -> bool:
+    """Politeness, with a name at most: "Hey Mel!", "Thanks, Melanie"."""
+    if is_phatic(sentence):
+        return True
+    said = terms(sentence)
+    called = {term for name in names(f". {sentence}") for term in terms(name)}
+    polite = [term for term in said if term in PHATIC]
+    return bool(polite) and set(said) <= PHATIC | called and _FIRST_PERSON.isdisjoint(words(sentence))
+
+
+def _stands_for(word: str, own: set[str]) -> bool:
+    return word in own or (len(word) >= 3 and any(one.startswith(word) for one in own))
+
+
+def _lines(content: str) -> Iterator[str]:
+    """Lines without the bullet or number before each; lines of one paragraph stay apart."""
+    for line in content.splitlines():
+        bare = line.strip()
+        if mark := _LIST_MARK.match(bare):
+            bare = bare[mark.end() :]
+        if bare:
+            yield bare

@@ -1,0 +1,266 @@
+"""Infini Memory-A with models that search well, badly, or for ever."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, indexed, shelf
+
+from commonplace.errors import ModelUnavailable, QuestionOpen
+from commonplace.models import ChatRequest
+from commonplace.models.asking import Asker
+from commonplace.models.meter import Ceilings, Meter
+from commonplace.models.openai import OpenAIChat
+from commonplace.testing import FakeOpenAIServer, ScriptedModel
+from commonplace.testing.fakes import Scripted
+from commonplace.views.topics.agentic import Agentic, AgenticSettings
+from commonplace.views.topics.finding import Reading
+from commonplace.views.topics.hybrid import Hybrid
+from commonplace.views.topics.library import Library
+
+QUESTION = "Where is the headquarters of the firm that Ann works for?"
+LITTLE = AgenticSettings(min_retrieval_tokens=1)
+
+
+def call(name: str, **arguments: Any) -> Mapping[str, Any]:
+    """One tool call."""
+    return {"name": name, "arguments": arguments}
+
+
+def move(*calls: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A round with these calls."""
+    return {"done": False, "tool_calls": list(calls)}
+
+
+def done(*snippets: tuple[str, int, int], docs: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """The end, with this evidence."""
+    chosen = [{"doc_id": d, "start_line": a, "end_line": b} for d, a, b in snippets]
+    return {"done": True, "relevant_snippets": chosen, "relevant_docs": list(docs)}
+
+
+def read(
+    *answers: Scripted, settings: AgenticSettings = LITTLE, library: Library | None = None
+) -> tuple[Reading, ScriptedModel]:
+    """What A finds with a model that answers so, the last answer again and again."""
+
+    def answer(_: ChatRequest) -> Scripted:
+        return answers[min(len(model.requests), len(answers)) - 1]
+
+    model = ScriptedModel(answer)
+    agent = Agentic(Asker(model, Meter(None), EMBEDDER), EMBEDDER, settings)
+    return agent.read(indexed(library), QUESTION, user="ann", today=TODAY), model
+
+
+def texts(reading: Reading) -> list[str]:
+    """Of what was found, best first."""
+    return [one.place.entry.text for one in reading.found]
+
+
+def sent(model: ScriptedModel, at: int = -1) -> Any:
+    """What the model was given in a round."""
+    return json.loads(model.requests[at].turns[1].content)
+
+
+def test_an_agent_gets_several_answers_in_a_round_and_chooses_lines() -> None:
+    """The chosen lines come first, then the rest of their heading block."""
+    reading, model = read(
+        move(call("search", query="Ann works"), call("grep", pattern="headquarters")),
+        done(("topic-0002", 3, 3)),
+    )
+    assert [one["name"] for one in sent(model)["rounds"][0]["calls"]] == ["search", "grep"]
+    assert "Globex" in sent(model)["rounds"][0]["calls"][1]["answer"]
+    assert texts(reading)[:2] == [
+        "The headquarters of Globex is in Lyon.",
+        "The headquarters of Acme is in Turin.",
+    ]
+    assert (reading.stopped, reading.rounds, reading.model_calls) == ("done", 1, 2)
+
+
+def test_whole_documents_can_be_chosen() -> None:
+    """Every entry of them is in."""
+    reading, _ = read(done(docs=("topic-0003",)))
+    assert sum(one.place.document == "topic-0003" for one in reading.found) == 3
+    assert reading.found[0].place.document == "topic-0003"
+
+
+def test_an_agent_that_never_finishes_is_stopped_and_keeps_what_it_saw() -> None:
+    """After seven rounds; nothing that a tool showed is lost."""
+    calls = [
+        move(call("grep_doc", doc_id="topic-0003", pattern=f"number {n}", context_lines=0)) for n in (0, 1, 2)
+    ]
+    more = [move(call("read_lines", doc_id="topic-0002", start_line=n, end_line=n)) for n in (1, 3, 4, 8, 6)]
+    reading, model = read(*calls, *more)
+    assert (reading.stopped, len(model.requests)) == ("rounds", 7)
+    seen = {one.place.entry.text for one in reading.found if one.why == "seen"}
+    assert {f"Bed number {n} has {what}." for n, what in enumerate(("beans", "peas", "kale"))} <= seen
+    assert "The headquarters of Globex is in Lyon." in seen
+
+
+def test_rounds_that_show_nothing_new_end_the_search() -> None:
+    """The same call again and again is no search."""
+    reading, model = read(move(call("grep", pattern="Globex")))
+    assert reading.stopped == "nothing new"
+    assert len(model.requests) == 3
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+
+
+def test_enough_evidence_ends_the_search() -> None:
+    """A model that reads the whole library is stopped, and keeps what it read."""
+    settings = AgenticSettings(evidence_tokens=20, min_retrieval_tokens=1)
+    reading, model = read(move(call("grep", pattern=".")), settings=settings)
+    assert (reading.stopped, len(model.requests)) == ("evidence", 1)
+    assert len(reading.found) == 10
+
+
+def test_wrong_calls_come_back_as_text_and_cost_a_round() -> None:
+    """The model can do better in the next one."""
+    reading, model = read(
+        move(call("grep", pattern="("), call("fly", to="moon"), call("read_lines", doc_id="x", lines="all")),
+        move(call("grep", pattern="Lyon")),
+        done(("topic-0002", 3, 3)),
+    )
+    answers = [one["answer"] for one in sent(model)["rounds"][0]["calls"]]
+    assert all(answer.startswith("error: ") for answer in answers)
+    assert sent(model)["rounds_left"] == 5
+    assert texts(reading)[0] == "The headquarters of Globex is in Lyon."
+
+
+def test_wrong_calls_alone_never_go_on_for_ever() -> None:
+    """They end with the rounds, and the fallback finds what words find."""
+    reading, model = read(move(call("fly")))
+    assert (reading.stopped, len(model.requests)) == ("rounds", 7)
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+
+
+def test_an_answer_without_a_call_is_told_so() -> None:
+    """It costs a round too."""
+    _, model = read(move(), done(("topic-0002", 3, 3)))
+    assert "no tool was called" in sent(model)["rounds"][0]["remark"]
+
+
+def test_what_is_no_json_costs_a_round() -> None:
+    """Asked twice for it, the agent goes on in the next round; twice in a row is enough."""
+    reading, model = read("hm", "hm", move(call("grep", pattern="Lyon")), done(("topic-0002", 3, 3)))
+    assert reading.stopped == "done"
+    assert "could not be used" in sent(model)["rounds"][0]["remark"]
+    reading, model = read("hm")
+    assert (reading.stopped, len(model.requests)) == ("no model", 4)
+    assert reading.found
+
+
+def test_a_catastrophic_pattern_does_not_stop_the_search() -> None:
+    """It is told so, and goes on."""
+    library = shelf(facts(["a" * 4000 + "!"] * 20))
+    reading, model = read(move(call("grep", pattern="(a+)+$")), done(docs=("CURRENT",)), library=library)
+    assert "time" in sent(model)["rounds"][0]["calls"][0]["answer"]
+    assert texts(reading)[0] == CURRENT.entries[0].text
+
+
+def test_invented_evidence_brings_the_fallback() -> None:
+    """Ids and lines that do not exist choose nothing; BM25 over heading blocks stands in."""
+    reading, _ = read(
+        done(("topic-9999", 1, 5), ("topic-0001", 900, 901), ("topic-0001", 5, 1), docs=("nowhere",))
+    )
+    assert reading.found[0].why == "fallback"
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+    assert "fallback" in reading.note or "found little" in reading.note
+
+
+def test_too_little_evidence_is_filled_up_behind_what_was_chosen() -> None:
+    """What the agent chose stays first."""
+    reading, _ = read(done(("topic-0003", 3, 3)), settings=AgenticSettings(min_retrieval_tokens=10_000))
+    assert texts(reading)[0] == "Bed number 0 has beans."
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+
+
+def test_current_is_always_in_the_evidence() -> None:
+    """Behind what was chosen, where there is room."""
+    reading, _ = read(done(("topic-0003", 3, 3)))
+    assert texts(reading)[-1] == CURRENT.entries[0].text
+
+
+def test_a_model_that_is_down_leaves_what_offline_reading_finds() -> None:
+    """With a note; and it is not asked again."""
+    reading, model = read(ModelUnavailable("gone"))
+    assert (reading.stopped, len(model.requests)) == ("no model", 1)
+    assert "gone" in reading.note
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+
+
+def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
+    """Tokens per call are used up by the first round."""
+    model = ScriptedModel(lambda _: move(call("grep", pattern="beans")))
+    asker = Asker(model, Meter(None, Ceilings(tokens_per_call=1)), EMBEDDER)
+    reading = Agentic(asker, EMBEDDER, LITTLE).read(indexed(), QUESTION, user="ann", today=TODAY)
+    assert reading.stopped == "no model"
+    assert reading.found
+
+
+def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
+    """Offline there is one reader."""
+    asker = Asker(None, Meter(None), EMBEDDER)
+    agent = Agentic(asker, EMBEDDER).read(indexed(), QUESTION, user="ann", today=TODAY)
+    hybrid = Hybrid(asker).read(indexed(), QUESTION, user="ann", today=TODAY)
+    assert agent.found == hybrid.found
+
+
+def test_an_open_question_is_raised() -> None:
+    """Somebody is going to answer it."""
+    with pytest.raises(QuestionOpen):
+        read(QuestionOpen("wait"))
+
+
+def test_rounds_are_appended_so_that_a_prefix_cache_helps() -> None:
+    """What was sent before is the beginning of what is sent next, up to the rounds' end."""
+    _, model = read(move(call("grep", pattern="Lyon")), move(call("grep", pattern="beans")), done())
+    first, second = (request.turns[1].content for request in model.requests[1:])
+    same = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    assert same > first.index('"answer"')
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ("done", "tool_calls", "name", "arguments", "relevant_snippets", "relevant_docs", "pattern")
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ANYTHING, min_size=1, max_size=7))
+def test_no_model_makes_the_search_raise_or_lose_the_library(answers: list[Any]) -> None:
+    """Whatever it says, words find what there is."""
+    reading, model = read(*(json.dumps(answer) for answer in answers))
+    assert "The headquarters of Globex is in Lyon." in texts(reading)
+    assert len(model.requests) <= 14
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_agentic_over_a_server() -> None:
+    """Two rounds through the real client."""
+    answers = [move(call("grep", pattern="Lyon")), done(("topic-0002", 3, 3))]
+
+    def answer(_: Any) -> str:
+        return json.dumps(answers.pop(0))
+
+    with FakeOpenAIServer(answer) as server:
+        client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
+        asker = Asker(client, Meter(None), EMBEDDER)
+        reading = Agentic(asker, EMBEDDER, LITTLE).read(indexed(), QUESTION, user="ann", today=TODAY)
+        client.close()
+    assert (reading.stopped, reading.model_calls) == ("done", 2)
+    assert texts(reading)[0] == "The headquarters of Globex is in Lyon."

@@ -1,0 +1,125 @@
+"""What of a message becomes an entry, and how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from topic_steps import NOON, SMALL, said, tools
+
+from commonplace.core import Message
+from commonplace.views.topics.entry import AI, Entry
+from commonplace.views.topics.extraction import extract, source_of
+from commonplace.views.topics.library import Library
+from commonplace.views.topics.tools import Work
+
+
+def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:
+    return extract(message, before, Work(tools(replace(SMALL, entry_tokens=limit)), Library()))
+
+
+def test_a_greeting_makes_no_entry() -> None:
+    """Politeness is nothing to remember, nor is calling each other by name."""
+    (message,) = said("Hey Mel! Good to see you! Thanks, Mel.")
+    assert entries_of(message) == ()
+
+
+def test_a_question_makes_no_entry() -> None:
+    """It says nothing by itself."""
+    (message,) = said("Which city do you live in, and since when?")
+    assert entries_of(message) == ()
+
+
+def test_the_engine_gives_the_seq_the_day_and_the_speaker() -> None:
+    """Seq is never left to a caller or a model; sources follow it."""
+    message = replace(said("I adopted a cat from the shelter.", name="Ann")[0], seq=17)
+    (entry,) = entries_of(message)
+    assert (entry.seq, entry.sources, str(entry.time), entry.source) == ("17", (17,), "2023-05-08", "Ann")
+
+
+def test_the_assistant_is_marked_even_with_a_name() -> None:
+    """Its words are weighed differently from a person's."""
+    assert source_of(Message("x", role="assistant", name="Claude")) == AI
+    assert source_of(Message("x", role="user")) is None
+    assert source_of(Message("x", role="user", name="AI")) != AI
+
+
+def test_relative_dates_are_resolved() -> None:
+    """A memory of "yesterday" says which day that was."""
+    (message,) = said("I went to Oslo yesterday.")
+    assert [one.text for one in entries_of(message)] == ["I went to Oslo yesterday (2023-05-07)."]
+
+
+def test_numbered_lines_are_entries_of_their_own_in_their_order() -> None:
+    """A streamed document gives one entry per fact, without the number before it."""
+    lines = "\n".join(f"{n}. The capital of Land {n} is City {n}." for n in range(98, 103))
+    (message,) = said(lines)
+    assert [one.text for one in entries_of(message)] == [
+        f"The capital of Land {n} is City {n}." for n in range(98, 103)
+    ]
+
+
+def test_a_sentence_that_leans_on_the_one_before_it_is_told_with_it() -> None:
+    """Alone, "it" would say nothing."""
+    (message,) = said("I bought a red bicycle. It cost 300 euros.")
+    assert [one.text for one in entries_of(message)] == ["I bought a red bicycle. It cost 300 euros."]
+
+
+def test_an_answer_too_short_stands_with_its_question() -> None:
+    """Alone, "seven years" is no fact."""
+    question = Message("How long have you been married?", name="Bea", time=NOON, seq=1)
+    answer = Message("Seven years already!", name="Ann", time=NOON, seq=2)
+    (entry,) = entries_of(answer, question)
+    assert "How long have you been married?" in entry.text
+    assert "Seven years already!" in entry.text
+
+
+def test_a_sentence_without_end_is_cut() -> None:
+    """No entry is too big for a document to be split."""
+    (message,) = said("I own " + " and ".join(f"book{n}" for n in range(400)))
+    found = entries_of(message, limit=60)
+    assert len(found) > 10
+    assert all(f"book{n}" in " ".join(one.text for one in found) for n in range(400))
+
+
+@given(st.text(max_size=300))
+def test_any_message_can_be_read(content: str) -> None:
+    """Nothing that people write breaks extraction, and no entry is empty."""
+    message = Message(content, time=NOON, seq=1)
+    assert all(one.text for one in entries_of(message))
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {"text": "The user moved to Bergen."},
+        {"text": "The user lives in Oslo with 3 cats."},
+        {"text": " "},
+        {"text": "The user lives in Oslo.", "date": "last year"},
+    ],
+)
+def test_what_a_model_invents_is_not_kept(fact: dict[str, str]) -> None:
+    """A name, a number or a date that the message does not have; the plain answer stands in."""
+    by = tools(answers=lambda _task, _inputs: {"facts": [fact]})
+    (message,) = said("I live in Oslo.")
+    assert [one.text for one in extract(message, None, Work(by, Library()))] == ["I live in Oslo."]
+
+
+def test_a_model_may_say_who_and_when() -> None:
+    """Its words and its date are taken; the seq is ours."""
+    answer = {"facts": [{"text": "Ann lives in Oslo.", "date": "2023-05-01"}]}
+    by = tools(answers=lambda _task, _inputs: answer)
+    (message,) = said("I live in Oslo since the 1st.", name="Ann")
+    (entry,) = extract(message, None, Work(by, Library()))
+    assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", "2023-05-01", 1)
+
+
+def test_a_model_is_not_asked_about_politeness() -> None:
+    """Calls cost; a greeting needs none."""
+    asked = []
+    by = tools(answers=lambda task, _inputs: asked.append(task) or {"facts": []})
+    (message,) = said("Hello! How are you?")
+    assert extract(message, None, Work(by, Library())) == ()
+    assert asked == []

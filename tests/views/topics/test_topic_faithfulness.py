@@ -1,0 +1,110 @@
+"""A rewriting is compared with what it was given, entry by entry."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.views.topics.entry import AI, Entry, When
+from commonplace.views.topics.faithfulness import (
+    LineWritten,
+    check_extraction,
+    check_rewriting,
+    specifics,
+)
+
+DAY = When("2023-05-08")
+GIVEN = {
+    1: Entry("I live in Oslo with 2 cats.", first=1, time=DAY),
+    2: Entry("I live in Oslo with the cats Moss and Fern.", first=2, time=DAY),
+    3: Entry("I do not eat fish.", first=3, time=DAY, source="Ann"),
+    4: Entry("I do not eat fish.", first=4, time=DAY, source=AI),
+    5: Entry("I live in Rome.", first=5, time=When("2023-06-01")),
+    6: Entry("I lived in Bern.", first=6, time=DAY, superseded_by=(9,)),
+}
+ALONE = {number: LineWritten((number,)) for number in GIVEN}
+
+
+def check(*lines: LineWritten, superseded: tuple[tuple[int, int], ...] = ()) -> None:
+    """Against all of GIVEN: those that no line names stand alone."""
+    named = {number for line in lines for number in line.entries}
+    check_rewriting(GIVEN, [*lines, *(one for n, one in ALONE.items() if n not in named)], superseded)
+
+
+def test_moving_entries_about_is_faithful() -> None:
+    """Any order of all of them."""
+    check_rewriting(GIVEN, list(reversed(ALONE.values())), [])
+
+
+def test_one_line_for_two_that_says_all_of_both_is_faithful() -> None:
+    """With every name and number."""
+    check(LineWritten((1, 2), "I live in Oslo with 2 cats, Moss and Fern."))
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ([one for n, one in ALONE.items() if n != 3], "in no line"),
+        ([*ALONE.values(), LineWritten((1,))], "more than one line"),
+        ([*ALONE.values(), LineWritten((77,))], "no entries"),
+        ([*ALONE.values(), LineWritten(())], "names no entries"),
+    ],
+)
+def test_an_entry_lost_doubled_or_invented_is_found(lines: list[LineWritten], fault: str) -> None:
+    """In words that a model can act on."""
+    with pytest.raises(ValueError, match=fault):
+        check_rewriting(GIVEN, lines, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (LineWritten((1, 2), "I live in Oslo with cats."), "leaves out"),
+        (LineWritten((1, 2)), "leaves out"),
+        (LineWritten((1,), "I live in Oslo with 3 cats."), "leaves out"),
+        (LineWritten((1,), "I live in Oslo, Norway, with 2 cats."), "norway"),
+        (LineWritten((3,), "I eat fish."), "opposite"),
+        (LineWritten((1,), "I live in Oslo with 2 cats and enjoy long walks by the harbour."), "no entry"),
+        (LineWritten((1, 3), "I live in Oslo with 2 cats and do not eat fish."), "different people"),
+        (LineWritten((1, 5), "I live in Oslo with 2 cats and I live in Rome."), "different times"),
+        (LineWritten((1, 6), "I live in Oslo with 2 cats and lived in Bern."), "superseded"),
+    ],
+)
+def test_a_text_that_says_less_more_or_otherwise_is_found(line: LineWritten, fault: str) -> None:
+    """Names, numbers, negations, speakers and times are kept apart and exact."""
+    with pytest.raises(ValueError, match=fault):
+        check(line)
+
+
+def test_the_same_of_a_person_and_the_assistant_may_share_a_line() -> None:
+    """They say the same; the person's words stay."""
+    check(LineWritten((3, 4)))
+
+
+def test_only_older_entries_are_superseded() -> None:
+    """The newest holds, whatever a model thinks."""
+    check(superseded=((1, 5),))
+    for wrong in ((5, 1), (1, 1), (1, 77)):
+        with pytest.raises(ValueError, match=r"supersede|superseded|both"):
+            check(superseded=(wrong,))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("She met Ann Lee in 2023.", {"ann", "lee", "2023"}), ("Nothing here.", set()), ("007 cats", {"7"})],
+)
+def test_names_and_numbers_are_what_may_not_change(text: str, found: set[str]) -> None:
+    """The first word of a sentence is capitalised whatever it means."""
+    assert specifics(text) == found
+
+
+def test_an_extraction_may_only_use_what_was_said() -> None:
+    """Numbers may be written with or without leading zeros."""
+    check_extraction(["The user was in Oslo on 7 May."], "I was in Oslo. May 2023-05-07")
+    with pytest.raises(ValueError, match="rome"):
+        check_extraction(["The user was in Rome."], "I was in Oslo.")
+
+
+def test_a_fact_has_words() -> None:
+    """An empty one is no fact."""
+    with pytest.raises(ValueError, match="no text"):
+        check_extraction([" "], "x")

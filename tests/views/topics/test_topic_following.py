@@ -1,0 +1,131 @@
+"""Chains through names, and values that a later entry of the same wording replaces."""
+
+from __future__ import annotations
+
+import pytest
+from topic_shelves import EMBEDDER, TODAY, facts, indexed, shelf
+
+from commonplace.bench.consolidation.facts import make_stream
+from commonplace.bench.consolidation.judging import judge
+from commonplace.views.topics.finding import Found
+from commonplace.views.topics.hybrid import Hybrid
+from commonplace.views.topics.naming import Casing
+from commonplace.views.topics.wording import outdated, wordings
+
+CHAIN = (
+    "Marta Kolm was born in Ostrava Nova.",
+    "Petr Anders was born in Lindeby.",
+    "Ostrava Nova is a town in Veldria.",
+    "Lindeby is a town in Norland.",
+    "The capital of Norland is Skarholm.",
+    "The capital of Veldria is Tirmont.",
+    "The capital of Estavia is Brennick.",
+    *(f"Somebody bought {n} apples for the kitchen." for n in range(20)),
+)
+QUESTION = "What is the capital of the country in which the birthplace of Marta Kolm lies?"
+
+
+def found(question: str, *texts: str) -> tuple[Found, ...]:
+    """What offline reading finds among entries with these texts."""
+    return Hybrid().read(indexed(shelf(facts(texts))), question, user="ann", today=TODAY).found
+
+
+def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
+    """All three links stand before the capital of a country that nothing leads to."""
+    order = [one.place.entry.text for one in found(QUESTION, *CHAIN)]
+    links = [order.index(CHAIN[n]) for n in (0, 2, 5)]
+    assert max(links) < min(order.index(CHAIN[4]), order.index(CHAIN[6]))
+    assert max(links) < 6
+
+
+def test_entries_that_were_followed_say_so() -> None:
+    """For a trace."""
+    reasons = {one.place.entry.text: one.why for one in found(QUESTION, *CHAIN)}
+    assert reasons[CHAIN[5]] == "followed"
+
+
+def test_a_superseded_link_is_not_followed() -> None:
+    """The chain goes through what holds."""
+    texts = (*CHAIN, "Marta Kolm was born in Lindeby.")
+    order = [one.place.entry.text for one in found(QUESTION, *texts)]
+    assert order.index(CHAIN[4]) < order.index(CHAIN[5])
+
+
+def test_a_name_that_everything_has_leads_nowhere() -> None:
+    """Else every question about somebody known would be answered with all that is known of them."""
+    texts = [f"Jon Marlo likes dish number {n} of the menu." for n in range(60)]
+    reasons = {one.why for one in found("What does Jon Marlo like?", *texts)}
+    assert reasons == {"selected"}
+
+
+def test_of_a_repeated_wording_the_later_value_holds() -> None:
+    """The earlier one is marked with the seq of the later, and stands behind."""
+    entries = found(
+        "Which firm does Ada Brent work for?",
+        "Ada Brent works for Acme Works.",
+        "The moon was full over the lake.",
+        "Ada Brent works for Globex Partners.",
+    )
+    first, second = entries[0], entries[-1]
+    assert (first.place.entry.first, first.later, first.superseded) == (3, None, False)
+    assert (second.place.entry.first, second.later, second.superseded) == (1, 3, True)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Ada Brent works for Acme Works.", "Cleo Vane works for Globex Partners."),
+        ("Ada Brent works for Acme Works.", "Ada Brent dreams of Globex Partners."),
+        ("Wow, Ada Brent, that is great!", "Wow, Ada Brent, that is awesome!"),
+        ("Ada Brent works for Acme Works.", "Ada Brent works for Acme Works."),
+    ],
+)
+def test_other_wordings_subjects_and_exclamations_replace_nothing(earlier: str, later: str) -> None:
+    """Nobody is told that something no longer holds on so little."""
+    marked = [one for one in found("What of Ada Brent?", earlier, "It rained.", later) if one.superseded]
+    assert marked == []
+
+
+def test_a_plain_value_is_replaced_too() -> None:
+    """A word that is no name."""
+    name = ("Ada", "Brent")
+    texts = ["Ada Brent plays golf at weekends.", "Ada Brent plays tennis at weekends."]
+    assert outdated([3, 7], texts, name, {3: [name], 7: [name]}) == {3: 7}
+
+
+def test_a_long_sentence_is_no_plain_statement() -> None:
+    """Nor is one that names its subject twice."""
+    name = ("Ada",)
+    assert list(wordings("Ada " + "word " * 40, name, [name])) == []
+    assert list(wordings("Ada told Bob what Ada knew.", name, [name, ("Bob",)])) == []
+
+
+def test_names_are_what_the_memory_writes_with_a_capital() -> None:
+    """The first word of a sentence only when it is one elsewhere, or another follows."""
+    casing = Casing()
+    casing.learn(["We met Marta in Lyon.", "Schools in Lyon are good schools.", "Marta's cat sleeps."])
+    assert casing.names("Schools near Lyon teach Marta's cat.") == [("Lyon",), ("Marta",)]
+    assert casing.names("Shadows of Katan is a book.") == [("Katan",)]
+    assert ("Isle", "of", "Man") in casing.names("He sailed to the Isle of Man.")
+
+
+def test_forgotten_texts_leave_no_casing() -> None:
+    """Learnt and unlearnt is as never learnt."""
+    casing = Casing()
+    casing.learn(["We met Marta in Lyon."])
+    casing.unlearn(["We met Marta in Lyon."])
+    assert casing.__dict__ == Casing().__dict__
+
+
+@pytest.mark.parametrize(("kind", "least"), [("single_hop", 0.95), ("multi_hop", 0.8)])
+def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> None:
+    """At 2000 tokens, entries as they were streamed and none marked by consolidation."""
+    stream = make_stream(3, 6000, EMBEDDER, 30, "same")
+    index = indexed(shelf(facts([fact.text for fact in stream.facts])))
+    good = 0
+    questions = getattr(stream, kind)
+    for question in questions:
+        reading = Hybrid().read(index, question.text, user="ann", today=TODAY)
+        shown = [one.place.entry.text for one in reading.found if not one.superseded][:85]
+        good += judge(question, "\n".join(shown)).complete
+    assert good >= least * len(questions)

@@ -1,0 +1,162 @@
+"""Forgetting messages: no word of theirs stays, and what they had changed is as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from topic_steps import SMALL, fed, filed, kept, one, said, texts, tools
+
+from commonplace.views.topics.consolidation import flush
+from commonplace.views.topics.document import Document, Heading
+from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.forgetting import forget
+from commonplace.views.topics.library import CURRENT, Library, Step
+from commonplace.views.topics.printing import render
+
+LIFE = [
+    "I feed the zebra Quagga at the zoo.",
+    "Globex sells machines in Bergen.",
+    "I live in Oslo.",
+    "The capital of Norvia is Lund.",
+    "I live in Oslo.",
+    "The capital of Norvia is Trond.",
+    "My sister plays piano in Malmo.",
+]
+
+
+def all_text(library: Library) -> str:
+    """Everything that the library holds in words."""
+    documents = "\n".join(render(one) for one in library.everything())
+    return documents + "\n".join(part.text for parts in library.parts.values() for part in parts)
+
+
+def test_an_entry_of_forgotten_messages_alone_vanishes() -> None:
+    """From documents, headings, summaries and the catalogue; and from CURRENT."""
+    for library in (filed(said(*LIFE), tools()), fed(said(*LIFE), tools())[0]):
+        left = forget(library, [1], tools()).library
+        assert "Quagga" not in all_text(left)
+        assert "zebra" not in all_text(left).lower()
+        assert not any("zebra" in line.summary + line.title.lower() for line in left.catalogue())
+
+
+def test_headings_do_not_speak_of_what_is_forgotten() -> None:
+    """Those that have a word of it are made anew; others stay as they are."""
+    first, second = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
+    body = (Heading("Animals"), Heading("Quagga, pony", 2), first, second)
+    library = Library({"topic-0001": Document("topic-0001", body=body)}, next_id=2)
+    (document,) = forget(library, [1], tools()).library.documents.values()
+    assert document.title == "Animals"
+    assert "Quagga" not in document.headings[1].title
+    assert document.entries == (second,)
+
+
+def test_a_merged_entry_keeps_its_other_sources() -> None:
+    """It is as if the forgotten message had not been sent."""
+    library = filed(said(*LIFE), tools())
+    assert one(library, "Oslo").sources == (3, 5)
+    left = forget(library, [3], tools()).library
+    assert (one(left, "Oslo").sources, one(left, "Oslo").seq) == ((5,), "5")
+    assert all(3 not in key[0] for key in left.parts)
+    assert "Oslo" not in all_text(forget(left, [5], tools()).library)
+
+
+def test_what_a_forgotten_entry_had_superseded_is_current_again() -> None:
+    """And what a forgotten one was superseded by does not speak of it any more."""
+    library = filed(said(*LIFE), tools())
+    assert not one(library, "Lund").current
+    assert one(forget(library, [6], tools()).library, "Lund").current
+    assert one(forget(library, [4], tools()).library, "Trond").supersedes == ()
+
+
+@pytest.mark.parametrize("apart", [timedelta(0), timedelta(days=2)])
+def test_of_three_values_the_middle_one_can_be_forgotten(apart: timedelta) -> None:
+    """The first stays superseded, by the last."""
+    facts = [f"The capital of Norvia is {city}." for city in ("Lund", "Trond", "Malmo")]
+    left = forget(filed(said(*facts, apart=apart), tools()), [2], tools()).library
+    assert texts(left, current=True) == [facts[2]]
+    assert one(left, "Lund").superseded_by == (3,)
+
+
+def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
+    """A person may have removed the merged entry; its parts speak no longer than their messages."""
+    library = filed(said("I live in Oslo.", "I own a boat.", "I live in Oslo."), tools())
+    orphaned = replace(library, documents={})
+    assert orphaned.parts
+    assert forget(orphaned, [1], tools()).library.parts == {}
+
+
+def test_a_document_with_nothing_left_goes() -> None:
+    """With its line in the catalogue, and its id is not given again."""
+    library = filed(said(LIFE[0]), tools())
+    step = forget(library, [1], tools())
+    assert step.library.documents == {}
+    assert step.changes.removed == ("topic-0001",)
+    assert step.library.next_id == library.next_id
+
+
+def test_an_empty_current_is_as_new() -> None:
+    """Its window starts with the next message."""
+    step = forget(fed(said(LIFE[0]), tools())[0], [1], tools())
+    assert (step.library.current, step.library.opened) == (Document(CURRENT), None)
+    assert step.changes.written == (CURRENT,)
+
+
+def test_forgetting_what_is_not_there_changes_nothing() -> None:
+    """No document is written."""
+    library = filed(said(*LIFE), tools())
+    assert forget(library, [99], tools()) == Step(library)
+
+
+def test_a_text_that_a_model_merged_is_taken_apart() -> None:
+    """The other's own words come back, and none of the joint text stays."""
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task != "topics.rewrite_current":
+            return "none"
+        joint = {"entries": [1, 2], "text": "I feed the cat Moss and the dog Rex."}
+        return {"sections": [{"heading": "Pets", "lines": [joint]}]}
+
+    library = filed(said("I feed the cat Moss.", "I feed the dog Rex."), tools(answers=answers))
+    assert one(library, "Moss").seq == "1-2"
+    left = forget(library, [2], tools()).library
+    assert texts(left) == ["I feed the cat Moss."]
+    assert "Rex" not in all_text(left)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([*LIFE, "The capital of Norvia is Bern.", "I bake bread."]), max_size=14),
+    st.sets(st.integers(1, 14)),
+)
+def test_the_rest_stays_whole(contents: list[str], gone: set[int]) -> None:
+    """Exactly the forgotten messages' entries are missing, and no mark points to them."""
+    library = filed(said(*contents), tools(replace(SMALL, current_threshold_tokens=60)))
+    left = forget(library, gone, tools()).library
+    assert kept(left) == {key: times for key, times in kept(library).items() if key[0] not in gone}
+    for entry in left.entries():
+        assert gone.isdisjoint((*entry.sources, *entry.supersedes, *entry.superseded_by))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(["Lund", "Trond", "Bern"]), min_size=2, max_size=8), st.data())
+def test_what_holds_is_what_would_hold_without_it(cities: list[str], data: st.DataObject) -> None:
+    """The current value is the same as if the forgotten message had never been sent."""
+    facts = [f"The capital of Norvia is {city}." for city in cities]
+    gone = data.draw(st.integers(1, len(facts)))
+    left = forget(filed(said(*facts), tools()), [gone], tools()).library
+    rest = facts[: gone - 1] + facts[gone:]
+    assert set(texts(left, current=True)) == {rest[-1]}
+
+
+def test_consolidation_goes_on_after_forgetting() -> None:
+    """The library that is left is one like any other."""
+    by = tools()
+    left = forget(filed(said(*LIFE), by), [1, 6], by).library
+    more = replace(said("The capital of Norvia is Bern.")[0], seq=20)
+    made = flush(fed([more], by, left)[0], by).library
+    assert one(made, "Lund").superseded_by == (20,)

@@ -1,0 +1,237 @@
+"""Infini Memory-H: documents by summary, heading blocks by BM25; and the index below both readers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, TODAY, facts, indexed, shelf
+
+from commonplace.errors import ModelUnavailable, QuestionOpen
+from commonplace.models import ChatRequest
+from commonplace.models.asking import Asker
+from commonplace.models.meter import Meter
+from commonplace.models.openai import OpenAIChat
+from commonplace.testing import FakeOpenAIServer, ScriptedModel
+from commonplace.testing.fakes import Scripted
+from commonplace.views.topics.document import Document, Heading
+from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.finding import Reading, within
+from commonplace.views.topics.hybrid import Hybrid, partitions
+from commonplace.views.topics.library import Library
+from commonplace.views.topics.partitions import K1, B, bm25
+from commonplace.views.topics.ranking import rank
+from commonplace.views.topics.reading_index import ReadingIndex
+
+
+def read(question: str, *answers: Scripted, library: Library | None = None) -> tuple[Reading, ScriptedModel]:
+    """What H finds with a model that answers so; without a model when there are no answers."""
+    model = ScriptedModel(answers)
+    asker = Asker(model if answers else None, Meter(None), EMBEDDER)
+    return Hybrid(asker).read(indexed(library), question, user="ann", today=TODAY), model
+
+
+def texts(reading: Reading) -> list[str]:
+    """Of what was found, best first."""
+    return [one.place.entry.text for one in reading.found]
+
+
+def test_offline_the_best_entry_comes_first_with_its_place() -> None:
+    """Document, heading, sources and score are all that an Evidence needs."""
+    best = read("Where does Ann live?")[0].found[0]
+    assert best.place.entry.text.startswith("Ann lives")
+    assert (best.place.document, best.place.heading, best.sources) == ("topic-0001", ("Home",), (2,))
+
+
+def test_current_is_searched_like_any_document() -> None:
+    """What was written a moment ago can be recalled."""
+    assert texts(read("What is wrong with the kettle?")[0])[0] == CURRENT.entries[0].text
+
+
+def test_the_current_value_stands_before_the_one_it_superseded() -> None:
+    """And that one is marked."""
+    found = read("Which firm does Ann work for?")[0].found
+    place = {one.place.entry.text: (at, one.superseded) for at, one in enumerate(found)}
+    assert place["Ann works for Globex."][1] is False
+    assert place["Ann works for Acme."][1] is True
+    assert place["Ann works for Globex."] < place["Ann works for Acme."]
+
+
+def test_within_a_budget_superseded_entries_only_fill_what_is_left() -> None:
+    """A current entry further down goes before them."""
+    found = read("Which firm does Ann work for?")[0].found
+    order = sorted(found, key=lambda one: not one.superseded)  # the superseded one first
+    kept = within(order, [10] * len(order), 10 * (len(order) - 1))
+    assert all(not one.superseded for one in kept)
+    assert len(within(order, [10] * len(order), 1000)) == len(order)
+
+
+def test_scores_never_rise_along_the_list() -> None:
+    """So that the list can be fused with others by score."""
+    scores = [one.score for one in read("Where is the headquarters of the firm that Ann works for?")[0].found]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_model_sees_ids_and_summaries_only() -> None:
+    """Never the entries themselves."""
+    _, model = read("Which beans grow?", {"documents": ["topic-0003"]})
+    sent = json.loads(model.requests[0].turns[1].content)
+    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003", "CURRENT"}
+    assert "headquarters of Globex" not in model.requests[0].turns[1].content
+
+
+def test_entries_of_a_picked_document_gain() -> None:
+    """The same question, another choice, another order."""
+    unpicked, picked = (
+        [one.place.document for one in read("Where is Globex?", {"documents": ids})[0].found]
+        for ids in (["topic-0002"], ["topic-0003"])
+    )
+    assert picked.index("topic-0003") < unpicked.index("topic-0003")
+
+
+def test_bm25_adds_what_the_model_missed() -> None:
+    """A heading block of a document that was not picked."""
+    reading, _ = read("Where does the kettle stand?", {"documents": ["topic-0002"]})
+    assert CURRENT.entries[0].text in texts(reading)[:4]
+
+
+def test_invented_ids_are_left_out() -> None:
+    """Those that exist count all the same."""
+    reading, _ = read("Which beans grow?", {"documents": ["topic-7777", "topic-0003", "topic-0003"]})
+    assert reading.documents == ("topic-0003",)
+    assert not reading.note
+
+
+def test_nothing_but_invented_ids_is_shown_to_the_model_once() -> None:
+    """Then words and vectors choose, and the reading says so."""
+    reading, model = read("Which beans grow?", *[{"documents": ["nowhere"]}] * 2)
+    assert len(model.requests) == reading.model_calls == 2
+    assert "nowhere" in reading.note
+    assert texts(reading)[0] == "Bed number 0 has beans."
+
+
+def test_a_model_that_is_down_costs_a_note_and_no_entry() -> None:
+    """The offline reading stands in."""
+    reading, _ = read("Which beans grow?", ModelUnavailable("gone"))
+    assert texts(reading) == texts(read("Which beans grow?")[0])
+    assert "gone" in reading.note
+
+
+def test_an_open_question_is_raised() -> None:
+    """Somebody is going to answer it."""
+    with pytest.raises(QuestionOpen):
+        read("Which beans grow?", QuestionOpen("wait"))
+
+
+def test_an_empty_library_is_no_trouble() -> None:
+    """Nothing is found, and no model is asked."""
+    reading, model = read("Anything?", "never asked", library=Library())
+    assert (reading.found, model.requests) == ((), [])
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_hybrid_over_a_server() -> None:
+    """The whole way: request, schema, answer."""
+    with FakeOpenAIServer(lambda _: json.dumps({"documents": ["topic-0003"]})) as server:
+        client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
+        asker = Asker(client, Meter(None), EMBEDDER)
+        reading = Hybrid(asker).read(indexed(), "What grows?", user="ann", today=TODAY)
+        client.close()
+    assert reading.documents == ("topic-0003",)
+    assert reading.model_calls == 1
+
+
+def test_bm25_is_the_formula_over_all_documents_together() -> None:
+    """k1 = 1.5, b = 0.75, and statistics that do not depend on how entries are spread over documents."""
+    one = facts(["tea tea milk", "milk", "sugar cake cake"])
+    apart = [replace(one, id=f"topic-{n}", body=(block,)) for n, block in enumerate(one.entries)]
+    together = indexed(shelf(one)).documents["topic-0001"].entries
+    spread = [indexed(shelf(*apart)).documents[each.id].entries for each in apart]
+    [scores] = bm25([together], {"tea": 1.0, "milk": 0.5})
+    assert [float(each[0]) for each in bm25(spread, {"tea": 1.0, "milk": 0.5})] == pytest.approx(list(scores))
+    norm = K1 * (1 - B + B * 3 / (7 / 3))
+    idf_tea, idf_milk = 0.9808293, 0.4700036
+    expected = idf_tea * 2 * (K1 + 1) / (2 + norm) + 0.5 * idf_milk * (K1 + 1) / (1 + norm)
+    assert scores[0] == pytest.approx(expected)
+
+
+def test_partitions_are_cut_at_headings_and_may_leave_documents_out() -> None:
+    """The titles count too."""
+    assert partitions(indexed(), "garden beans", 5) == [("topic-0003", 0)]
+    assert partitions(indexed(), "garden beans", 5, without=["topic-0003"]) == []
+
+
+WORDS = st.sampled_from("tea milk sugar cake Ann Bob Lyon works lives garden".split())
+SENTENCES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(SENTENCES, max_size=4), min_size=1, max_size=4), st.lists(SENTENCES, max_size=3))
+def test_an_index_that_followed_changes_is_the_one_made_anew(
+    states: list[list[str]], last: list[str]
+) -> None:
+    """Document by document, with entries coming, moving and going."""
+    grown = ReadingIndex(EMBEDDER.embed, EMBEDDER)
+    library = Library()
+    for number, state in enumerate([*states, last]):
+        changed = facts(state, f"topic-{number % 2}")
+        library = library.with_documents([changed] if state else [], [] if state else [changed.id])
+        grown.update(library)
+    fresh = ReadingIndex(EMBEDDER.embed, EMBEDDER)
+    fresh.update(library)
+    assert [place.entry for place in grown.places] == [place.entry for place in fresh.places]
+    grown.thesaurus.near((), 0.5)  # takes in what was forgotten
+    assert len(grown.thesaurus) == len(fresh.thesaurus)
+    if not len(fresh):
+        return
+    for question in ("Where does Ann live?", "tea with milk"):
+        old, new = rank(grown, question, TODAY), rank(fresh, question, TODAY)
+        assert old.total.tolist() == pytest.approx(new.total.tolist(), abs=1e-6)
+        assert old.best() == new.best()
+
+
+def test_only_changed_documents_are_embedded_again() -> None:
+    """And of those only entries whose text is new."""
+    embedded: list[str] = []
+
+    def embed(some: object) -> object:
+        embedded.extend(some)  # type: ignore[call-overload]
+        return EMBEDDER.embed(some)  # type: ignore[arg-type]
+
+    index = ReadingIndex(embed, EMBEDDER)  # type: ignore[arg-type]
+    index.update(shelf())
+    embedded.clear()
+    index.update(shelf())
+    index.update(shelf(PEOPLE, FIRMS, GARDEN.with_entries([Entry("Moles came.", first=50)])))
+    assert embedded == ["Moles came."]
+
+
+def test_entries_of_one_message_are_ranked_together() -> None:
+    """A remark in three sentences is found by what they say together."""
+    apart = Document(
+        "topic-0001",
+        body=(
+            Heading("Talk"),
+            Entry("We went to the lake.", first=7),
+            Entry("It rained all day.", first=7),
+            *(Entry(f"Number {n} is some other matter.", first=n) for n in range(8, 30)),
+        ),
+    )
+    assert texts(read("the lake trip", library=shelf(apart))[0])[:2] == [
+        "We went to the lake.",
+        "It rained all day.",
+    ]
+
+
+def test_a_reading_asks_one_question_and_an_empty_choice_is_one() -> None:
+    """BM25 finds what is there all the same."""
+    asked: list[ChatRequest] = []
+    model = ScriptedModel(lambda request: asked.append(request) or {"documents": []})  # type: ignore[func-returns-value]
+    asker = Asker(model, Meter(None), EMBEDDER)
+    reading = Hybrid(asker).read(indexed(), "Which beans grow?", user="ann", today=TODAY)
+    assert [request.task for request in asked] == ["topics.pick_documents"]
+    assert texts(reading)[0] == "Bed number 0 has beans."

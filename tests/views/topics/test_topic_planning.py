@@ -1,0 +1,254 @@
+"""Where new content goes, and what becomes of a model that plans badly, drops, doubles or invents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
+
+from commonplace.errors import ModelUnavailable
+from commonplace.views.topics.consolidation import flush
+from commonplace.views.topics.document import Document, Heading
+from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.grouping import cluster, halves
+from commonplace.views.topics.library import Library
+from commonplace.views.topics.planning import Plan, chunks, plan
+from commonplace.views.topics.rewriting import Portion
+from commonplace.views.topics.tools import Work
+
+CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
+TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]
+MANY = [f"I repaired bicycle number {n} of school {n % 7} in Oslo." for n in range(60)]
+
+Answers = Callable[[str, dict[str, Any]], Any]
+
+
+def portions(*groups: list[str]) -> list[Portion]:
+    numbers = iter(range(1, 1000))
+    return [
+        Portion(f"Group {place}", tuple(Entry(text, first=next(numbers)) for text in group))
+        for place, group in enumerate(groups, 1)
+    ]
+
+
+def everything(planned: Plan) -> list[Entry]:
+    places = [*planned.updates.values(), *planned.new.values()]
+    return sorted((e for place in places for one in place for e in one.entries), key=lambda e: e.first)
+
+
+def all_of(given: list[Portion]) -> list[Entry]:
+    return [entry for one in given for entry in one.entries]
+
+
+def planned_by(answers: Answers, given: list[Portion], documents: dict[str, Document]) -> Plan:
+    return plan(given, documents, Work(tools(answers=answers), Library(documents)))
+
+
+def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
+    """And what no document is like makes a new one."""
+    documents = {"topic-0001": Document("topic-0001", body=(Heading("Cat"), *map(Entry, CATS[:2])))}
+    given = portions([CATS[2]], TRADE)
+    work = Work(tools(), Library(documents))
+    work.survey(documents.values(), all_of(given))
+    planned = plan(given, documents, work)
+    assert planned.updates == {"topic-0001": [given[0]]}
+    assert list(planned.new.values()) == [[given[1]]]
+
+
+def test_content_above_the_limit_is_cut_between_headings_then_between_entries() -> None:
+    """In order, and whole."""
+    given = portions(CATS, MANY, TRADE)
+    work = Work(tools(), Library())
+    found = chunks(given, work)
+    assert len(found) > 1
+    assert [entry for chunk in found for entry in all_of(chunk)] == all_of(given)
+    assert all(work.tokens(all_of(chunk)) <= SMALL.split_tokens for chunk in found)
+
+
+def test_an_entry_above_the_limit_is_planned_alone() -> None:
+    """Cutting ends at an entry."""
+    given = portions([" ".join(["word"] * 1000)], CATS)
+    assert [entry for chunk in chunks(given, Work(tools(), Library())) for entry in all_of(chunk)] == all_of(
+        given
+    )
+
+
+def test_an_invalid_plan_is_retried_on_halves() -> None:
+    """A model that can only place two blocks at a time still places all."""
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        blocks = [one["block"] for one in inputs["blocks"]]
+        if len(blocks) > 2:
+            return "not JSON"
+        return {"updates": [], "new_documents": [{"title": "Small", "blocks": blocks}]}
+
+    given = portions(*([text] for text in CATS + TRADE))
+    planned = planned_by(answers, given, {})
+    assert list(planned.new) == ["Small"]
+    assert everything(planned) == all_of(given)
+
+
+def test_in_the_last_resort_each_block_is_a_new_document() -> None:
+    """And the calls end."""
+    calls = []
+    given = portions(*([text] for text in CATS + TRADE))
+    by = tools(replace(SMALL, plan_depth=1), answers=lambda task, _: calls.append(task) or "no plan")
+    planned = plan(given, {}, Work(by, Library()))
+    assert list(planned.new) == [one.title for one in given]
+    assert everything(planned) == all_of(given)
+    assert len(calls) == 2 * 3  # the whole and two halves, each put right once in vain
+
+
+def test_a_model_that_is_not_there_is_not_asked_again_and_again() -> None:
+    """One refusal, and the plan is made without it."""
+    calls: list[str] = []
+
+    def answers(task: str, _inputs: dict[str, Any]) -> Any:
+        calls.append(task)
+        return ModelUnavailable("down")
+
+    given = portions(*([text] for text in CATS + TRADE))
+    assert everything(planned_by(answers, given, {})) == all_of(given)
+    assert len(calls) == 1
+
+
+BAD_PLANS: list[tuple[str, Callable[[list[int]], Any]]] = [
+    ("invents an id", lambda b: {"updates": [{"document": "topic-9999", "blocks": b}], "new_documents": []}),
+    ("drops blocks", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b[:-1]}]}),
+    ("drops all", lambda _: {"updates": [], "new_documents": []}),
+    ("doubles", lambda b: {"updates": [], "new_documents": [{"title": t, "blocks": b} for t in "xy"]}),
+    ("invents blocks", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": [*b, 99]}]}),
+    ("says nothing", lambda _: ""),
+    ("is no object", lambda _: "[]"),
+    ("adds fields", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b}], "note": "hi"}),
+]
+
+
+@pytest.mark.parametrize("bad", [bad for _, bad in BAD_PLANS], ids=[name for name, _ in BAD_PLANS])
+def test_no_plan_loses_or_doubles_text(bad: Callable[[list[int]], Any]) -> None:
+    """Whatever a model answers."""
+    given = portions(CATS, TRADE)
+    planned = planned_by(lambda _, inputs: bad([one["block"] for one in inputs["blocks"]]), given, {})
+    assert everything(planned) == all_of(given)
+
+
+def _lines(inputs: dict[str, Any]) -> list[int]:
+    shown = inputs.get("entries") or [*inputs["old"], *inputs["new"]]
+    return [one["entry"] for one in shown]
+
+
+def _rewritten(lines: list[Any], **more: Any) -> dict[str, Any]:
+    return {"sections": [{"heading": "All", "lines": lines}], **more}
+
+
+BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
+    "faithful": lambda n: _rewritten([{"entries": [one]} for one in n]),
+    "drops": lambda n: _rewritten([{"entries": [one]} for one in n[1:]]),
+    "doubles": lambda n: _rewritten([{"entries": [one]} for one in [*n, *n]]),
+    "invents": lambda n: _rewritten([{"entries": [one]} for one in [*n, 9999]]),
+    "lumps together": lambda n: _rewritten([{"entries": n}]),
+    "rewords": lambda n: _rewritten([{"entries": [one], "text": "The user has hobbies."} for one in n]),
+    "empties": lambda _: {"sections": []},
+    "supersedes backwards": lambda n: _rewritten(
+        [{"entries": [one]} for one in n], superseded=[{"older": n[-1], "newer": n[0]}]
+    ),
+    "supersedes all": lambda n: _rewritten(
+        [{"entries": [one]} for one in n],
+        superseded=[{"older": one, "newer": n[-1]} for one in n[:-1]],
+    ),
+    "raves": lambda _: "<think>no</think> none",
+}
+
+
+@pytest.mark.parametrize("plan_name", [name for name, _ in BAD_PLANS])
+@pytest.mark.parametrize("rewrite_name", BAD_REWRITES)
+def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) -> None:
+    """For every message's entries, each is in CURRENT, in a document, or superseded, exactly once."""
+    bad_plan, bad_rewrite = dict(BAD_PLANS)[plan_name], BAD_REWRITES[rewrite_name]
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.plan_updates":
+            return bad_plan([one["block"] for one in inputs["blocks"]])
+        if task == "topics.choose_merges":
+            ids = [one["id"] for one in inputs["documents"]]
+            return {"groups": [ids[:2], ids[:2], ["topic-9999", ids[0]]]}
+        if task == "topics.extract":
+            return "none"
+        return bad_rewrite(_lines(inputs))
+
+    messages, by = said(*CATS, *TRADE, *MANY[:30], *CATS), tools(answers=answers)
+    library, changes = fed(messages, by)
+    library = flush(library, by).library
+    assert kept(library) == extracted(messages, tools())
+    assert set(texts(library)) == {*CATS, *TRADE, *MANY[:30]}
+    assert changes.model_calls > 0
+
+
+def test_a_model_that_does_well_is_followed() -> None:
+    """Its titles, headings, summary and marks are in the document."""
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            return {"updates": [], "new_documents": [{"title": "Pets", "blocks": blocks}]}
+        if task == "topics.extract":
+            return "none"
+        numbers = _lines(inputs)
+        marks = [{"older": numbers[0], "newer": numbers[1]}] if "entries" in inputs else []
+        return {
+            "title": "The cat",
+            "summary": "cat; Moss is brushed.",
+            "sections": [
+                {"heading": "Food", "lines": [{"entries": numbers[:1]}]},
+                {"heading": "Fur", "lines": [{"entries": numbers[1:]}]},
+            ],
+            "superseded": marks,
+        }
+
+    library = filed(said(*CATS[:2]), tools(answers=answers))
+    (document,) = library.documents.values()
+    assert [one.title for one in document.headings] == ["The cat", "Food", "Fur"]
+    assert document.summary == "cat; Moss is brushed."
+    assert [(one.superseded_by, one.supersedes) for one in document.entries] == [((2,), ()), ((), (1,))]
+
+
+def test_a_summary_with_an_invented_name_is_not_kept() -> None:
+    """The document is; its summary is made without the model."""
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task != "topics.rewrite_document":
+            return "none"
+        return {**BAD_REWRITES["faithful"](_lines(inputs)), "summary": "cat; The cat is called Felix."}
+
+    (document,) = filed(said(*CATS[:2]), tools(answers=answers)).documents.values()
+    assert "Felix" not in document.summary
+    assert "Moss" in document.summary
+
+
+@given(
+    st.lists(st.integers(0, 7), min_size=1, max_size=30),
+    st.integers(1, 12),
+)
+@settings(deadline=None, max_examples=50)
+def test_clusters_are_a_partition_within_the_limit(kinds: list[int], most: int) -> None:
+    """Every row once, like with like, nothing above the limit but what is so alone."""
+    groups = cluster(np.eye(8, dtype=np.float32)[kinds], [1] * len(kinds), 0.5, most)
+    assert sorted(row for group in groups for row in group) == list(range(len(kinds)))
+    assert all(len({kinds[row] for row in group}) == 1 for group in groups)
+    assert all(len(group) <= most for group in groups)
+
+
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=30))
+@settings(deadline=None, max_examples=50)
+def test_halves_are_two_parts(kinds: list[int]) -> None:
+    """Neither empty, every row once, also when all rows are the same."""
+    one, other = halves(np.eye(8, dtype=np.float32)[kinds], [1] * len(kinds))
+    assert one
+    assert other
+    assert sorted(one + other) == list(range(len(kinds)))

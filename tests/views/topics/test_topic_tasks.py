@@ -1,0 +1,122 @@
+"""What a model is asked: prompts that exist, inputs that are sent, answers that are checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from commonplace.models.task import Task
+from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.tasks import (
+    BlockShown,
+    ChooseMerges,
+    DocumentShown,
+    Extract,
+    Extracted,
+    Groups,
+    MessageShown,
+    Planned,
+    PlanUpdates,
+    RewriteCurrent,
+    RewriteDocument,
+    Rewritten,
+    shown_entries,
+)
+
+GIVEN = {1: Entry("I live in Oslo.", first=1), 2: Entry("I bake bread.", first=2)}
+SHOWN = shown_entries(GIVEN, {1: "Home"})
+DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
+EMPTY = Rewritten(sections=[])
+
+EXTRACT = Extract(
+    MessageShown(1, "user", "2023", "I live in Oslo."), None, "I live in Oslo.", lambda: Extracted(facts=[])
+)
+CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
+DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
+PLAN = PlanUpdates(
+    (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
+    DOCUMENTS,
+    lambda: Planned(updates=[], new_documents=[]),
+)
+MERGES = ChooseMerges(DOCUMENTS, 4, 1600, lambda: Groups(groups=[]))
+TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
+def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> None:
+    """What is not for the model is not sent, and what it reads is called no instruction."""
+    system, user = task.turns()
+    assert "instruction" in system.content
+    inputs = json.loads(user.content)
+    assert not inputs.keys() & {"given", "fallback", "known"}
+    assert all(name in system.content for name in inputs)
+    assert task.schema()["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
+def test_every_answer_asked_for_is_named_in_the_instructions(task: Task[Any]) -> None:
+    """Nobody has to guess a field."""
+    assert all(name in task.turns()[0].content for name in task.schema()["properties"])
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
+def test_every_task_can_be_answered_offline(task: Task[Any]) -> None:
+    """With what stands in."""
+    assert isinstance(task.offline(), task.result)
+
+
+def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        task.check(task.result.model_validate(answer))
+
+
+@pytest.mark.parametrize(
+    ("groups", "fault"),
+    [
+        ([["topic-0001", "topic-0009"]], "no documents"),
+        ([["topic-0001", "topic-0002"], ["topic-0002", "topic-0003"]], "twice"),
+        ([["topic-0001"]], "2 to 4"),
+        ([[one.id for one in DOCUMENTS]], "2 to 4"),
+    ],
+)
+def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], fault: str) -> None:
+    """Of documents that are listed."""
+    refused(MERGES, {"groups": groups}, fault)
+
+
+def test_a_merge_stays_below_the_size_of_a_document() -> None:
+    """Else it would be split again."""
+    tight = ChooseMerges(DOCUMENTS, 4, 700, lambda: Groups(groups=[]))
+    refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "document", "fault"),
+    [
+        ([1, 2], "topic-0009", "no documents"),
+        ([1], "topic-0001", "nowhere"),
+        ([1, 2, 2], "topic-0001", "twice"),
+        ([1, 2, 3], "topic-0001", "no blocks"),
+    ],
+)
+def test_a_plan_places_every_block_once(blocks: list[int], document: str, fault: str) -> None:
+    """In a document that is there."""
+    refused(PLAN, {"updates": [{"document": document, "blocks": blocks}], "new_documents": []}, fault)
+    if fault != "no documents":
+        refused(PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": blocks}]}, fault)
+
+
+@pytest.mark.parametrize("task", [CURRENT, DOCUMENT], ids=lambda task: task.prompt)
+def test_a_rewriting_is_compared_with_its_input(task: Task[Any]) -> None:
+    """An entry that is missing makes it invalid; all of them make it valid."""
+    lines = [{"entries": [1]}, {"entries": [2]}]
+    refused(task, {"sections": [{"heading": "x", "lines": lines[:1]}]}, "in no line")
+    task.check(task.result.model_validate({"sections": [{"heading": "x", "lines": lines}]}))
+
+
+def test_a_fact_is_of_its_message() -> None:
+    """With a date that is one."""
+    refused(EXTRACT, {"facts": [{"text": "The user lives in Rome."}]}, "rome")
+    refused(EXTRACT, {"facts": [{"text": "The user lives in Oslo.", "date": "May"}]}, "YYYY-MM-DD")

@@ -1,0 +1,177 @@
+"""The five tools over topic documents, for agents that make mistakes."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, indexed, shelf
+
+from commonplace.errors import InvalidInput
+from commonplace.views.topics.document import Document
+from commonplace.views.topics.printing import render_body
+from commonplace.views.topics.tool_text import LONGEST_ANSWER
+from commonplace.views.topics.toolset import LONGEST_LINE, Toolset
+
+TOOLS = Toolset(indexed())
+NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")
+
+
+def test_grep_finds_lines_of_every_document() -> None:
+    """With the document, the heading and the line of each, CURRENT among them."""
+    found = TOOLS.grep("globex|KETTLE")
+    assert [(one.doc_id, one.heading) for one in found.excerpts] == [
+        ("topic-0001", ("Work",)),
+        ("topic-0002", ("Companies",)),
+        ("CURRENT", ()),
+    ]
+    assert found.complete
+
+
+def test_line_numbers_are_those_of_the_printed_body() -> None:
+    """What a tool calls line n is line n of what a person sees."""
+    lines = render_body(PEOPLE.body).split("\n")
+    [excerpt] = TOOLS.grep_doc("topic-0001", "flat", context_lines=0).excerpts
+    [line] = excerpt.lines
+    assert line.text == lines[line.number - 1]
+    assert [one.text for one in TOOLS.read_lines("topic-0001", 1, 99).lines] == lines
+
+
+def test_grep_shows_lines_around_a_match() -> None:
+    """Those that match are told from those that only stand beside them."""
+    [excerpt] = TOOLS.grep_doc("topic-0002", "Turin", context_lines=1).excerpts
+    assert [line.matched for line in excerpt.lines] == [False, True, False]
+
+
+def test_grep_stops_at_its_limit_and_says_so() -> None:
+    """So that a pattern that matches everything does not fill the context."""
+    found = Toolset(indexed(shelf(facts([f"Fact number {n}." for n in range(100)])))).grep(".", 5)
+    assert (found.matches, found.complete) == (5, False)
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){20}b", r"((a{1,999}){1,999}){1,999}b"])
+def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
+    """It comes back as a remark, not as a thread that hangs."""
+    tools = Toolset(indexed(shelf(facts(["a" * 5000 + "!"] * 50))))
+    start = time.monotonic()
+    answer = tools.call("grep", {"pattern": pattern})
+    assert time.monotonic() - start < 3
+    assert "time" in answer or "matches" in answer or answer.startswith("error")
+
+
+def test_search_ranks_heading_blocks_and_shows_their_best_lines() -> None:
+    """A block is named with its lines, so that it can be read."""
+    best = TOOLS.search("headquarters Globex")[0]
+    assert (best.doc_id, best.heading, best.start_line, best.end_line) == ("topic-0002", ("Companies",), 1, 4)
+    assert any("Lyon" in line.text for line in best.lines)
+
+
+def test_search_gives_nothing_that_has_none_of_the_words() -> None:
+    """An empty list, in words."""
+    assert TOOLS.search("zeppelin") == ()
+    assert TOOLS.call("search", {"query": "zeppelin"}) == "nothing has these words"
+
+
+def test_list_docs_pages_through_all_documents() -> None:
+    """Every one once, CURRENT last."""
+    listed = [TOOLS.list_docs(offset, 1).documents for offset in range(5)]
+    ids = [one.doc_id for page in listed for one in page]
+    assert ids == ["topic-0001", "topic-0002", "topic-0003", "CURRENT"]
+
+
+def test_superseded_entries_are_shown_with_their_mark() -> None:
+    """A model can see what holds no longer."""
+    assert "superseded_by=5" in TOOLS.call("grep", {"pattern": "Acme"})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "hint"),
+    [
+        ("open_door", {}, "there are grep, grep_doc"),
+        ("grep", {}, "pattern"),
+        ("grep", {"pattern": "("}, "no regular expression"),
+        ("grep", {"pattern": ""}, "pattern"),
+        ("grep", {"pattern": "a" * 1000}, "200"),
+        ("grep", {"pattern": "x", "doc": "topic-0001"}, "its arguments are pattern, limit"),
+        ("grep", {"pattern": "x", "limit": 10**9}, "limit"),
+        ("grep_doc", {"doc_id": "topic-9999", "pattern": "x"}, "topic-0001"),
+        ("read_lines", {"doc_id": "topic-0001", "start_line": 5, "end_line": 2}, "the smaller first"),
+        ("read_lines", {"doc_id": "topic-0001", "start_line": 500, "end_line": 600}, "has 8 lines"),
+        ("read_lines", {"doc_id": "topic-0001", "start_line": "one", "end_line": 2}, "integer"),
+        ("search", {"query": "the of"}, "content words"),
+        ("list_docs", {"offset": -1}, "offset"),
+        ("search", "not json", "not JSON"),
+        ("search", [1], "valid dictionary"),
+    ],
+)
+def test_every_error_is_a_text_that_says_what_to_do(name: str, arguments: Any, hint: str) -> None:
+    """Nothing is raised at a model, and the text names the way out."""
+    answer = TOOLS.call(name, arguments)
+    assert answer.startswith("error: ")
+    assert hint in answer
+
+
+@given(
+    st.sampled_from((*NAMES, "other")),
+    st.one_of(
+        st.none(),
+        st.text(max_size=20),
+        st.dictionaries(
+            st.sampled_from(
+                ("pattern", "limit", "context_lines", "doc_id", "query", "offset", "start_line", "end_line")
+            ),
+            st.one_of(st.integers(), st.text(max_size=12), st.just("topic-0001"), st.none(), st.booleans()),
+        ),
+    ),
+)
+def test_call_never_raises_and_is_never_long(name: str, arguments: Any) -> None:
+    """Whatever a model thinks of."""
+    assert 0 < len(TOOLS.call(name, arguments)) <= LONGEST_ANSWER + 1000
+
+
+def test_typed_methods_raise_what_call_tells() -> None:
+    """Who calls them from code gets an exception."""
+    with pytest.raises(InvalidInput, match="no document"):
+        TOOLS.read_lines("nowhere", 1, 2)
+
+
+def test_huge_lines_and_answers_are_cut() -> None:
+    """One line, and the whole answer."""
+    tools = Toolset(indexed(shelf(facts([f"word{n} " + "x" * 9000 for n in range(60)]))))
+    answer = tools.call("read_lines", {"doc_id": "topic-0001", "start_line": 1, "end_line": 100})
+    assert len(answer) <= LONGEST_ANSWER
+    assert max(map(len, answer.split("\n"))) < LONGEST_LINE + 20
+    assert "cut here" in answer
+
+
+def test_arguments_may_come_as_json_text() -> None:
+    """As in a chat model's function calls."""
+    as_text = json.dumps({"pattern": "kettle"})
+    assert TOOLS.call("grep", as_text) == TOOLS.call("grep", {"pattern": "kettle"})
+
+
+def test_schemas_describe_every_tool_for_function_calling() -> None:
+    """In OpenAI's form: names, what they do, and every argument described."""
+    schemas = TOOLS.schemas()
+    assert [one["function"]["name"] for one in schemas] == list(NAMES)
+    for one in schemas:
+        function = one["function"]
+        assert one["type"] == "function"
+        assert function["description"]
+        assert function["parameters"]["type"] == "object"
+        assert all("description" in argument for argument in function["parameters"]["properties"].values())
+    json.dumps(schemas)
+
+
+def test_tools_show_the_state_of_which_they_were_made() -> None:
+    """A later change of the library is not seen half way."""
+    index = indexed()
+    tools = Toolset(index)
+    index.update(shelf(FIRMS, current=Document("CURRENT")))
+    assert tools.read_lines("topic-0001", 1, 1).lines
+    assert tools.list_docs().total == 4
+    assert CURRENT.id in {one.doc_id for one in tools.list_docs().documents}

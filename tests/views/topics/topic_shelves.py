@@ -1,0 +1,67 @@
+"""A small library for reading, made by hand, and what tests of the readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from commonplace.models.static import shared_static_embedder
+from commonplace.views.topics.document import Document, Heading
+from commonplace.views.topics.entry import Entry, When
+from commonplace.views.topics.library import Library
+from commonplace.views.topics.reading_index import ReadingIndex
+
+TODAY = date(2024, 3, 1)
+EMBEDDER = shared_static_embedder()
+
+PEOPLE = Document(
+    "topic-0001",
+    summary="Ann, employer, home; where Ann works and lives.",
+    body=(
+        Heading("Work"),
+        Entry("Ann works for Acme.", first=1, superseded_by=(5,), time=When("2023-05-08")),
+        Entry("Ann works for Globex.", first=5, supersedes=(1,), time=When("2023-06-01")),
+        Heading("Home"),
+        Entry("Ann lives in a small flat with two cats.", first=2),
+    ),
+)
+FIRMS = Document(
+    "topic-0002",
+    summary="companies; where they have their headquarters.",
+    body=(
+        Heading("Companies"),
+        Entry("The headquarters of Globex is in Lyon.", first=3),
+        Entry("The headquarters of Acme is in Turin.", first=4),
+        Heading("Cities"),
+        Entry("Lyon lies where two rivers meet.", first=6),
+    ),
+)
+GARDEN = Document(
+    "topic-0003",
+    summary="garden; what grows there.",
+    body=(
+        Heading("Garden"),
+        *(
+            Entry(f"Bed number {n} has {what}.", first=20 + n)
+            for n, what in enumerate(("beans", "peas", "kale"))
+        ),
+    ),
+)
+CURRENT = Document("CURRENT", body=(Entry("The kettle is broken since Friday.", first=40),))
+
+
+def shelf(*documents: Document, current: Document = CURRENT) -> Library:
+    """A library of these documents, or of the usual ones."""
+    return Library({one.id: one for one in documents or (PEOPLE, FIRMS, GARDEN)}, current)
+
+
+def indexed(library: Library | None = None) -> ReadingIndex:
+    """Ready to be read."""
+    index = ReadingIndex(EMBEDDER.embed, EMBEDDER)
+    index.update(library or shelf())
+    return index
+
+
+def facts(texts: Sequence[str], id_: str = "topic-0001") -> Document:
+    """A document with these entries, said one after the other."""
+    return Document(id_, body=(Heading("Facts"), *(Entry(text, first=n) for n, text in enumerate(texts, 1))))

@@ -1,0 +1,126 @@
+"""Messages in, a library out: what the tests of consolidation share."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from commonplace.core import Message
+from commonplace.errors import ModelFailed
+from commonplace.models.asking import Answer
+from commonplace.models.base import ChatRequest
+from commonplace.models.task import Task
+from commonplace.testing import HashEmbedder, ScriptedModel
+from commonplace.views.topics.config import Consolidation
+from commonplace.views.topics.consolidation import add, flush
+from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.extraction import extract
+from commonplace.views.topics.library import Changes, Library
+from commonplace.views.topics.tools import Tools, Work
+
+R = TypeVar("R", bound=BaseModel)
+NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+SMALL = Consolidation(current_threshold_tokens=200, split_tokens=300, merge_tokens=80, entry_tokens=60)
+
+
+def count(texts: Sequence[str]) -> list[int]:
+    """Words, and signs between them."""
+    return [len(text.replace(",", " ").replace("=", " ").split()) for text in texts]
+
+
+class Asking:
+    """Asks a scripted model as the Asker does: repairs once, then falls back."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+
+    def __call__(self, task: Task[R]) -> Answer[R]:
+        """The answer, checked."""
+        fault = ""
+        for calls in (1, 2):
+            try:
+                reply = self.model.chat(ChatRequest(task.name, task.turns(), task.schema()))
+            except ModelFailed as error:
+                return Answer(task.offline(), str(error), "offline", calls)
+            try:
+                result: Any = task.result.model_validate_json(reply.text)
+                task.check(result)
+            except ValueError as error:
+                fault = str(error)
+                continue
+            return Answer(result, "", "scripted", calls, 10, 5)
+        return Answer(task.offline(), fault, "offline", 2, 20, 10)
+
+
+def tools(
+    settings: Consolidation = SMALL, answers: Callable[[str, dict[str, Any]], Any] | None = None
+) -> Tools:
+    """Without a model, or with one that is told the task's name and inputs."""
+    asking = None
+    if answers is not None:
+        asking = Asking(
+            ScriptedModel(lambda request: answers(request.task, json.loads(request.turns[1].content)))
+        )
+    return Tools(HashEmbedder(32).embed, count, asking, settings)
+
+
+def said(
+    *contents: str, role: str = "user", name: str | None = None, apart: timedelta = timedelta(0)
+) -> list[Message]:
+    """Messages with seqs from 1."""
+    return [
+        Message(content, role=role, name=name, time=NOON + apart * (seq - 1), seq=seq)
+        for seq, content in enumerate(contents, 1)
+    ]
+
+
+def numbered(messages: Iterable[Message]) -> list[Message]:
+    """With seqs from 1."""
+    return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
+
+
+def fed(messages: Iterable[Message], by: Tools, library: Library | None = None) -> tuple[Library, Changes]:
+    """One after the other."""
+    changes = Changes()
+    before: Message | None = None
+    library = library or Library()
+    for message in messages:
+        step = add(library, message, before, by)
+        library, changes, before = step.library, changes + step.changes, message
+    return library, changes
+
+
+def filed(messages: Iterable[Message], by: Tools) -> Library:
+    """With CURRENT flushed at the end."""
+    return flush(fed(messages, by)[0], by).library
+
+
+def extracted(messages: Sequence[Message], by: Tools) -> Counter[tuple[int, str]]:
+    """All entries that the messages make, as (seq, text)."""
+    work = Work(by, Library())
+    pairs = zip(messages, [None, *messages], strict=False)
+    return Counter(
+        (one.first, one.text) for message, before in pairs for one in extract(message, before, work)
+    )
+
+
+def kept(library: Library) -> Counter[tuple[int, str]]:
+    """All original entries in the library: in CURRENT, in documents, superseded, or part of a merged one."""
+    return Counter((one.first, one.text) for one in library.origins())
+
+
+def texts(library: Library, *, current: bool | None = None) -> list[str]:
+    """Of entries, all or only those that are current (or not)."""
+    return [one.text for one in library.entries() if current is None or one.current == current]
+
+
+def one(library: Library, text: str) -> Entry:
+    """The only entry with these words in it."""
+    (found,) = [entry for entry in library.entries() if text in entry.text]
+    return found
