@@ -376,10 +376,13 @@ def bench(context: typer.Context) -> None:
     from typer.main import get_command
 
     from commonplace.bench.cli import bench_app
-    from commonplace.bench.kv.cli import add_commands
+    from commonplace.bench.consolidation.cli import add_commands as add_consolidation
+    from commonplace.bench.hierarchy.cli import add_commands as add_hierarchy
+    from commonplace.bench.kv.cli import add_commands as add_kv
 
     mounted = typer.Typer(add_completion=False)
-    add_commands(bench_app)
+    for add in (add_hierarchy, add_consolidation, add_kv):
+        add(bench_app)
     mounted.add_typer(bench_app, name="bench")
     arguments = ["bench", *context.args]
     code = get_command(mounted).main(arguments, prog_name="commonplace", standalone_mode=False)
