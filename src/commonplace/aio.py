@@ -28,6 +28,7 @@ from commonplace.transfer import Imported
 from commonplace.views.base import View
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
 from commonplace.views.hierarchy import Episode, Theme, XMemory
+from commonplace.views.topics import Consolidation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class AsyncMemory:
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
         hierarchy: XMemory | None = None,
+        topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
         background: bool = False,
         workers: int = 4,
@@ -66,6 +68,7 @@ class AsyncMemory:
             chunks=chunks,
             placement=placement,
             hierarchy=hierarchy,
+            topics=topics,
             maintained=maintained,
             background=background,
             workers=workers,

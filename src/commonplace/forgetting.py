@@ -116,6 +116,9 @@ def forget(
 
 
 def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
+    """What was chosen, and the edits that quote it."""
     if selected.seqs is not None:
-        return sorted(log.fetch(connection, user, selected.seqs))
-    return log.seqs_where(connection, user, session=selected.session, before=selected.before)
+        seqs = sorted(log.fetch(connection, user, selected.seqs))
+    else:
+        seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
+    return sorted({*seqs, *log.quoting(connection, user, seqs)})

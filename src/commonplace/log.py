@@ -195,6 +195,20 @@ def seqs_where(
     return list(connection.execute(query).scalars())
 
 
+def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
+    """Seqs of editors' messages whose metadata quotes any of these: an edit keeps the words it changed."""
+    c = messages.c
+    query = select(c.seq, c.metadata).where(c.user == user, c.role == "editor").order_by(c.seq)
+    gone = set(seqs)
+    found: list[int] = []
+    for row in connection.execute(query):
+        sources = json.loads(row.metadata or "{}").get("sources")
+        if isinstance(sources, list) and any(seq in gone for seq in sources if isinstance(seq, int)):
+            found.append(row.seq)
+            gone.add(row.seq)  # an edit of an edit
+    return found
+
+
 def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
     removed = 0

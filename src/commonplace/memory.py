@@ -53,6 +53,7 @@ from commonplace.views.hierarchy import HierarchyView, XMemory
 from commonplace.views.kv.store import FOLDER as KV_FOLDER
 from commonplace.views.kv.store import KVStore
 from commonplace.views.messages import MessagesView
+from commonplace.views.topics import Consolidation, TopicsView
 
 MAINTAINED = ("messages", "chunks")  # unless a Memory is told which
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
@@ -86,6 +87,7 @@ class Memory(Looking):
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
         hierarchy: XMemory | None = None,
+        topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
         background: bool = False,
         workers: int = 4,
@@ -96,10 +98,10 @@ class Memory(Looking):
 
         `chat` answers what views ask; None: plain algorithms do. Both are taken from the COMMONPLACE_*
         variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
-        `chunks` and `placement` set the chunks view, `hierarchy` that view. `maintained` names the views that
-        are kept in step with the log without being asked for; others can still be maintained and recalled by
-        name. With `background`, threads maintain while the program does other things; `workers` is how many
-        users, and how many model calls of one user, go side by side in a maintenance.
+        `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
+        views that are kept in step with the log without being asked for; others can still be maintained and
+        recalled by name. With `background`, threads maintain while the program does other things; `workers`
+        is how many users, and how many model calls of one user, go side by side in a maintenance.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, or MissingExtra for a client that is
         not installed.
@@ -130,7 +132,8 @@ class Memory(Looking):
         )
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
-        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy)
+        self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=clock)
+        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)

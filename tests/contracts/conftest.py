@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kv_case
 import pytest
-from rig import CONVERSATION, STATIC, Plant, Rig, ViewCase
+from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 
 from commonplace.models import Embedder, StaticEmbedder
 from commonplace.models.asking import Asker
@@ -20,6 +20,7 @@ from commonplace.storage.records import RecordStore
 from commonplace.views.chunks import ChunksView, MemAttention
 from commonplace.views.hierarchy import HierarchyView
 from commonplace.views.messages import MessagesView
+from commonplace.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
@@ -62,10 +63,26 @@ def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:  # noqa: ARG0
     return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
 
 
+_TOPICS_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "an entry of message 3, which is not in the log"),
+    Plant("UPDATE topic_documents SET body = '- <seq=90> Odd.'", "an entry of message 90, behind the cursor"),
+    Plant(
+        "UPDATE topic_documents SET body = '' WHERE document = 'topic-0001'", "document topic-0001 is empty"
+    ),
+)
+
+
+def _topics(embedder: Embedder, folder: Path) -> TopicsView:  # noqa: ARG001 - it has no files
+    """With a CURRENT that the short conversation fills several times."""
+    settings = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60)
+    return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
+
+
 VIEWS = [
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False),
+    ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 

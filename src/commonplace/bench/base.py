@@ -127,6 +127,7 @@ _SYSTEMS = {
     "hierarchy-repsel": "engine:HierarchyRepSel",
     "hierarchy-uncsion": "engine:HierarchyUncSion",
     "messages+hierarchy": "engine:MessagesAndHierarchy",
+    "topics-h": "engine:Topics",
 }
 DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks", "hierarchy")
 

@@ -12,6 +12,7 @@ from commonplace.core import Evidence, Message, Recall
 from commonplace.memory import Memory
 from commonplace.views.chunks import MemAttention
 from commonplace.views.hierarchy import XMemory
+from commonplace.views.topics.offering import SUPERSEDED
 
 
 class Messages:
@@ -132,6 +133,17 @@ class MessagesAndHierarchy(Messages):
 
     name = "messages+hierarchy"
     views = ("messages", "hierarchy")
+
+
+class Topics(Messages):
+    """The topics view alone: Infini Memory-H; without a model words and vectors choose the documents."""
+
+    name = "topics-h"
+    views = ("topics",)
+
+    def marked(self, line: str, sentence: str) -> bool:  # noqa: ARG002 - a line may have several entries
+        """Whether a fact is shown as superseded."""
+        return SUPERSEDED in sentence
 
 
 def _difference(before: Cost, after: Cost) -> Cost:

@@ -146,7 +146,30 @@ def hierarchy(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Migration, ...] = (log_and_messages_view, chunks_records_and_usage, kv_pool, hierarchy)
+def topics(connection: Connection) -> None:
+    """Topic documents."""
+    key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE topic_states (
+            {key}, next_id BIGINT NOT NULL, opened_us BIGINT, PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE topic_documents (
+            {key}, document TEXT NOT NULL, summary TEXT NOT NULL, token_count BIGINT NOT NULL,
+            created_time TEXT NOT NULL, update_log TEXT NOT NULL, aux TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, document))""",
+        f"""CREATE TABLE topic_parts (
+            {key}, entry TEXT NOT NULL, sources TEXT NOT NULL, text TEXT NOT NULL, parts TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, entry))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    log_and_messages_view,
+    chunks_records_and_usage,
+    kv_pool,
+    hierarchy,
+    topics,
+)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
 

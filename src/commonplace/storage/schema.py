@@ -309,3 +309,37 @@ hierarchy_thresholds = Table(
     Column("embedder", Text, primary_key=True),  # its name, dimension, and the sample's digest
     Column("thresholds", Text, nullable=False),  # JSON: the paper's cosines carried over to it
 )
+
+topic_states = Table(
+    "topic_states",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("next_id", BigInteger, nullable=False),  # of the document made next: none is given twice
+    Column("opened_us", BigInteger),  # time of the message of CURRENT's first entry; NULL when it is empty
+)
+
+topic_documents = Table(
+    "topic_documents",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("document", Text, primary_key=True),  # "topic-0001" ..., or CURRENT
+    Column("summary", Text, nullable=False),
+    Column("token_count", BigInteger, nullable=False),
+    Column("created_time", Text, nullable=False),  # as it is printed; "" when not known
+    Column("update_log", Text, nullable=False),  # JSON: [{event, time, ...} ...]
+    Column("aux", Text, nullable=False),  # JSON
+    Column("body", Text, nullable=False),  # Markdown
+)
+
+topic_parts = Table(
+    "topic_parts",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("entry", Text, primary_key=True),  # digest of a merged entry's sources and text
+    Column("sources", Text, nullable=False),  # JSON: seqs
+    Column("text", Text, nullable=False),
+    Column("parts", Text, nullable=False),  # JSON: lines of the entries that it stands for
+)

@@ -78,13 +78,13 @@ def claims(entry: Entry) -> tuple[Claim, ...]:
     return _claims(entry.text, entry.source or "")
 
 
-def recency(entry: Entry) -> tuple[int, bool]:
-    """Of two entries that contradict each other the greater holds.
+def recency(entry: Entry) -> tuple[int, bool, int]:
+    """Of two entries that contradict each other the greater holds; of one message the one said later.
 
     The assistant's reply is as recent as the message that it replies to, so that there a person is believed
     before it (§A.1, prompt B).
     """
-    return entry.last - (not entry.by_person), entry.by_person
+    return entry.last - (not entry.by_person), entry.by_person, entry.part
 
 
 def settle(entries: Iterable[tuple[int, Entry]]) -> dict[int, Entry]:

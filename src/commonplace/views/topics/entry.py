@@ -3,6 +3,7 @@
 Attributes in the order in which they are printed; all may be absent, and unknown ones are kept:
 
     seq            number of the message it comes from, or a range after merging: `12-15`
+    part           which of its message's entries it is, from 1, where there are several
     time           when it holds, as precise as it is known: `2023`, `2023-05-08`, `2023-05-08T13:56+02:00`
     source         who said it; `AI` is the assistant, absent the user
     label          a tag
@@ -27,6 +28,7 @@ from commonplace.views.topics.signature import KEY, KNOWN, quoted, read_runs, re
 AI = "AI"  # the source of what the assistant said
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_PLACE = re.compile(r"[1-9][0-9]{0,8}")
 _NO_TIME = frozenset({"", "empty", "none", "null", "unknown", "?"})
 
 
@@ -88,6 +90,7 @@ class Entry:
     superseded_by: tuple[int, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()  # attributes that only their writer knows
     marker: str = "-"  # of its bullet: "-", "*", "+", or a number such as "3."
+    part: int = 0  # its place among the entries of its message, from 1; 0 where it is the only one
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -96,6 +99,8 @@ class Entry:
             raise InvalidInput(
                 f"seq {self.first}-{self.last} is no range of messages: both ends count from 1"
             )
+        if self.part < 0:
+            raise InvalidInput(f"part {self.part} is no place among a message's entries: they count from 1")
         put(self, "first", first)
         put(self, "last", last)
         put(self, "text", tidy(self.text))
@@ -129,9 +134,12 @@ class Entry:
         return self.source != AI
 
     @property
-    def recency(self) -> tuple[int, bool]:
-        """Of two entries that contradict each other the greater one holds: the newer, or else a person's."""
-        return self.last, self.by_person
+    def recency(self) -> tuple[int, bool, int]:
+        """Of two entries that contradict each other the greater one holds: the newer, or else a person's.
+
+        Of one message the one that is said later.
+        """
+        return self.last, self.by_person, self.part
 
     @property
     def line(self) -> str:
@@ -189,6 +197,7 @@ def read_entry(text: str, marker: str = "-") -> Entry:
 def _entry(attributes: Iterable[tuple[str, str]], text: str, marker: str) -> Entry:
     """An entry of attributes as written: the first of a name that can be read counts, all others are kept."""
     seq: tuple[int, ...] = ()
+    part = 0
     texts: dict[str, str] = {}
     lists: dict[str, tuple[int, ...]] = {}
     extra = []
@@ -197,6 +206,8 @@ def _entry(attributes: Iterable[tuple[str, str]], text: str, marker: str) -> Ent
         numbers = read_runs(value) if name in {"seq", "msgs", "supersedes", "superseded_by"} else None
         if name == "seq" and numbers and not seq:
             seq = numbers
+        elif name == "part" and not part and (place := _PLACE.fullmatch(value)):
+            part = int(place[0])
         elif name in {"time", "source", "label"} and name not in texts:
             texts[name] = value
         elif numbers and name != "seq" and name not in lists:
@@ -217,6 +228,7 @@ def _entry(attributes: Iterable[tuple[str, str]], text: str, marker: str) -> Ent
         superseded_by=lists.get("superseded_by", ()),
         extra=tuple(extra),
         marker=marker,
+        part=part,
     )
 
 
@@ -225,6 +237,7 @@ def _signature(entry: Entry) -> str:
     other = entry.sources if entry.sources != span(entry.first, entry.last) else ()
     known = {
         "seq": entry.seq,
+        "part": str(entry.part or ""),
         "time": quoted(entry.time.text) if entry.time else "",
         "source": quoted(entry.source or ""),
         "label": quoted(entry.label or ""),

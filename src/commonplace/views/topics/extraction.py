@@ -1,15 +1,16 @@
 """Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
 
 Without one, an entry is a sentence that carries a fact, in its own words, with who said it, and behind each
-relative date the day that it means. A sentence that leans on the one before it is one entry with it, an
-answer too short to be understood stands with its question, and each line of a list is an entry of its own.
-The order of a message's entries is that of their recency.
+relative date the day that it means. What a message with a fact says besides is told with the fact, less
+politeness and echoes: a sentence that leans on the one before it, what is shown, a question that it answers or
+asks. A claim, which may be superseded one day, stands alone, and so does each line of a list. The order of a
+message's entries is that of their recency.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import regex
@@ -17,9 +18,10 @@ import regex
 from commonplace.core import Message
 from commonplace.text.dates import find_days
 from commonplace.text.periods import period
-from commonplace.text.salience import PHATIC, carries_fact, is_phatic, names
+from commonplace.text.salience import PHATIC, carries_fact, is_echo, is_phatic, names
 from commonplace.text.sentences import passages, sentences
 from commonplace.text.words import terms, words
+from commonplace.views.topics.contradictions import claims
 from commonplace.views.topics.entry import AI, Entry, When
 from commonplace.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
 from commonplace.views.topics.tools import Work
@@ -49,15 +51,14 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
         return ()
     facts = [FactNoted(text=text) for text in offline]
     if not work.has_model:
-        return tuple(_entry(message, fact) for fact in facts)
+        return _entries(message, facts)
     task = Extract(
         _shown(message),
         _shown(before) if before else None,
         known=_known(message, before),
         fallback=lambda: Extracted(facts=facts),
     )
-    noted = work.ask(task).result.facts
-    return tuple(_entry(message, fact) for fact in noted)
+    return _entries(message, work.ask(task).result.facts)
 
 
 def source_of(message: Message) -> str | None:
@@ -92,6 +93,14 @@ def _range(first: date, last: date) -> str:
     return f"{first.isoformat()} to {last.isoformat()}"
 
 
+def _entries(message: Message, facts: Sequence[FactNoted]) -> tuple[Entry, ...]:
+    """Numbered where there are several: they may be filed in different documents."""
+    found = [_entry(message, fact) for fact in facts]
+    if len(found) < 2:
+        return tuple(found)
+    return tuple(replace(entry, part=part) for part, entry in enumerate(found, 1))
+
+
 def _entry(message: Message, fact: FactNoted) -> Entry:
     assert message.time is not None  # what is stored has one
     day = When(fact.date) if fact.date else When.of(message.time.date())
@@ -116,6 +125,27 @@ def _says_nothing(message: Message) -> bool:
     return all(is_phatic(message.content[start:end]) for start, end in spans)
 
 
+@dataclass(slots=True)
+class _Group:
+    """Sentences that make one entry."""
+
+    sentences: list[str] = field(default_factory=list)
+    facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
+    claims: bool = False  # one of them does, and stands alone
+
+    def takes(self, fact: bool, claim: bool, leans: bool) -> bool:
+        """Whether a sentence behind these belongs with them."""
+        if self.claims or claim:
+            return False
+        return not fact or not self.facts or (leans and self.facts < _TOGETHER)
+
+    def add(self, sentence: str, fact: bool, claim: bool) -> None:
+        """One more."""
+        self.sentences.append(sentence)
+        self.facts += fact
+        self.claims = claim
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Reads one message sentence by sentence."""
@@ -128,30 +158,45 @@ class _Reader:
         """The texts of its entries."""
         assert self.message.time is not None
         day = self.message.time.date()
-        found: list[str] = []
+        found: list[_Group] = []
         for number, line in enumerate(_lines(self.message.content)):
             found += self._of_line(line, opens=number == 0)
-        return [piece for text in found for piece in self._pieces(resolved(text, day))]
+        if not any(group.facts for group in found):
+            return []
+        told = [" ".join(group.sentences) for group in found if group.facts or _says_something(group)]
+        return [piece for text in told for piece in self._pieces(resolved(text, day))]
 
-    def _of_line(self, line: str, *, opens: bool) -> Iterator[str]:
-        group: list[str] = []
-        carries = False
+    def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
+        groups: list[_Group] = []
+        heard = self._heard()
         for place, (start, end) in enumerate(sentences(line)):
             sentence = " ".join(line[start:end].split())
             if opens and place == 0 and (question := self._answered(sentence)):
-                yield from self._closed(group, carries)
-                group, carries = [f'"{question}" — {sentence}'], True
+                groups.append(_Group([f'"{question}" — {sentence}'], facts=1))
                 continue
             fact = self._is_fact(sentence)
-            leans = bool(group) and (sentence[0] == "[" or not _LEANING.isdisjoint(words(sentence)[:1]))
-            if leans and fact and len(group) < _TOGETHER:
-                group.append(sentence)
-                carries = True
+            shown = sentence.startswith("[")
+            leans = shown or not _LEANING.isdisjoint(words(sentence)[:1])
+            if not fact and self._is_for_the_other(sentence, heard, leans=leans and bool(groups)):
                 continue
-            yield from self._closed(group, carries)
-            keep = not sentence.endswith(_ASKS) and not _only_calls(self._unaddressed(sentence))
-            group, carries = ([sentence] if keep else []), fact
-        yield from self._closed(group, carries)
+            claim = fact and bool(claims(Entry(sentence, source=source_of(self.message))))
+            if not groups or not groups[-1].takes(fact and not shown, claim, leans):
+                groups.append(_Group())
+            groups[-1].add(sentence, fact, claim)
+        return groups
+
+    def _is_for_the_other(self, sentence: str, heard: set[str], *, leans: bool) -> bool:
+        """Politeness and echoes; not what says how the speaker found a thing ("It was awesome!")."""
+        if not _only_calls(self._unaddressed(sentence)):
+            return is_echo(sentence, heard)
+        said = set(words(sentence))
+        return not _SECOND_PERSON.isdisjoint(said) or (not leans and _FIRST_PERSON.isdisjoint(said))
+
+    def _heard(self) -> set[str]:
+        """Terms of what the other has just said."""
+        if self.before is None or self.before.speaker == self.message.speaker:
+            return set()
+        return set(terms(self.before.content))
 
     def _is_fact(self, sentence: str) -> bool:
         """Something that lasts: no question, no call by name, nothing that is only said to the other."""
@@ -173,10 +218,6 @@ class _Reader:
             lambda found: "" if _stands_for(found[0].lower(), own) else found[0], sentence
         ).strip(" ,!.")
 
-    def _closed(self, group: list[str], carries: object) -> Iterator[str]:
-        if group and carries:
-            yield " ".join(group)
-
     def _answered(self, sentence: str) -> str:
         """The question that a sentence answers in too few words to be understood; or nothing."""
         if self.before is None or self.before.speaker == self.message.speaker or sentence.endswith(_ASKS):
@@ -197,6 +238,11 @@ class _Reader:
             return
         for start, end in passages(text, limit, self.work.tools.count):
             yield text[start:end]
+
+
+def _says_something(group: _Group) -> bool:
+    """Of sentences without a fact, in a message that has one elsewhere."""
+    return any(carries_fact(one) and not one.endswith(_ASKS) for one in group.sentences)
 
 
 def _only_calls(sentence: str) -> bool:

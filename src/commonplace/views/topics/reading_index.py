@@ -36,7 +36,7 @@ class Shelf(Protocol):
 
 
 class ReadingIndex:
-    """Entries 0 .. n-1 in the order of their seqs, over all documents.
+    """Entries 0 .. n-1 in the order in which they were said, over all documents.
 
     A remark is what was said in one go: the entries of one message, u of them in the same order. A message of
     many entries is a list of facts, and each of those is a remark of its own.
@@ -107,7 +107,7 @@ class ReadingIndex:
         indexes = list(self.documents.values())
         places = [place for index in indexes for place in index.places]
         seqs = np.array([place.entry.last for place in places], dtype=np.int64)
-        order = np.argsort(seqs, kind="stable")
+        order = np.lexsort(([place.entry.part for place in places], seqs))
         where = np.empty_like(order)
         where[order] = np.arange(len(order))
         starts = np.cumsum([0, *(len(index.places) for index in indexes)])

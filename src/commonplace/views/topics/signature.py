@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 
-KNOWN = ("seq", "time", "source", "label", "msgs", "supersedes", "superseded_by")
+KNOWN = ("seq", "part", "time", "source", "label", "msgs", "supersedes", "superseded_by")
 MAX_SPAN = 1_000  # a longer range names its two ends, and not every message between them
 MAX_SEQS = 100_000  # more are not read as messages of one entry
 KEY = re.compile(r"[^\W\d][\w.-]*")

@@ -1,0 +1,98 @@
+"""A person's edits as messages of the log, and back: what is written is what a rebuild reads again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from commonplace.core import Message
+from commonplace.views.topics.document import Heading
+from commonplace.views.topics.editing import Edit, Kind, Part
+from commonplace.views.topics.entry import Entry, read_entry
+
+ROLE = "editor"
+SESSION = "topics"
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_PARTS: tuple[Part, ...] = get_args(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a message asks of the documents."""
+
+    kind: Kind
+    part: Part
+    document: str  # an id, which may be another document's after a rebuild; empty for a new document
+    path: tuple[str, ...]
+    words: str  # the new ones; empty when something is removed
+    before: str | None  # the old ones, by which it is found
+    sources: tuple[int, ...]  # of the entry that is meant
+    level: int  # of a heading; 0 where the message does not say it
+    signed: Entry | None  # an entry's attributes as the person left them; None: bare words
+
+
+def to_messages(edits: Iterable[tuple[str, Edit]]) -> list[Message]:
+    """A message for each edit of a document (by its id), in their order."""
+    by_document: dict[str, list[Edit]] = {}
+    for document, edit in edits:
+        by_document.setdefault(document, []).append(edit)
+    return [
+        Message(edit.content, role=ROLE, session=SESSION, metadata=_metadata(document, edit))
+        for document, some in by_document.items()
+        for edit in renamed(some)
+    ]
+
+
+def renamed(edits: Sequence[Edit]) -> list[Edit]:
+    """With a heading that went and one that came in its place as one heading with a new title.
+
+    So the entries below it stay below it. Where the person meant another section the outcome is the same,
+    since the entries that went and came are edits of their own.
+    """
+    gone = [one for one in edits if one.part == "heading" and one.kind == "removed"]
+    found: list[Edit] = []
+    for edit in edits:
+        if edit.part == "heading" and edit.kind == "added":
+            old = next((one for one in gone if one.path[:-1] == edit.path[:-1]), None)
+            if old is not None:
+                gone.remove(old)
+                edit = replace(edit, kind="changed", before=old.before)
+        if edit.part == "heading" and edit.kind == "removed" and not any(edit is one for one in gone):
+            continue
+        found.append(edit)
+    return found
+
+
+def read(message: Message) -> Asked | None:
+    """What the message asks for; None when it is no edit. Whatever else is odd in it is passed over."""
+    told = message.metadata
+    kind = next((one for one in _KINDS if one == told.get("edit")), None)
+    part = next((one for one in _PARTS if one == told.get("part")), None)
+    if message.role != ROLE or kind is None or part is None:
+        return None
+    before, document, level, signature = (told.get(key) for key in ("before", "document", "level", "entry"))
+    return Asked(
+        kind=kind,
+        part=part,
+        document=document if isinstance(document, str) else "",
+        path=tuple(one for one in _listed(told.get("path")) if isinstance(one, str)),
+        words="" if kind == "removed" else message.content,
+        before=before if isinstance(before, str) else None,
+        sources=tuple(one for one in _listed(told.get("sources")) if type(one) is int and one > 0),
+        level=level if type(level) is int else 0,
+        signed=read_entry(signature) if isinstance(signature, str) else None,
+    )
+
+
+def _metadata(document: str, edit: Edit) -> dict[str, Any]:
+    told = edit.metadata(document)
+    if isinstance(edit.after, Heading):
+        told["level"] = edit.after.level
+    if isinstance(edit.after, Entry) and (signature := replace(edit.after, text="").line):
+        told["entry"] = signature
+    return told
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,334 @@
+"""A person's edits as messages: what each does to the library, also after a rebuild under other ids."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from topic_steps import NOON, tools
+from topic_texts import documents
+
+from commonplace.core import Message
+from commonplace.incoming import to_messages as checked
+from commonplace.views.topics.document import Document, Text
+from commonplace.views.topics.edit_messages import to_messages
+from commonplace.views.topics.editing import diff
+from commonplace.views.topics.edits import apply, withdraw
+from commonplace.views.topics.entry import Entry, When
+from commonplace.views.topics.forgetting import forget
+from commonplace.views.topics.library import CURRENT, Library, key_of
+from commonplace.views.topics.parsing import parse, parse_body
+from commonplace.views.topics.printing import render, render_body
+
+BODY = """\
+# Cats
+
+- <seq=1,time=2023-05-08,source=Ann> I have a cat named Moss.
+- <seq=2> Moss is black.
+
+## Food
+
+- <seq=3> Moss likes fish.
+
+Ask her sister.
+"""
+CATS = Document("topic-0001", "cats, Moss", body=parse_body(BODY))
+TREES = Document("topic-0002", "trees", body=parse_body("# Trees\n\n- <seq=5> Oaks grow slowly.\n"))
+
+
+def library(*stored: Document, **options) -> Library:
+    """With these documents."""
+    return Library({one.id: one for one in stored or (CATS, TREES)}, next_id=9, **options)
+
+
+def edited(before: Document, after: Document | str, first: int = 40) -> list[Message]:
+    """What the log gets of an edit, as it is stored: seqs from `first`."""
+    if isinstance(after, str):
+        after = replace(before, body=parse_body(after))
+    asked = checked(to_messages((before.id, edit) for edit in diff(before, after)), session=None)
+    return [replace(one, seq=seq, time=NOON) for seq, one in enumerate(asked, first)]
+
+
+def applied(found: Library, messages: list[Message]) -> Library:
+    """One after the other."""
+    by = tools()
+    for message in messages:
+        step = apply(found, message, by)
+        assert step is not None
+        found = step.library
+    return found
+
+
+def body(found: Library, doc_id: str = "topic-0001") -> str:
+    """A document's, as it is printed."""
+    return render_body(found.documents[doc_id].body)
+
+
+def test_a_message_that_is_no_edit():
+    """Only editors edit, and only by what an edit says."""
+    by = tools()
+    for message in (
+        Message("Hello.", seq=1, time=NOON),
+        Message("Hello.", role="editor", seq=1, time=NOON),
+        Message("x", role="user", metadata={"edit": "added", "part": "entry"}, seq=1, time=NOON),
+        Message("x", role="editor", metadata={"edit": ["added"], "part": "entry"}, seq=1, time=NOON),
+        Message("x", role="editor", metadata={"edit": "added", "part": "soul"}, seq=1, time=NOON),
+    ):
+        assert apply(library(), message, by) is None
+
+
+def test_odd_metadata_is_passed_over():
+    """Values of other types than ours count as not given: the words are noted in CURRENT."""
+    odd = {"edit": "changed", "part": "entry", "path": 7, "sources": {"a": 1}, "document": 3, "before": [1]}
+    found = applied(library(), [Message("Ann moved.", role="editor", metadata=odd, seq=40, time=NOON)])
+    assert [entry.text for entry in found.current.entries] == ["Ann moved."]
+
+
+def test_a_change():
+    """The new words stand in the place of the old, with the message as their only source."""
+    found = applied(library(), edited(CATS, BODY.replace("is black", "is a black tom")))
+    assert body(found) == body(library()).replace(
+        "<seq=2> Moss is black", "<seq=40,time=2023-05-08> Moss is a black tom"
+    )
+    document = found.documents["topic-0001"]
+    assert (document.entries[1].sources, document.update_log[-1].event) == ((40,), "edited")
+    assert "tom" in document.summary
+    assert found.documents["topic-0002"] is TREES
+    assert not found.current.body
+
+
+def test_a_change_keeps_who_said_it_and_when():
+    """As the signature says after the edit; an entry typed anew takes the old one's over."""
+    for said in (
+        "- <seq=1,time=2023-05-08,source=Ann> I have two cats named Moss.",
+        "- I have a cat named Moss!",
+    ):
+        (old,) = (line for line in BODY.splitlines() if "seq=1," in line)
+        found = applied(library(), edited(CATS, BODY.replace(old, said)))
+        new = found.documents["topic-0001"].entries[0]
+        assert (new.source, new.time, new.sources) == ("Ann", When("2023-05-08"), (40,))
+    after = BODY.replace("<seq=2>", "<seq=2,label=colour,superseded_by=3>")
+    new = applied(library(), edited(CATS, after)).documents["topic-0001"].entries[1]
+    assert (new.text, new.label, new.superseded_by, new.sources) == ("Moss is black.", "colour", (3,), (40,))
+
+
+def test_a_removal():
+    """The entry is gone, and its heading stays where the person left it."""
+    found = applied(library(), edited(CATS, BODY.replace("- <seq=3> Moss likes fish.\n", "")))
+    assert "fish" not in render(found.documents["topic-0001"])
+    assert "## Food" in body(found)
+    assert not found.current.body
+
+
+def test_a_document_of_which_all_is_removed():
+    """It vanishes."""
+    found = applied(library(), edited(TREES, "# Trees\n"))
+    assert list(found.documents) == ["topic-0001"]
+
+
+def test_an_addition_under_its_heading():
+    """At the end of its section, dated by the message where the person gave no date."""
+    after = BODY.replace("- <seq=3> Moss likes fish.\n", "- <seq=3> Moss likes fish.\n- Moss hates rice.\n")
+    found = applied(library(), edited(CATS, after))
+    assert body(found).endswith("Ask her sister.\n\n- <seq=40,time=2023-05-08> Moss hates rice.")
+    after = BODY.replace("- <seq=2> Moss is black.", "- <seq=2> Moss is black.\n- <time=2020> Moss was lost.")
+    found = applied(library(), edited(CATS, after))
+    assert body(found).split("\n\n")[1].endswith("- <seq=40,time=2020> Moss was lost.")
+
+
+def test_an_addition_without_a_place():
+    """In CURRENT, labelled with its heading, and from there it is filed like what was said."""
+    found = applied(library(), edited(Document(""), "# Trips\n\n- Ann went to Oslo.\n\nIt rained.\n"))
+    assert [(one.text, one.label, one.sources) for one in found.current.entries] == [
+        ("Ann went to Oslo.", "Trips", (41,)),
+        ("It rained.", "Trips", (42,)),
+    ]
+    assert found.opened == NOON
+    assert found.current.token_count > 0
+    assert found.documents == library().documents
+
+
+def test_an_edit_of_current():
+    """CURRENT is edited like a document; what is added to it stands at its end."""
+    current = Document(CURRENT, body=(Entry("Ann sings.", 7), Entry("Ann swims.", 8)))
+    start = library(current=current, opened=NOON)
+    after = "- <seq=7> Ann sings bass.\n- Ann rows.\n"
+    found = applied(start, edited(current, after))
+    assert [(one.text, one.sources) for one in found.current.entries] == [
+        ("Ann sings bass.", (40,)),
+        ("Ann rows.", (41,)),
+    ]
+    emptied = applied(start, edited(current, ""))
+    assert (emptied.current, emptied.opened) == (Document(CURRENT), None)
+
+
+def test_what_cannot_be_found():
+    """A removal does nothing; a change is noted in CURRENT, once however often it is applied."""
+    edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
+    start = library(TREES)
+    assert applied(start, edits) is start
+    edits = edited(CATS, BODY.replace("is black", "is a black tom"))
+    found = applied(start, edits)
+    assert [one.text for one in found.current.entries] == ["Moss is a black tom."]
+    assert applied(found, edits) is found
+    done = applied(library(), edits)
+    assert applied(done, edits) is done
+
+
+def test_the_same_words_of_another_message():
+    """Are another entry, which the edit leaves alone."""
+    other = replace(CATS, body=parse_body(BODY.replace("<seq=2>", "<seq=6>")))
+    edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
+    start = library(other)
+    assert applied(start, edits) is start
+
+
+def test_after_a_rebuild_under_other_ids():
+    """Entries are found by their words and sources, additions by a heading path of one document alone."""
+    edits = edited(
+        CATS,
+        BODY.replace("is black", "is a black tom").replace("likes fish.", "likes fish.\n- Moss hates rice."),
+    )
+    moved = library(replace(TREES, id="topic-0001"), replace(CATS, id="topic-0007"))
+    found = applied(moved, edits)
+    assert found.documents["topic-0001"] == replace(TREES, id="topic-0001")
+    expected = applied(library(), edits).documents["topic-0001"]
+    assert found.documents["topic-0007"].body == expected.body
+    assert not found.current.body
+
+
+def test_an_entry_that_was_merged_meanwhile():
+    """What says it now is changed, and its parts are forgotten with it."""
+    both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))
+    document = Document("topic-0001", body=(both,))
+    start = library(
+        document, parts={key_of(both): (Entry("Moss is black.", 2), Entry("Moss is a black cat.", 6))}
+    )
+    found = applied(start, edited(CATS, BODY.replace("is black", "is grey")))
+    assert [one.text for one in found.entries()] == ["Moss is grey."]
+    assert found.parts == {}
+
+
+def test_headings():
+    """A renamed one keeps what stands below it, a new one comes after its sisters, a removed one goes."""
+    renamed = applied(library(), edited(CATS, BODY.replace("# Cats", "# Our pets")))
+    assert body(renamed) == body(library()).replace("# Cats", "# Our pets")
+    assert renamed.documents["topic-0001"].summary == CATS.summary
+    added = applied(library(), edited(CATS, BODY + "\n## Toys\n\n- Moss has a ball.\n"))
+    assert body(added).endswith("## Toys\n\n- <seq=41,time=2023-05-08> Moss has a ball.")
+    removed = applied(library(), edited(CATS, BODY.replace("## Food\n", "")))
+    assert body(removed) == body(library()).replace("## Food\n\n", "").replace("\n\n- <seq=3>", "\n- <seq=3>")
+    deeper = applied(library(), edited(CATS, BODY.replace("## Food", "### Food")))
+    assert "### Food" in body(deeper)
+
+
+def test_free_text():
+    """Paragraphs are changed where they stand, wherever that is, and added to their section."""
+    start = library(replace(CATS, body=(*CATS.body, Text("One.\n\nIt is two.\n\n\nThree."))))
+    before = start.documents["topic-0001"]
+    text = render_body(before.body)
+    assert body(applied(start, edited(before, text.replace("two.", "two, by far.")))).endswith(
+        "One.\n\nIt is two, by far.\n\n\nThree."
+    )
+    assert body(applied(start, edited(before, text.replace("One.\n\n", "")))).endswith(
+        "sister.\n\nIt is two.\n\n\nThree."
+    )
+    assert body(applied(start, edited(before, text.replace("\n\n\nThree.", "")))).endswith(
+        "One.\n\nIt is two."
+    )
+    assert body(applied(start, edited(before, text + "\n\nFour.\n"))).endswith("Three.\n\nFour.")
+
+
+def test_a_summary():
+    """Stays as the person wrote it when entries are edited, until memory itself rewrites the document."""
+    after = replace(CATS, summary="all about Moss", body=parse_body(BODY.replace("is black", "is grey")))
+    found = applied(library(), edited(CATS, after))
+    assert found.documents["topic-0001"].summary == "all about Moss"
+    stale = applied(library(replace(CATS, summary="cats")), edited(CATS, replace(CATS, summary="all"))[:1])
+    assert stale.documents["topic-0001"].summary == "cats"
+    moved = applied(library(replace(CATS, id="topic-0007")), edited(CATS, replace(CATS, summary="all")))
+    assert moved.documents["topic-0007"].summary == "all"
+
+
+def test_a_correction_supersedes_what_it_contradicts():
+    """In every document, as what was said would; what the old words had superseded stays superseded."""
+    old = Document("topic-0001", body=(Entry("The capital of Zed is Bree.", 3),))
+    other = Document("topic-0002", body=(Entry("The capital of Zed is Bram.", 9),))
+    found = applied(library(old, other), edited(old, "- <seq=3> The capital of Zed is Brod.\n"))
+    assert found.documents["topic-0002"].entries[0].superseded_by == (40,)
+    told = Document("topic-0001", body=(Entry("Bree.", 3, superseded_by=(4,)), Entry("It is Bram.", 4)))
+    found = applied(library(told), edited(told, "- <seq=3,superseded_by=4> Bree.\n- <seq=4> It is Brim.\n"))
+    assert found.documents["topic-0001"].entries[0].superseded_by == (40,)
+    assert forget(found, [40], tools()).library.documents["topic-0001"].entries == (Entry("Bree.", 3),)
+
+
+def test_several_edits_at_once():
+    """All of them, in the order in which they are told."""
+    after = replace(
+        CATS,
+        summary="pets",
+        body=parse_body(
+            "# Pets\n\n- <seq=1,time=2023-05-08,source=Ann> I have a dog named Moss.\n- Moss barks.\n\n"
+            "## Food\n\nAsk Bo.\n"
+        ),
+    )
+    found = applied(library(), edited(CATS, after)).documents["topic-0001"]
+    assert found.summary == "pets"
+    assert render_body(found.body) == (
+        "# Pets\n\n- <seq=42,time=2023-05-08,source=Ann> I have a dog named Moss.\n"
+        "- <seq=43,time=2023-05-08> Moss barks.\n\n## Food\n\nAsk Bo."
+    )
+
+
+def test_forgotten_edits_leave_no_word():
+    """Their entries go as all entries do; headings, paragraphs and summaries are withdrawn."""
+    words = ("Zeppelin", "zircon", "zodiac", "zenith")
+    after = replace(
+        CATS,
+        summary=f"{words[0]} notes",
+        body=parse_body(f"{BODY}\n## {words[1]}\n\n{words[2]} it is.\n\n- A {words[3]}.\n"),
+    )
+    edits = edited(CATS, after)
+    by = tools()
+    found = applied(library(), edits)
+    assert all(word in render(found.documents["topic-0001"]) for word in words)
+    left = forget(withdraw(found, edits, by).library, [one.seq for one in edits], by).library
+    assert not any(word in render(left.documents["topic-0001"]) for word in words)
+    assert "Ask her sister." in body(left)
+    assert withdraw(library(), edits, by).library == library()
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents, documents)
+def test_what_a_person_left_is_what_memory_says(before, after):
+    """Whatever was edited: the same words, headings and paragraphs, and the summary where it was edited."""
+    before = replace(before, id="topic-0001", aux={})
+    after = parse(render(replace(after, id="topic-0001")))
+    found = applied(library(before), edited(before, after, first=100))
+    made = found.documents.get("topic-0001", Document("topic-0001"))
+    texts = Counter(one.text for one in (*made.entries, *found.current.entries) if one.text)
+    wanted = Counter(one.text for one in after.entries if one.text)
+    if "topic-0001" in found.documents:
+        lost = Counter(_paragraphs(after)) - Counter(_paragraphs(made))
+        assert texts == wanted + lost  # a paragraph whose section is nowhere is an entry of CURRENT
+        assert Counter(made.headings) == Counter(after.headings)
+        assert before.summary == after.summary or made.summary == after.summary
+    else:
+        assert not wanted - texts
+
+
+def _paragraphs(document: Document) -> list[str]:
+    return [Text(part).text for one in document.texts for part in one.text.split("\n\n") if part.strip()]
+
+
+@pytest.mark.parametrize("kind", ["added", "changed", "removed"])
+@pytest.mark.parametrize("part", ["summary", "heading", "entry", "text"])
+def test_bare_metadata(kind, part):
+    """An edit that says nothing else is applied without an error, to an empty library too."""
+    message = Message("Some words.", role="editor", metadata={"edit": kind, "part": part}, seq=40, time=NOON)
+    for start in (Library(), library()):
+        step = apply(start, message, tools())
+        assert step is not None
+        noted = part in {"entry", "text"} and kind != "removed"
+        assert [one.text for one in step.library.current.entries] == (["Some words."] if noted else [])
+        assert step.library.documents == start.documents

@@ -1,0 +1,232 @@
+"""The topics view inside a Memory: consolidated, asked, forgotten, flushed by the clock."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commonplace import Memory, Message
+from commonplace.errors import ModelFailed
+from commonplace.maintenance import serving
+from commonplace.testing import FrozenClock, HashEmbedder, ScriptedModel
+from commonplace.views.topics import Consolidation
+from commonplace.views.topics.library import Library
+
+START = datetime(2024, 3, 1, 9, tzinfo=UTC)
+SMALL = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=120)
+SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope")
+SAYINGS = (
+    "I bought a {0} from Rosa Diaz in {1}.",
+    "My {0} cost {1} dollars at the market.",
+    "The {0} club meets on floor {1} with Liam.",
+)
+
+
+def conversation(seed: int, count: int = 40) -> list[Message]:
+    """Facts, minutes apart."""
+    rng = random.Random(seed)
+    return [
+        Message(
+            rng.choice(SAYINGS).format(rng.choice(SUBJECTS), rng.randrange(100, 999)),
+            name=("Ann", "Bea")[turn % 2],
+            time=START + timedelta(minutes=turn),
+            session=str(turn // 10),
+        )
+        for turn in range(count)
+    ]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """With small documents, so that few messages make several."""
+    with Memory(tmp_path / "m", chat=None, topics=SMALL, maintained=["topics"]) as opened:
+        yield opened
+
+
+def library(memory: Memory, user: str = "ann") -> Library:
+    """As the database has it."""
+    view = memory._topics
+    with memory._database.read() as connection:
+        generation = serving(connection, user, view)
+        return view.library(connection, generation) if generation else Library()
+
+
+def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The view's tables, but for numbers of generations."""
+    found = {}
+    with closing(sqlite3.connect(folder / "commonplace.sqlite3")) as connection:
+        for name in ("topic_states", "topic_documents", "topic_parts"):
+            columns = [one[1] for one in connection.execute(f"PRAGMA table_info({name})")]
+            kept = ", ".join(f'"{one}"' for one in columns if one != "generation")
+            found[name] = sorted(connection.execute(f"SELECT {kept} FROM {name}").fetchall(), key=repr)
+    return found
+
+
+def test_every_message_has_its_entry_somewhere(memory):
+    """In CURRENT, in a document, or as a part of a merged one; several documents come of it."""
+    memory.add(conversation(1), user="ann")
+    memory.maintain()
+    held = library(memory)
+    assert len(held.documents) > 2
+    assert {seq for entry in held.origins() for seq in entry.sources} == set(range(1, 41))
+
+
+def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
+    """Closed and opened between any two batches, the same rows come out, where no clock flushes."""
+    said, clock = conversation(2), FrozenClock(START)
+    for name, size in (("whole", 40), ("parts", 7)):
+        for start in range(0, 40, size):
+            with Memory(
+                tmp_path / name, chat=None, topics=SMALL, maintained=["topics"], clock=clock
+            ) as memory:
+                memory.add(said[start : start + size], user="ann")
+                memory.maintain()
+    assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
+
+
+def test_what_is_newer_holds_and_the_old_is_marked(memory):
+    """Recall shows the new value as it is, and the old one, if at all, marked."""
+    memory.add("The capital of Norland is Ulm.", user="ann")
+    memory.add("The capital of Norland is Port Ash.", user="ann")
+    memory.maintain()
+    found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
+    assert "Port Ash." in found.text
+    assert "Ulm." not in found.text
+    assert "Ulm" not in found.text or "Ulm [superseded]." in found.text
+
+
+def test_forgetting_what_superseded_makes_the_old_one_hold_again(memory):
+    """As if it had never been said."""
+    memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Port Ash."], user="ann")
+    memory.maintain()
+    memory.forget(user="ann", seqs=[2])
+    found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
+    assert "Ulm." in found.text
+    assert "Port Ash" not in found.text
+    assert memory.check_integrity().ok
+
+
+def test_forgetting_leaves_no_word(memory):
+    """In no document, summary, heading, log of updates, nor in what merged entries stand for."""
+    said = conversation(3)
+    said.insert(20, Message("My PIN at the bank is Xylophone77 now.", name="Bea", time=said[20].time))
+    memory.add(said, user="ann")
+    memory.maintain()
+    assert "ylophone77" in repr(rows(memory.path))
+    (secret,) = [one.seq for one in memory.messages(user="ann") if "Xylophone77" in one.content]
+    memory.forget(user="ann", seqs=[secret])
+    assert "ylophone77" not in repr(rows(memory.path)).lower()
+    memory.maintain()
+    assert "ylophone77" not in repr(rows(memory.path)).lower()
+    assert memory.check_integrity().ok
+
+
+def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
+    """An editor's message keeps the words that it changed: it goes with them."""
+    memory.add("My PIN is 4711.", user="ann")
+    edit = {
+        "edit": "removed",
+        "part": "entry",
+        "document": "topic-0001",
+        "before": "My PIN is 4711.",
+        "sources": [1],
+    }
+    memory.add(Message("An editor removed an entry.", role="editor", metadata=edit), user="ann")
+    assert memory.forget(user="ann", seqs=[1], dry_run=True).seqs == (1, 2)
+    memory.forget(user="ann", seqs=[1])
+    assert memory.messages(user="ann") == []
+
+
+def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
+    """A CURRENT that is open for longer than its window is filed when nobody writes."""
+    clock = FrozenClock(START)
+    with Memory(tmp_path, chat=None, maintained=["topics"], clock=clock) as memory:
+        memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
+        memory.maintain()
+        assert library(memory).current.entries
+        clock.tick(timedelta(days=2))
+        memory.maintain()
+        assert not library(memory).current.entries
+        assert library(memory).documents
+        found = memory.recall("bassoon", user="ann", views=["topics"])
+        assert [one.seq for one in found.citations] == [1]
+
+
+def test_two_users_are_strangers(memory):
+    """Nothing of one user changes, or is found by, the other."""
+    memory.add(conversation(4), user="ann")
+    memory.maintain()
+    before = library(memory), memory.recall("bassoon", user="ann", views=["topics"]).text
+    memory.add([f"I bought bassoon number {i} from Otto." for i in range(30)], user="zoe")
+    memory.maintain()
+    assert library(memory) == before[0]
+    assert memory.recall("bassoon", user="ann", views=["topics"]).text == before[1]
+    assert "Otto" not in memory.recall("Otto", user="ann", views=["topics"], floor=0.0).text
+    memory.forget(user="zoe", everything=True)
+    assert library(memory) == before[0]
+    assert library(memory, "zoe") == Library()
+
+
+def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
+    """Maintenance says that the view is behind; recall finds by words and says so."""
+
+    class Moody(HashEmbedder):
+        failing = False
+
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            if self.failing:
+                raise ModelFailed("the embedder is down")
+            return super().embed(texts)
+
+    embedder = Moody()
+    with Memory(tmp_path, embedder=embedder, chat=None, topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(5), user="ann")
+        memory.maintain()
+        embedder.failing = True
+        memory.add(conversation(6), user="ann")
+        assert [one.view for one in memory.maintain().behind if one.view == "topics"] == ["topics"]
+        found = memory.recall("What did I buy from Rosa Diaz?", user="ann", views=["topics"], floor=0.0)
+        assert "Rosa Diaz" in found.text
+        assert "by words only" in found.trace.views[0].note
+        embedder.failing = False
+        assert memory.maintain().behind == ()
+
+
+def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
+    """What a batch left in memory is not believed when the database has not got it."""
+    memory.add(conversation(7), user="ann")
+    view = memory._topics
+    commit = view.commit
+
+    def undone(*given: object) -> None:
+        commit(*given)
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(view, "commit", undone)
+    with pytest.raises(RuntimeError, match="power cut"):
+        memory.maintain()
+    monkeypatch.undo()
+    memory.maintain()
+    assert {seq for entry in library(memory).origins() for seq in entry.sources} == set(range(1, 41))
+    assert memory.check_integrity().ok
+
+
+@pytest.mark.parametrize("answer", ["not JSON", '{"facts": []}', '{"entries": [], "documents": {}}', "{}"])
+def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
+    """Every message's facts stand somewhere, and what was made offline says so."""
+    chat = ScriptedModel(lambda _: answer)
+    with Memory(tmp_path, chat=chat, topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(8), user="ann")
+        report = memory.maintain()
+        held = {seq for entry in library(memory).origins() for seq in entry.sources}
+        if answer != '{"facts": []}':  # a model may say that there is nothing to remember
+            assert held == set(range(1, 41))
+            assert report.degraded
+        assert memory.check_integrity().ok
