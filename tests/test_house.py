@@ -26,8 +26,8 @@ LAYERS = (
     {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers", "settings"},
     {"views"},
     {"recall", "maintenance", "forgetting", "ingest", "background", "inspection"},
-    {"memory", "looking", "aio", "kv", "transfer", "testing", ""},
-    {"cli", "cli_input", "cli_output", "cli_upkeep", "bench", "demo", "server"},
+    {"memory", "looking", "topics", "aio", "kv", "transfer", "testing", ""},
+    {"cli", "cli_input", "cli_output", "cli_topics", "cli_upkeep", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 

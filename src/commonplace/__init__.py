@@ -51,13 +51,16 @@ from commonplace.models import (
     Usage,
 )
 from commonplace.storage.placement import Moved, Placement
+from commonplace.topics import AsyncTopics, Topics, TopicsEdited, TopicsExported
 from commonplace.transfer import Imported
 from commonplace.views.base import Counted
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
 from commonplace.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+from commonplace.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
     "AsyncMemory",
+    "AsyncTopics",
     "Behind",
     "BlockMissing",
     "CeilingReached",
@@ -67,9 +70,12 @@ __all__ = [
     "Citation",
     "ClosedMemory",
     "CommonplaceError",
+    "Consolidation",
     "Counted",
     "Decision",
+    "Document",
     "Embedder",
+    "Entry",
     "Episode",
     "Evidence",
     "ForeignKV",
@@ -110,6 +116,10 @@ __all__ = [
     "StorageUnusable",
     "StoredChunk",
     "Theme",
+    "Toolset",
+    "Topics",
+    "TopicsEdited",
+    "TopicsExported",
     "Trace",
     "UnknownName",
     "UnsupportedModel",

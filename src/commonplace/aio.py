@@ -24,6 +24,7 @@ from commonplace.models.meter import Ceilings, Usage
 from commonplace.settings import FROM_ENVIRONMENT, FromEnvironment
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Placement
+from commonplace.topics import AsyncTopics
 from commonplace.transfer import Imported
 from commonplace.views.base import View
 from commonplace.views.chunks import MemAttention, Past, StoredChunk
@@ -179,6 +180,10 @@ class AsyncMemory:
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
         return await _in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
+
+    def topics(self, user: str) -> AsyncTopics:
+        """See Memory.topics; the methods of what it returns are awaited."""
+        return AsyncTopics(self._memory, user)
 
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""

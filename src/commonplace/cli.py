@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from commonplace import cli_output as out
-from commonplace import cli_upkeep
+from commonplace import cli_topics, cli_upkeep
 from commonplace.cli_input import (
     MYSELF,
     AsJson,
@@ -328,6 +328,7 @@ app.command()(cli_upkeep.maintain)
 app.command()(cli_upkeep.chunks)
 app.command()(cli_upkeep.themes)
 app.command()(cli_upkeep.episodes)
+app.add_typer(cli_topics.app, name="topics")
 app.command()(cli_upkeep.usage)
 
 

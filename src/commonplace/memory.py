@@ -46,6 +46,7 @@ from commonplace.storage.database import Database
 from commonplace.storage.placement import Placement
 from commonplace.storage.reclaim import reclaim_orphans, release
 from commonplace.storage.records import RecordStore, read_again
+from commonplace.topics import Topics
 from commonplace.transfer import Imported, export_messages, import_file
 from commonplace.views.base import Query, View
 from commonplace.views.chunks import ChunksView, MemAttention
@@ -320,6 +321,10 @@ class Memory(Looking):
         if format is not None:
             key("format", format)
         return import_file(self._ingest, file_path("path", path), user=user, format=format, progress=progress)
+
+    def topics(self, user: str) -> Topics:
+        """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
+        return Topics(self, user)
 
     def rebuild(self, *, user: str, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""

@@ -59,7 +59,7 @@ _HIERARCHY_FAULTS = (
 )
 
 
-def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:  # noqa: ARG001 - it has no files
+def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:
     return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
 
 
@@ -72,7 +72,7 @@ _TOPICS_FAULTS = (
 )
 
 
-def _topics(embedder: Embedder, folder: Path) -> TopicsView:  # noqa: ARG001 - it has no files
+def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     """With a CURRENT that the short conversation fills several times."""
     settings = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60)
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)

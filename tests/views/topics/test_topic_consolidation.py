@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from topic_steps import (
     NOON,
     SMALL,
+    count,
     extracted,
     fed,
     filed,
@@ -27,12 +28,12 @@ from commonplace.core import Message
 from commonplace.errors import InvalidInput
 from commonplace.views.topics.config import Consolidation
 from commonplace.views.topics.consolidation import add, flush, flush_due
-from commonplace.views.topics.contradictions import claims
+from commonplace.views.topics.contradictions import claims, settle
 from commonplace.views.topics.document import Document, Heading, Text
 from commonplace.views.topics.entry import Entry
 from commonplace.views.topics.library import CURRENT, Library, Step
 from commonplace.views.topics.parsing import parse
-from commonplace.views.topics.printing import render
+from commonplace.views.topics.printing import render, render_body
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [
@@ -161,6 +162,42 @@ def test_the_newest_value_holds_and_says_what_it_superseded(older: str, newer: s
 def test_what_may_both_be_true_is_not_superseded(first: str, second: str) -> None:
     """Marking too much hides what holds."""
     assert texts(filed(said(first, second), tools()), current=False) == []
+
+
+def test_what_a_message_contradicts_is_marked_at_once() -> None:
+    """CURRENT never shows two values as if both held, nor does a document beside it."""
+    by = tools()
+    for apart in (timedelta(0), timedelta(days=2)):
+        library, changes = fed(said("I live in Oslo.", "I live in Bergen.", apart=apart), by)
+        assert bool(library.documents) == bool(apart)
+        assert texts(library, current=True) == ["I live in Bergen."]
+        assert all("Oslo" not in document.summary for document in library.documents.values())
+        assert set(library.documents) <= set(changes.written)
+
+
+def test_an_old_value_that_is_told_late_is_marked_on_arrival() -> None:
+    """The assistant's answer is not believed before the person it answers, unmarked not even for a while."""
+    person = Message("The capital of Norvia is Oslo.")
+    wrong = Message("The capital of Norvia is Bergen.", role="assistant")
+    library, _ = fed(numbered([person, wrong]), tools())
+    assert one(library, "Bergen").superseded_by == (1,)
+
+
+def test_marks_keep_token_counts_right() -> None:
+    """A mark has tokens too."""
+    by = tools()
+    library, _ = fed(said("I live in Oslo.", "I live in Bergen.", apart=timedelta(days=2)), by)
+    for document in library.documents.values():
+        assert document.token_count == sum(count(render_body(document.body).split("\n")))
+
+
+def test_a_part_decides_between_entries_of_one_message() -> None:
+    """Also when what was said later stands in an earlier document."""
+    old, new = (
+        Entry("The capital of Norvia is Oslo.", 3, part=1),
+        Entry("The capital of Norvia is Bergen.", 3, part=2),
+    )
+    assert [entry.current for _, entry in sorted(settle([(0, new), (1, old)]).items())] == [True, False]
 
 
 def test_inside_one_message_the_later_line_is_newer() -> None:

@@ -326,6 +326,14 @@ def test_merged_entries_keep_their_sources():
     assert merged([one, replace(one, first=4, last=4)]).superseded_by == (9,)
 
 
+def test_a_part_is_told_where_a_message_has_several():
+    """It orders what one message says wherever its entries stand; what is no place is kept as written."""
+    assert render_body([Entry("x", 3, part=2), Entry("y", 3)]) == "- <seq=3,part=2> x\n- <seq=3> y"
+    first, second, odd = parse_body("- <seq=3,part=1> x\n- <seq=3,part=2> y\n- <seq=3,part=last> z")
+    assert first.recency < second.recency
+    assert (odd.part, odd.extra) == (0, (("part_as_written", "last"),))
+
+
 def test_a_long_range_is_not_every_message_in_it():
     """A range of a million seqs names its ends; a list of more than can be meant is kept as text."""
     assert Entry("x", 1, 1_000_000).sources == (1, 1_000_000)
@@ -337,7 +345,14 @@ def test_a_long_range_is_not_every_message_in_it():
 
 @pytest.mark.parametrize(
     "fields",
-    [{"first": -1}, {"last": 2}, {"extra": (("seq", "1"),)}, {"extra": (("a b", "1"),)}, {"marker": "x"}],
+    [
+        {"first": -1},
+        {"last": 2},
+        {"part": -1},
+        {"extra": (("seq", "1"),)},
+        {"extra": (("a b", "1"),)},
+        {"marker": "x"},
+    ],
 )
 def test_what_no_entry_can_be(fields):
     """Values that could not be read again are refused."""

@@ -23,7 +23,7 @@ from commonplace.views.topics.printing import render, render_body
 BODY = """\
 # Cats
 
-- <seq=1,time=2023-05-08,source=Ann> I have a cat named Moss.
+- <seq=1,time=2023-05-01,source=Ann> I have a cat named Moss.
 - <seq=2> Moss is black.
 
 ## Food
@@ -64,6 +64,13 @@ def body(found: Library, doc_id: str = "topic-0001") -> str:
     return render_body(found.documents[doc_id].body)
 
 
+def test_no_message_says_what_another_said():
+    """Old words, and headings that memory made of them, are in no message: each can be forgotten alone."""
+    after = replace(CATS, summary="", body=parse_body("# Dogs\n\n- <seq=1> I have a dog.\n"))
+    told = str([(one.content, one.metadata) for one in edited(CATS, after)])
+    assert not any(word in told for word in ("Cats", "cats", "Moss", "black", "Food", "sister"))
+
+
 def test_a_message_that_is_no_edit():
     """Only editors edit, and only by what an edit says."""
     by = tools()
@@ -100,13 +107,16 @@ def test_a_change():
 def test_a_change_keeps_who_said_it_and_when():
     """As the signature says after the edit; an entry typed anew takes the old one's over."""
     for said in (
-        "- <seq=1,time=2023-05-08,source=Ann> I have two cats named Moss.",
+        "- <seq=1,time=2023-05-01,source=Ann> I have two cats named Moss.",
         "- I have a cat named Moss!",
     ):
         (old,) = (line for line in BODY.splitlines() if "seq=1," in line)
         found = applied(library(), edited(CATS, BODY.replace(old, said)))
         new = found.documents["topic-0001"].entries[0]
-        assert (new.source, new.time, new.sources) == ("Ann", When("2023-05-08"), (40,))
+        assert (new.source, new.time, new.sources) == ("Ann", When("2023-05-01"), (40,))
+    dateless = BODY.replace("<seq=1,time=2023-05-01,source=Ann> I", "<seq=1> We")
+    new = applied(library(), edited(CATS, dateless)).documents["topic-0001"].entries[0]
+    assert (new.text[:2], new.source, new.time) == ("We", None, When("2023-05-01"))
     after = BODY.replace("<seq=2>", "<seq=2,label=colour,superseded_by=3>")
     new = applied(library(), edited(CATS, after)).documents["topic-0001"].entries[1]
     assert (new.text, new.label, new.superseded_by, new.sources) == ("Moss is black.", "colour", (3,), (40,))
@@ -197,6 +207,14 @@ def test_after_a_rebuild_under_other_ids():
     assert not found.current.body
 
 
+def test_the_same_entry_in_two_documents():
+    """Of both the one in the document that was edited changes."""
+    twin = replace(CATS, id="topic-0002")
+    found = applied(library(CATS, twin), edited(twin, BODY.replace("is black", "is grey")))
+    assert found.documents["topic-0001"] is CATS
+    assert "is grey" in body(found, "topic-0002")
+
+
 def test_an_entry_that_was_merged_meanwhile():
     """What says it now is changed, and its parts are forgotten with it."""
     both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))
@@ -224,17 +242,17 @@ def test_headings():
 
 def test_free_text():
     """Paragraphs are changed where they stand, wherever that is, and added to their section."""
-    start = library(replace(CATS, body=(*CATS.body, Text("One.\n\nIt is two.\n\n\nThree."))))
+    start = library(replace(CATS, body=(*CATS.body, Text("One.\n\nThere are two of them.\n\n\nThree."))))
     before = start.documents["topic-0001"]
     text = render_body(before.body)
-    assert body(applied(start, edited(before, text.replace("two.", "two, by far.")))).endswith(
-        "One.\n\nIt is two, by far.\n\n\nThree."
+    assert body(applied(start, edited(before, text.replace("two of", "three of")))).endswith(
+        "One.\n\nThere are three of them.\n\n\nThree."
     )
     assert body(applied(start, edited(before, text.replace("One.\n\n", "")))).endswith(
-        "sister.\n\nIt is two.\n\n\nThree."
+        "sister.\n\nThere are two of them.\n\n\nThree."
     )
     assert body(applied(start, edited(before, text.replace("\n\n\nThree.", "")))).endswith(
-        "One.\n\nIt is two."
+        "One.\n\nThere are two of them."
     )
     assert body(applied(start, edited(before, text + "\n\nFour.\n"))).endswith("Three.\n\nFour.")
 
@@ -268,14 +286,14 @@ def test_several_edits_at_once():
         CATS,
         summary="pets",
         body=parse_body(
-            "# Pets\n\n- <seq=1,time=2023-05-08,source=Ann> I have a dog named Moss.\n- Moss barks.\n\n"
+            "# Pets\n\n- <seq=1,time=2023-05-01,source=Ann> I have a dog named Moss.\n- Moss barks.\n\n"
             "## Food\n\nAsk Bo.\n"
         ),
     )
     found = applied(library(), edited(CATS, after)).documents["topic-0001"]
     assert found.summary == "pets"
     assert render_body(found.body) == (
-        "# Pets\n\n- <seq=42,time=2023-05-08,source=Ann> I have a dog named Moss.\n"
+        "# Pets\n\n- <seq=42,time=2023-05-01,source=Ann> I have a dog named Moss.\n"
         "- <seq=43,time=2023-05-08> Moss barks.\n\n## Food\n\nAsk Bo."
     )
 

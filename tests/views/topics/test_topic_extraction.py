@@ -76,6 +76,37 @@ def test_an_answer_too_short_stands_with_its_question() -> None:
     assert "Seven years already!" in entry.text
 
 
+def test_what_a_message_says_besides_a_fact_is_told_with_it() -> None:
+    """What the speaker thought of it and what it was told for; greetings and thanks are not."""
+    (message,) = said("Hey Mel! I ran a race in Oslo. It was awesome! Thanks! Have you ever run one?")
+    assert [one.text for one in entries_of(message)] == [
+        "I ran a race in Oslo. It was awesome! Have you ever run one?"
+    ]
+
+
+def test_praise_alone_makes_no_entry() -> None:
+    """Without a fact in the message there is nothing to tell it with."""
+    (message,) = said("Wow, you did great! That looks awesome. How did you do it?")
+    assert entries_of(message) == ()
+
+
+def test_a_claim_stands_alone() -> None:
+    """Else a later one would supersede what was said beside it."""
+    (message,) = said("I painted a boat. I live in Oslo. It was raining that day in the harbour.")
+    assert [one.text for one in entries_of(message)] == [
+        "I painted a boat.",
+        "I live in Oslo.",
+        "It was raining that day in the harbour.",
+    ]
+
+
+def test_entries_of_one_message_are_numbered() -> None:
+    """They may be filed apart; an only one needs no number."""
+    (message,) = said("I painted a boat. I repaired the roof of my house.")
+    assert [one.part for one in entries_of(message)] == [1, 2]
+    assert [one.part for one in entries_of(said("I painted a boat.")[0])] == [0]
+
+
 def test_a_sentence_without_end_is_cut() -> None:
     """No entry is too big for a document to be split."""
     (message,) = said("I own " + " and ".join(f"book{n}" for n in range(400)))

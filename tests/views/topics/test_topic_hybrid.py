@@ -227,6 +227,14 @@ def test_entries_of_one_message_are_ranked_together() -> None:
     ]
 
 
+def test_entries_of_one_message_keep_its_order_across_documents() -> None:
+    """The part that was said first comes first, wherever it was filed."""
+    late = Document("topic-0001", body=(Entry("Then I sold the boat.", 3, part=2),))
+    early = Document("topic-0002", body=(Entry("I painted the boat.", 3, part=1),))
+    index = indexed(shelf(late, early, current=Document("CURRENT")))
+    assert [place.entry.part for place in index.places] == [1, 2]
+
+
 def test_a_reading_asks_one_question_and_an_empty_choice_is_one() -> None:
     """BM25 finds what is there all the same."""
     asked: list[ChatRequest] = []

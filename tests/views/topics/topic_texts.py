@@ -43,6 +43,7 @@ def entries(draw: st.DrawFn, text: st.SearchStrategy[str] = lines) -> Entry:
         superseded_by=draw(st.just(()) | seqs),
         extra=tuple(draw(st.lists(st.tuples(names, nasty), max_size=2))),
         marker=draw(st.sampled_from(["-", "-", "*", "+", "7.", "12)"])),
+        part=draw(st.just(0) | st.integers(0, 20)),
     )
 
 

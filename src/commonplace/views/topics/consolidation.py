@@ -38,7 +38,10 @@ def add(library: Library, message: Message, before: Message | None, tools: Tools
     work = Work(tools, step.library)
     entries = extract(message, before, work)
     grown = append(step.library, entries, message.time, work)
-    changes = step.changes + work.changes(written=(CURRENT,) if entries else ())
+    old = step.library.documents
+    marked = [doc_id for doc_id, one in grown.documents.items() if old[doc_id] is not one]
+    written = (*sorted(marked, key=order), CURRENT) if entries else ()
+    changes = step.changes + work.changes(written=written)
     if not is_full(grown, tools.settings):
         return Step(grown, changes)
     flushed = flush(grown, tools)

@@ -120,6 +120,13 @@ def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
     )
 
 
+def stale(text: str, newer: Iterable[Entry], older: Entry) -> bool:
+    """Whether a text may state the older entry's value: it has all words of a claim that these replace."""
+    said = frozenset(terms(text))
+    slots = {claim.slot for entry in newer for claim in claims(entry)}
+    return any(claim.value <= said for claim in claims(older) if claim.slot in slots)
+
+
 def slots_of(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
     """Current entries by the slots that they claim."""
     found: dict[str, list[Entry]] = {}

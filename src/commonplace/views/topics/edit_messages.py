@@ -1,7 +1,12 @@
-"""A person's edits as messages of the log, and back: what is written is what a rebuild reads again."""
+"""A person's edits as messages of the log, and back: what is written is what a rebuild reads again.
+
+A message has the new words alone. The old ones, and the headings above them, which may be made of anybody's
+words, are only marked (by a hash) so that they are found again: no message keeps what another said.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -24,11 +29,12 @@ class Asked:
     kind: Kind
     part: Part
     document: str  # an id, which may be another document's after a rebuild; empty for a new document
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # marks of the titles above it; of a heading also its own
     words: str  # the new ones; empty when something is removed
-    before: str | None  # the old ones, by which it is found
+    before: str | None  # mark of the old ones, by which it is found
     sources: tuple[int, ...]  # of the entry that is meant
     level: int  # of a heading; 0 where the message does not say it
+    label: str | None  # for an entry that finds no section: the heading that the person wrote above it
     signed: Entry | None  # an entry's attributes as the person left them; None: bare words
 
 
@@ -38,7 +44,7 @@ def to_messages(edits: Iterable[tuple[str, Edit]]) -> list[Message]:
     for document, edit in edits:
         by_document.setdefault(document, []).append(edit)
     return [
-        Message(edit.content, role=ROLE, session=SESSION, metadata=_metadata(document, edit))
+        Message(_content(edit), role=ROLE, session=SESSION, metadata=_metadata(document, edit))
         for document, some in by_document.items()
         for edit in renamed(some)
     ]
@@ -71,7 +77,8 @@ def read(message: Message) -> Asked | None:
     part = next((one for one in _PARTS if one == told.get("part")), None)
     if message.role != ROLE or kind is None or part is None:
         return None
-    before, document, level, signature = (told.get(key) for key in ("before", "document", "level", "entry"))
+    before, document, level = told.get("before"), told.get("document"), told.get("level")
+    label, signature = told.get("label"), told.get("entry")
     return Asked(
         kind=kind,
         part=part,
@@ -81,12 +88,30 @@ def read(message: Message) -> Asked | None:
         before=before if isinstance(before, str) else None,
         sources=tuple(one for one in _listed(told.get("sources")) if type(one) is int and one > 0),
         level=level if type(level) is int else 0,
+        label=label if isinstance(label, str) else None,
         signed=read_entry(signature) if isinstance(signature, str) else None,
     )
 
 
+def mark_of(text: str) -> str:
+    """By this a text is known again without its words."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _content(edit: Edit) -> str:
+    """The new words, or that there are none."""
+    if edit.after is not None:
+        return edit.content
+    of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""
+    return f"An editor removed the {edit.part}{of} from memory."
+
+
 def _metadata(document: str, edit: Edit) -> dict[str, Any]:
-    told = edit.metadata(document)
+    told = edit.metadata(document) | {"path": [mark_of(title) for title in edit.path]}
+    if "before" in told:
+        told["before"] = mark_of(told["before"])
+    if not document and edit.path and not isinstance(edit.after, Heading):
+        told["label"] = edit.path[-1]
     if isinstance(edit.after, Heading):
         told["level"] = edit.after.level
     if isinstance(edit.after, Entry) and (signature := replace(edit.after, text="").line):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from commonplace.core import Message
 from commonplace.views.topics.document import Block, Document, Heading, Text
-from commonplace.views.topics.edit_messages import Asked
+from commonplace.views.topics.edit_messages import Asked, mark_of
 from commonplace.views.topics.entry import Entry
 from commonplace.views.topics.library import Library, key_of
 
@@ -54,13 +54,15 @@ def entry_home(desk: Desk) -> tuple[Home, Entry] | None:
 def _fit(entry: Entry, desk: Desk) -> int:
     """3 for the same words and sources, 2 for some of the sources, 1 where it was merged into this one."""
     asked = desk.asked
-    if entry.text == asked.before:
+    if mark_of(entry.text) == asked.before:
         if entry.sources == asked.sources:
             return 3
         if not asked.sources or not entry.sources or not set(asked.sources).isdisjoint(entry.sources):
             return 2
     parts = desk.library.parts.get(key_of(entry), ())
-    return int(any(one.text == asked.before and set(one.sources) & set(asked.sources) for one in parts))
+    return int(
+        any(mark_of(one.text) == asked.before and set(one.sources) & set(asked.sources) for one in parts)
+    )
 
 
 def section_home(desk: Desk) -> Home | None:
@@ -68,14 +70,16 @@ def section_home(desk: Desk) -> Home | None:
     path = desk.asked.path
     target = desk.library.documents.get(desk.asked.document)
     if target is not None:
-        at = _end(target, lambda found: found == path)
+        at = _end(target, lambda found: _marks(found) == path)
         if at is None and path:
-            at = _end(target, lambda found: found[-1:] == path[-1:])
+            at = _end(target, lambda found: _marks(found)[-1:] == path[-1:])
         if at is not None or not path:
             return target.id, at or 0
     if not path:
         return None
-    found = [(one.id, _end(one, lambda found: found == path)) for one in desk.library.documents.values()]
+    found = [
+        (one.id, _end(one, lambda found: _marks(found) == path)) for one in desk.library.documents.values()
+    ]
     homes = [(doc_id, at) for doc_id, at in found if at is not None]
     return homes[0] if len(homes) == 1 else None
 
@@ -95,8 +99,8 @@ def heading_home(desk: Desk) -> Home | None:
     found: Home | None = None
     for document in desk.documents():
         for at, (path, block) in enumerate(document.placed()):
-            if isinstance(block, Heading) and block.title == desk.asked.before:
-                if path[:-1] == desk.asked.path[:-1]:
+            if isinstance(block, Heading) and mark_of(block.title) == desk.asked.before:
+                if _marks(path)[:-1] == desk.asked.path[:-1]:
                     return document.id, at
                 found = found or (document.id, at)
         if found is not None:
@@ -105,10 +109,14 @@ def heading_home(desk: Desk) -> Home | None:
 
 
 def rewritten(text: Text, before: str, after: str) -> Text | None:
-    """With other words for the first such paragraph; None when it has none."""
+    """With other words for the first paragraph of that mark; None when it has none."""
     pieces = _PARAGRAPH.split(text.text)
     for at in range(0, len(pieces), 2):
-        if Text(pieces[at]).text == before:
+        if mark_of(Text(pieces[at]).text) == before:
             kept = [pieces[:at], [after], pieces[at + 1 :]] if after else [pieces[:at], pieces[at + 2 :]]
             return Text("".join(piece for some in kept for piece in some).rstrip("\n"))
     return None
+
+
+def _marks(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(mark_of(title) for title in path)

@@ -6,7 +6,6 @@ rebuild may have filed it elsewhere, and new words whose place is gone are noted
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from commonplace.core import Message
 from commonplace.views.topics.contradictions import claims, settle
 from commonplace.views.topics.current import append
 from commonplace.views.topics.document import Document, Heading, Text, one_line
-from commonplace.views.topics.edit_messages import Asked, read
+from commonplace.views.topics.edit_messages import Asked, mark_of, read
 from commonplace.views.topics.edit_places import Desk, entry_home, heading_home, rewritten, section_home
 from commonplace.views.topics.entry import Entry, When
 from commonplace.views.topics.library import CURRENT, Key, Library, Step, key_of, order
@@ -97,21 +96,26 @@ def _heading(desk: Desk) -> None:
     target = desk.library.documents.get(asked.document)
     if asked.kind != "removed" and target is not None and asked.path:
         above = asked.path[:-1]
-        inside = [one.path[: len(above)] == above for one in target.partitions()]
+        sections = target.partitions()
+        inside = [tuple(map(mark_of, one.path[: len(above)])) == above for one in sections]
         last = max((number for number, is_in in enumerate(inside) if is_in), default=len(inside) - 1)
-        at = sum(len(section.body) for section in target.partitions()[: last + 1])
+        at = sum(len(section.body) for section in sections[: last + 1])
         desk.put(target.id, at, [Heading(asked.words, asked.level or len(asked.path))])
 
 
 def _summary(desk: Desk) -> None:
     """Nothing when no document has the summary that was edited: another has been made since then."""
-    before, words = desk.asked.before or "", one_line(desk.asked.words)
+    before, words = desk.asked.before, one_line(desk.asked.words)
     for document in desk.documents():
         named = document.id == desk.asked.document
-        if document.id != CURRENT and document.summary == before and (named or before):
-            aux = {**document.aux, _BY_EDITOR: _mark(words)}
+        if document.id != CURRENT and _is_summary(document, before, named=named):
+            aux = {**document.aux, _BY_EDITOR: mark_of(words)}
             desk.changed[document.id] = replace(document, summary=words, aux=aux)
             return
+
+
+def _is_summary(document: Document, before: str | None, *, named: bool) -> bool:
+    return mark_of(document.summary) == before if before else named and not document.summary
 
 
 def _made(desk: Desk, old: Entry | None) -> Entry:
@@ -139,8 +143,7 @@ def _add(desk: Desk, block: Entry | Text) -> None:
         desk.put(*home, [block])
         return
     entry = _made(desk, None) if isinstance(block, Text) else block
-    path = desk.asked.path
-    desk.noted = replace(entry, label=entry.label or (path[-1] if path else None))
+    desk.noted = replace(entry, label=entry.label or desk.asked.label)
 
 
 def _closed(desk: Desk, tools: Tools) -> Step:
@@ -161,7 +164,7 @@ def _closed(desk: Desk, tools: Tools) -> Step:
         work,
         _EVENT,
         When.of(time),
-        keep=lambda one: desk.asked.part != "entry" or one.aux.get(_BY_EDITOR) == _mark(one.summary),
+        keep=lambda one: desk.asked.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
     )
     if desk.noted is None:
         return step
@@ -266,12 +269,8 @@ def _withdrawn(document: Document, asked: Asked, work: Work) -> Document:
             for one in document.body
         )
     if asked.part == "text" and asked.words:
-        said = Text(asked.words).text
+        said = mark_of(Text(asked.words).text)
         body = [(rewritten(one, said, "") or one) if isinstance(one, Text) else one for one in document.body]
         if tuple(body) != document.body:
             return document.with_body(body)
     return document
-
-
-def _mark(summary: str) -> str:
-    return hashlib.blake2b(summary.encode(), digest_size=8).hexdigest()

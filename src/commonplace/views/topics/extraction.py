@@ -2,9 +2,9 @@
 
 Without one, an entry is a sentence that carries a fact, in its own words, with who said it, and behind each
 relative date the day that it means. What a message with a fact says besides is told with the fact, less
-politeness and echoes: a sentence that leans on the one before it, what is shown, a question that it answers or
-asks. A claim, which may be superseded one day, stands alone, and so does each line of a list. The order of a
-message's entries is that of their recency.
+greetings and thanks: a sentence that leans on the one before it, what the speaker thinks of a thing, what is
+shown, a question that is answered or asked. A claim, which may be superseded one day, stands alone, and so
+does each line of a list. The order of a message's entries is that of their recency.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import regex
 from commonplace.core import Message
 from commonplace.text.dates import find_days
 from commonplace.text.periods import period
-from commonplace.text.salience import PHATIC, carries_fact, is_echo, is_phatic, names
+from commonplace.text.salience import PHATIC, carries_fact, is_phatic, names
 from commonplace.text.sentences import passages, sentences
 from commonplace.text.words import terms, words
 from commonplace.views.topics.contradictions import claims
@@ -36,6 +36,10 @@ _LEANING = frozenset(
 _FIRST_PERSON = frozenset("i me my mine myself we us our ours im ive".split())
 _SECOND_PERSON = frozenset("you your yours yourself u ya".split())
 _WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}]*")
+_GREETINGS = frozenset(
+    """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
+    please""".split()
+)
 _ASKS = ("?", "？", "؟")
 _YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
 
@@ -133,13 +137,13 @@ class _Group:
     facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
     claims: bool = False  # one of them does, and stands alone
 
-    def takes(self, fact: bool, claim: bool, leans: bool) -> bool:
+    def takes(self, *, fact: bool, claim: bool, leans: bool) -> bool:
         """Whether a sentence behind these belongs with them."""
         if self.claims or claim:
             return False
         return not fact or not self.facts or (leans and self.facts < _TOGETHER)
 
-    def add(self, sentence: str, fact: bool, claim: bool) -> None:
+    def add(self, sentence: str, *, fact: bool, claim: bool) -> None:
         """One more."""
         self.sentences.append(sentence)
         self.facts += fact
@@ -163,12 +167,11 @@ class _Reader:
             found += self._of_line(line, opens=number == 0)
         if not any(group.facts for group in found):
             return []
-        told = [" ".join(group.sentences) for group in found if group.facts or _says_something(group)]
+        told = [" ".join(one.sentences) for one in found if one.facts or _says_something(one)]
         return [piece for text in told for piece in self._pieces(resolved(text, day))]
 
     def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
         groups: list[_Group] = []
-        heard = self._heard()
         for place, (start, end) in enumerate(sentences(line)):
             sentence = " ".join(line[start:end].split())
             if opens and place == 0 and (question := self._answered(sentence)):
@@ -177,26 +180,19 @@ class _Reader:
             fact = self._is_fact(sentence)
             shown = sentence.startswith("[")
             leans = shown or not _LEANING.isdisjoint(words(sentence)[:1])
-            if not fact and self._is_for_the_other(sentence, heard, leans=leans and bool(groups)):
+            if not fact and self._greets(sentence):
                 continue
             claim = fact and bool(claims(Entry(sentence, source=source_of(self.message))))
-            if not groups or not groups[-1].takes(fact and not shown, claim, leans):
+            if not groups or not groups[-1].takes(fact=fact and not shown, claim=claim, leans=leans):
                 groups.append(_Group())
-            groups[-1].add(sentence, fact, claim)
+            groups[-1].add(sentence, fact=fact, claim=claim)
         return groups
 
-    def _is_for_the_other(self, sentence: str, heard: set[str], *, leans: bool) -> bool:
-        """Politeness and echoes; not what says how the speaker found a thing ("It was awesome!")."""
-        if not _only_calls(self._unaddressed(sentence)):
-            return is_echo(sentence, heard)
-        said = set(words(sentence))
-        return not _SECOND_PERSON.isdisjoint(said) or (not leans and _FIRST_PERSON.isdisjoint(said))
-
-    def _heard(self) -> set[str]:
-        """Terms of what the other has just said."""
-        if self.before is None or self.before.speaker == self.message.speaker:
-            return set()
-        return set(terms(self.before.content))
+    def _greets(self, sentence: str) -> bool:
+        """Greetings, calls, thanks, wishes; not what the speaker thinks of a thing ("It was awesome!")."""
+        bare = self._unaddressed(sentence)
+        said = words(bare)
+        return is_phatic(bare) and (not terms(bare) or not _GREETINGS.isdisjoint(said))
 
     def _is_fact(self, sentence: str) -> bool:
         """Something that lasts: no question, no call by name, nothing that is only said to the other."""

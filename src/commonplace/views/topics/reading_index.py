@@ -107,7 +107,8 @@ class ReadingIndex:
         indexes = list(self.documents.values())
         places = [place for index in indexes for place in index.places]
         seqs = np.array([place.entry.last for place in places], dtype=np.int64)
-        order = np.lexsort(([place.entry.part for place in places], seqs))
+        parts = np.array([place.entry.part for place in places], dtype=np.int64)
+        order = np.lexsort((parts, seqs))
         where = np.empty_like(order)
         where[order] = np.arange(len(order))
         starts = np.cumsum([0, *(len(index.places) for index in indexes)])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
+import regex
 
 from commonplace.text.keywords import keywords
 from commonplace.text.salience import PHATIC, names
@@ -20,6 +22,10 @@ from commonplace.views.topics.tools import Work
 _TITLE_WORDS = 3
 _KEYWORDS = 8
 _CANDIDATES = 20
+_SHORT_NAME = 3  # letters
+_SHOWN = regex.compile(r"\[[^\]\[]*\]")
+_QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
+_SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
 _EVENTS = 32  # kept of an update log: the first, and the newest
 
 
@@ -37,9 +43,27 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     if not current:
         return ""
     rows = work.tools.vectors([entry.text for entry in current])
-    central = current[int((rows @ rows.mean(axis=0)).argmax())]
-    told = f"{central.source}: {central.text}" if central.source else central.text
+    telling_something = np.array([_states(entry) for entry in current])
+    likeness = rows @ rows.mean(axis=0)
+    central = current[int((likeness + telling_something).argmax())]
+    text = own_words(central.text)
+    told = f"{central.source}: {text}" if central.source else text
     return fitted(f"{', '.join(telling(current, work, _KEYWORDS))}; {told}", work)
+
+
+def own_words(text: str) -> str:
+    """Without what was only shown ("[image: a cat]") and the question before an answer, if more is left."""
+    left = _QUESTION.sub("", _SHOWN.sub("", text)).strip()
+    return left or text
+
+
+def _states(entry: Entry) -> bool:
+    """Says something of its speaker, or a name or number: no praise, no question back."""
+    text = own_words(entry.text)
+    if "?" in text:
+        return False
+    said = words(text)
+    return not _SELF.isdisjoint(said[:2]) or any(one.isdigit() for one in said) or not entry.source
 
 
 def fitted(text: str, work: Work) -> str:
@@ -52,13 +76,15 @@ def fitted(text: str, work: Work) -> str:
 def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
     """The weightiest words, names as they are written; those who speak are not named."""
     speakers = {word for entry in entries for word in words(entry.source or "")}
-    texts = [entry.text for entry in entries]
+    texts = [own_words(entry.text) for entry in entries]
     written = Counter(word for text in texts for name in names(text) for word in name.split())
     cased = {word.lower(): word for word, _ in reversed(written.most_common())}
     found = [
         cased.get(word, word)
         for word in keywords(texts, work.df, work.entries, _CANDIDATES + len(speakers))
-        if word not in speakers and not word.isdigit() and PHATIC.isdisjoint(t for _, t in term_of(word))
+        if not _calls(word, speakers)
+        and not word.isdigit()
+        and PHATIC.isdisjoint(t for _, t in term_of(word))
     ]
     if not found:
         return []
@@ -67,6 +93,11 @@ def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
     likeness = work.lean(work.tools.vectors(found)) @ centre
     weight = likeness * (1 - np.arange(len(found)) / (2 * len(found)))
     return [found[place] for place in np.argsort(-weight, kind="stable")[:most]]
+
+
+def _calls(word: str, speakers: AbstractSet[str]) -> bool:
+    """A speaker's name, or its short form."""
+    return word in speakers or (len(word) >= _SHORT_NAME and any(one.startswith(word) for one in speakers))
 
 
 def finished(

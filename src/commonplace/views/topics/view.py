@@ -25,7 +25,7 @@ from commonplace.views.topics import table
 from commonplace.views.topics.agentic import Agentic
 from commonplace.views.topics.config import Consolidation
 from commonplace.views.topics.consolidation import add, flush_due
-from commonplace.views.topics.edits import apply
+from commonplace.views.topics.edits import apply, withdraw
 from commonplace.views.topics.forgetting import forget
 from commonplace.views.topics.hybrid import Hybrid
 from commonplace.views.topics.library import Changes, Library
@@ -285,7 +285,8 @@ class TopicsView:
     ) -> tuple[Library, Library]:
         """The library before and after; no model is waited for inside a transaction."""
         before = table.load(connection, generation) or Library()
-        after = forget(before, seqs, self._offline_tools()).library
+        told, tools = log.fetch(connection, generation.user, list(seqs)), self._offline_tools()
+        after = forget(withdraw(before, told.values(), tools).library, seqs, tools).library
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)

@@ -1,0 +1,193 @@
+"""commonplace topics on the command line."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from commonplace.cli import app
+
+TALK = ["I adopted a black cat named Moss.", "Moss the cat only eats salmon.", "I am allergic to walnuts."]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a command on a folder of one's own; (exit code, standard output, standard error)."""
+    runner = CliRunner(env={"COMMONPLACE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
+
+    def run(*words, text=None, env=None):
+        done = runner.invoke(app, list(words), input=text, env=env)
+        return done.exit_code, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.fixture
+def filled(run):
+    """With some entries in CURRENT."""
+    assert run("add", "--jsonl", text="\n".join(json.dumps({"content": one}) for one in TALK))[0] == 0
+    assert run("maintain", "--view", "topics")[0] == 0
+    return run
+
+
+@pytest.fixture
+def editor(tmp_path):
+    """An environment whose editor runs a line of Python on `text`, and `later` before it saves."""
+
+    def editor(line, later="", name="VISUAL"):
+        script = tmp_path / "editor.py"
+        script.write_text(
+            "import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
+            f"{line}\n{later}\nfile.write_text(text)\n"
+        )
+        return {"VISUAL": "", "EDITOR": "false", name: f'"{sys.executable}" "{script}"'}
+
+    return editor
+
+
+def test_list_and_show(filled):
+    """Every document in a line, and one of them as Markdown."""
+    code, out, _ = filled("topics", "list")
+    assert code == 0
+    assert re.search(r"^CURRENT +3 +\d+ +CURRENT", out, re.MULTILINE)
+    code, out, _ = filled("topics", "show", "CURRENT")
+    assert code == 0
+    assert out.startswith("---\nid: CURRENT\n")
+    assert "I am allergic to walnuts." in out
+
+
+def test_as_json(filled, tmp_path):
+    """Every command gives one value, and nothing else."""
+    (line,) = json.loads(filled("topics", "list", "--json")[1])
+    assert (line["id"], line["entries"]) == ("CURRENT", 3)
+    assert "walnuts" in json.loads(filled("topics", "show", "CURRENT", "--json")[1])["text"]
+    done = json.loads(filled("topics", "export", str(tmp_path / "out"), "--json")[1])
+    assert done == {"folder": str(tmp_path / "out"), "files": ["current.md", "index.md"]}
+    done = json.loads(filled("topics", "import", str(tmp_path / "out"), "--json")[1])
+    assert done == {"edits": [], "conflicts": [], "behind": []}
+
+
+def test_nothing_yet(run):
+    """An empty list says what to do."""
+    run("add", "Hello.")
+    assert "commonplace maintain --view topics" in run("topics", "list")[2]
+    assert json.loads(run("topics", "list", "--json")[1]) == []
+
+
+def test_export_edit_import(filled, tmp_path):
+    """What was edited is told, and stands in the documents afterwards."""
+    out = tmp_path / "out"
+    code, said, hint = filled("topics", "export", str(out))
+    assert (code, said) == (0, f"1 document written to {out}\n")
+    assert f"commonplace topics import {out}" in hint
+    file = out / "current.md"
+    file.write_text(file.read_text().replace("salmon", "trout"))
+    code, said, hint = filled("topics", "import", str(out))
+    assert code == 0
+    assert said.startswith("1 edit taken over\n")
+    assert "editor: Moss the cat only eats trout." in said
+    assert f"commonplace topics export {out}" in hint
+    assert "trout" in filled("topics", "show", "CURRENT")[1]
+    assert filled("topics", "import", str(out))[1] == "0 edits taken over\n"
+
+
+def test_a_conflict(filled, tmp_path):
+    """The diff is shown, the exit code says that something was not taken, and memory is as it was."""
+    out = tmp_path / "out"
+    filled("topics", "export", str(out))
+    file = out / "current.md"
+    file.write_text(file.read_text().replace("salmon", "trout"))
+    filled("add", "My sister Bea plays the bassoon.")
+    filled("maintain", "--view", "topics")
+    for options in ((), ("--json",)):
+        code, said, hint = filled("topics", "import", str(out), *options)
+        assert code == 1
+        assert "+- <seq=2," in said
+        assert "bassoon" in said
+        assert "memory has changed too: current.md" in hint
+    assert "trout" not in filled("topics", "show", "CURRENT")[1]
+
+
+@pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
+def test_edit(filled, editor, name):
+    """The editor of the environment is given the document, and what it saves is taken over."""
+    env = editor("text = text.replace('salmon', 'trout')", name=name)
+    code, said, _ = filled("topics", "edit", "CURRENT", env=env)
+    assert code == 0
+    assert said.startswith("1 edit taken over\n")
+    assert "trout" in filled("topics", "show", "CURRENT")[1]
+
+
+def test_edit_without_a_change(filled, editor):
+    """Is no edit, whether the file was saved or not."""
+    for env in (editor(""), {"EDITOR": "true", "VISUAL": ""}):
+        assert filled("topics", "edit", "CURRENT", env=env)[:2] == (0, "0 edits taken over\n")
+    assert len(json.loads(filled("messages", "--json")[1])) == len(TALK)
+
+
+def test_edit_while_memory_goes_on(filled, editor, tmp_path):
+    """A conflict is shown as a diff of both sides, and what was written is kept in a file."""
+    later = (
+        "from commonplace import Memory\n"
+        f"with Memory({str(tmp_path / 'memory')!r}) as memory:\n"
+        "    memory.add('My sister Bea plays the bassoon.', user='me')\n"
+        "    memory.maintain(user='me', views=['topics'])"
+    )
+    code, said, hint = filled(
+        "topics", "edit", "CURRENT", env=editor("text = text.replace('salmon', 'trout')", later)
+    )
+    assert code == 1
+    assert "as exported" in said
+    assert "bassoon" in said
+    kept = Path(re.search(r"what you wrote is kept in (\S+)", hint)[1])
+    assert "trout" in kept.read_text()
+    kept.unlink()
+    assert "trout" not in filled("topics", "show", "CURRENT")[1]
+
+
+def test_edit_that_cannot_be_read(filled, editor):
+    """The error has the line and the fix, and what was written is kept."""
+    code, _, hint = filled("topics", "edit", "CURRENT", env=editor("text = '---\\naux: [\\n---\\n'"))
+    assert code == 2
+    assert "line 2" in hint
+    kept = Path(re.search(r"what you wrote is kept in (\S+)", hint)[1])
+    assert "aux: [" in kept.read_text()
+    kept.unlink()
+
+
+def test_an_editor_that_fails(filled):
+    """Is named, with the fix."""
+    code, _, hint = filled("topics", "edit", "CURRENT")
+    assert code == 2
+    assert "set $EDITOR" in hint
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", "cats"], "no topic document 'cats'; there is CURRENT"),
+        (["edit", "cats"], "no topic document 'cats'"),
+        (["import", "nowhere"], "is no folder"),
+        (["export", ".", "--user", "bea"], "no topic documents"),
+        (["list", "--user", ""], "user must be a non-empty string"),
+    ],
+)
+def test_bad_input(filled, words, says):
+    """The error names the fix, with the exit code of bad input."""
+    code, _, hint = filled("topics", *words)
+    assert code == 2
+    assert says in hint
+
+
+def test_of_one_user(filled, tmp_path):
+    """Another user has documents of their own, and cannot import somebody's."""
+    filled("add", "I play the bassoon.", "--user", "bea")
+    filled("maintain", "--view", "topics")
+    assert "walnuts" not in filled("topics", "show", "CURRENT", "--user", "bea")[1]
+    filled("topics", "export", str(tmp_path / "out"))
+    code, _, hint = filled("topics", "import", str(tmp_path / "out"), "--user", "bea")
+    assert code == 2
+    assert "not an export of user 'bea'" in hint
