@@ -137,7 +137,7 @@ class Answering:
         room = room_for(self._encoder, question.ids, max_new_tokens)
         if pool is None:
             return Sight(query, now, None, Context((), (), (), question.ids), (), (), Hits(), 0.0)
-        choice = self._view.choose(connection, pool, query, now, k=k, standing=session, recent=True)
+        choice = self._view.choose(connection, pool, query, now, k=k, standing=session, room=room)
         blocks, dropped = fitting(choice, room)
         began = time.perf_counter()
         fetched = self._view.fetch(connection, pool, blocks)
@@ -171,12 +171,12 @@ class Answering:
         """One pass in which every layer chooses k blocks' worth of tokens for itself."""
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, now)
         room = room_for(self._encoder, question.ids, int(options["max_new_tokens"]))
-        if pool is None:
+        index = self._view.indexes.get(connection, pool) if pool is not None else None
+        in_all = sum(block.tokens for block in index.blocks) if index is not None else 0
+        tokens = min(k * self._config.block_tokens, in_all, room + tokens_in(self._encoder.prefix))
+        if pool is None or index is None or tokens <= 0:
             sight = self.look(connection, None, user, query, None, k, now, int(options["max_new_tokens"]))
             return self.answer([sight], options, catch=False)[0][0]
-        index = self._view.indexes.get(connection, pool)
-        in_all = sum(block.tokens for block in index.blocks)
-        tokens = min(k * self._config.block_tokens, in_all, room + tokens_in(self._encoder.prefix))
         by_layer: dict[int, tuple[int, ...]] = {}
         used: dict[int, Block] = {}
         hits = Hits()

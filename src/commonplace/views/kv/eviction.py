@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from commonplace.incoming import count
 from commonplace.storage.database import Database
 from commonplace.views.base import Generation
 from commonplace.views.kv import manifest, places
@@ -18,10 +19,16 @@ from commonplace.views.kv.store import KVStore
 class Budget:
     """How much room blocks may take; None: as much as there is. What has none is encoded again on demand."""
 
-    user_bytes: int | None = None  # of one user's pool on disk
-    total_bytes: int | None = None  # of all users' pools on disk
+    user_bytes: int | None = None  # of one user's blocks on disk; boxes and keys that score come on top
+    total_bytes: int | None = None  # of all users' blocks on disk
     device_bytes: int = 1 << 30  # of blocks kept beside the model
     host_bytes: int = 2 << 30  # of blocks kept in main memory
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for what is no number of bytes."""
+        for name in ("user_bytes", "total_bytes", "device_bytes", "host_bytes"):
+            if getattr(self, name) is not None or name.startswith(("device", "host")):
+                count(name, getattr(self, name), least=0)
 
 
 def make_room(connection: Connection, pool: Pool, budget: Budget, blocks: int) -> int:

@@ -47,6 +47,8 @@ class Generated:
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
     """Tokens of memory that the window has room for. Raises InvalidInput when it has none."""
+    if not ids:
+        raise InvalidInput("the question has no tokens: give it some words")
     left = encoder.window - len(encoder.prefix_ids) - len(ids) - max_new_tokens
     if left < 0:
         raise InvalidInput(
@@ -173,7 +175,7 @@ def _run(
 ) -> Tensor:
     if repeats > 1:
         cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
-    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options}
+    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options, "use_cache": True}
     given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
     if catch:
         with tap.open():
