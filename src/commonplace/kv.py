@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-import numpy as np
 from sqlalchemy import Connection
 
 from commonplace import log, maintenance
+from commonplace.core import Message
 from commonplace.errors import (
     BlockMissing,
     ClosedMemory,
@@ -31,22 +31,21 @@ from commonplace.memory import Memory, now_utc
 from commonplace.models.base import Tokenizer
 from commonplace.storage.database import Database
 from commonplace.storage.records import read_again
+from commonplace.views.kv import manifest
 from commonplace.views.kv.config import PRESETS, MemArt
-from commonplace.views.kv.manifest import Block, Pool
+from commonplace.views.kv.manifest import Pool
 from commonplace.views.kv.store import FOLDER, KVStore
 
 try:
-    from transformers import PreTrainedModel
-
     from commonplace.views.kv import transfer
-    from commonplace.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace, Sight
+    from commonplace.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace, Sight, scored
     from commonplace.views.kv.asking import Choice
     from commonplace.views.kv.calibration import Calibration, Needles, listening
     from commonplace.views.kv.encoding import Encoder
     from commonplace.views.kv.eviction import Budget
     from commonplace.views.kv.fingerprint import fingerprint, of_model
-    from commonplace.views.kv.keeping import keep, keys_of
-    from commonplace.views.kv.options import generating, instance
+    from commonplace.views.kv.keeping import Keys, keys_of
+    from commonplace.views.kv.options import attaching, generating
     from commonplace.views.kv.tap import Tap
     from commonplace.views.kv.turns import TurnFormat, chat, check_tokenizer, plain
     from commonplace.views.kv.view import KVView
@@ -118,17 +117,8 @@ class KVMemory:
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
-        if preset not in PRESETS:
-            raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
-        instance("config", config, MemArt, "a MemArt")
-        instance("format", format, TurnFormat, "a TurnFormat, such as plain() or chat(tokenizer)")
-        instance("needles", needles, Needles, "a Needles")
-        instance("budget", budget, Budget, "a Budget")
+        attaching(model, preset=preset, config=config, form=format, needles=needles, budget=budget)
         count("queue", queue, least=1)
-        if not isinstance(model, PreTrainedModel) or not model.can_generate():
-            raise InvalidInput(
-                f"model must be a causal language model of Transformers, not {shown(type(model))}"
-            )
         self.config = config or PRESETS[preset]
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
@@ -274,19 +264,14 @@ class KVMemory:
         choice = self._caught_up(user, once)
         if choice is None:
             return []
-        best = choice.ranked.scores
-        order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
-        return [
-            self._score(choice.index.blocks[i], place, float(best[i])) for place, i in enumerate(order, 1)
-        ]
+        return scored(choice, self._encoder.tokenizer)
 
     @contextmanager
     def reading(self, user: str) -> Iterator[tuple[Connection, Pool]]:
         """One snapshot of the user's pool, for who looks inside. Raises InvalidInput when there is none."""
-        self._open()
         key("user", user)
         with self._database.read() as connection:
-            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+            pool = self._pool(connection, user, whole=False)
             if pool is None:
                 raise InvalidInput(f"user {user!r} has no blocks")
             yield connection, pool
@@ -298,7 +283,8 @@ class KVMemory:
         with self._database.read() as connection:
             pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
             if pool is not None:
-                self.view.fetcher.prefetch(pool, self.view.newest(connection, pool, session, blocks))
+                newest = manifest.newest(connection, pool.generation, session, blocks)
+                self.view.fetcher.prefetch(pool, newest)
 
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log.
@@ -331,7 +317,8 @@ class KVMemory:
         with self._database.write() as connection:
             if maintenance.serving(connection, user, self.view) is not None:
                 raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
-            if transfer.take(connection, self.view, user, found):
+            if behind := transfer.messages_of(connection, user, found):
+                maintenance.commit_first(connection, user, self.view, behind, found.prepared)
                 log.touch(connection, user, deleted=True)
         return len(found.prepared.drafts)
 
@@ -422,11 +409,7 @@ class KVMemory:
                 keys = keys_of(
                     self._encoder, sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
                 )
-                self._writer.put(
-                    lambda: keep(
-                        self.view, self._database, user, stored, keys, sights[0].seqs, state.deletions
-                    )
-                )
+                self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, state.deletions))
         return answers
 
     def _put_back(self, pool: Pool, sights: Sequence[Sight]) -> None:
@@ -437,6 +420,31 @@ class KVMemory:
         except StorageError as error:
             _logger.warning("%d KV blocks found no place: %s", len(remade), error)
 
-    def _score(self, block: Block, place: int, score: float) -> BlockScore:
-        text = self._encoder.tokenizer.decode(list(block.tile.ids))
-        return BlockScore(block.number, block.tile.seqs, block.session, text, block.tokens, place, score)
+    def _write(
+        self,
+        user: str,
+        stored: Sequence[Message],
+        keys: Keys,
+        attended: Sequence[int],
+        deletions: int,
+    ) -> None:
+        """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
+        with self.view.model_lock:
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
+            with self._database.read() as connection:
+                if not self._goes_on(connection, user, stored, deletions):
+                    return
+                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+                prepared = self.view.continued(connection, pool, stored[0].session, turns, attended)
+        with self._database.write() as connection:
+            if self._goes_on(connection, user, stored, deletions):
+                maintenance.commit_new(connection, user, self.view, stored, prepared)
+                log.touch(connection, user)
+
+    def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
+        """Whether these messages are the next that the view has to read, and nothing was deleted since."""
+        generation = maintenance.serving(connection, user, self.view)
+        cursor = generation.cursor if generation else 0
+        ours = generation is None or generation.fingerprint == self.view.fingerprint
+        same = log.state(connection, user).deletions == deletions
+        return ours and same and cursor == stored[0].seq - 1

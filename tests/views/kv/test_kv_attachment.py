@@ -1,6 +1,8 @@
 """A KVMemory from attaching to closing: what it takes, what it refuses, and what is left of it afterwards."""
 
 import os
+import signal
+import threading
 
 import pytest
 import torch
@@ -71,14 +73,26 @@ def test_a_closed_one_says_so(rig, use):
 def test_a_forked_child_answers(rig):
     """Threads that read stayed with the parent, and so did locks that another thread held."""
     expected = rig.ask().text
-    with rig.view.model_lock, rig.view.indexes._lock:
-        child = os.fork()
-        if child == 0:
-            try:
-                rig.view.tiers.drop(USER)
-                os._exit(0 if rig.ask().text == expected else 1)
-            finally:
-                os._exit(2)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with rig.view.model_lock, rig.view.indexes._lock, rig.view.tiers._on_host._lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(20)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            rig.view.tiers.drop(USER)
+            os._exit(0 if rig.ask().text == expected else 1)
+        finally:
+            os._exit(2)
+    done.set()
+    thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

@@ -12,6 +12,7 @@ from commonplace.views.kv.eviction import evict
 from commonplace.views.kv.store import KVStore
 from commonplace.views.kv.tap import RawKV
 from commonplace.views.kv.tiers import Hits, Lru, Tiers, size_of
+from commonplace.views.kv.view import KVView
 
 STRIDE = 4096  # of the tiny model's blocks
 
@@ -292,6 +293,25 @@ def test_putting_back_nothing_makes_no_file(tmp_path):
         assert not list((rig.folder / "kv").iterdir())
 
 
+def test_a_budget_on_a_pool_that_is_there_shrinks_its_file(tmp_path):
+    """Blocks at the end move into places that became free, and the rest is given back."""
+    with filled(tmp_path / "m", 12) as rig:
+        made = rig.made()
+        late = [block for block in rig.blocks() if block.number > 9]
+        rig.view.note_use(rig.pool().generation, late)
+        rig.kv.remember(user=USER)
+    with Rig(tmp_path / "m", budget=Budget(user_bytes=3 * STRIDE)) as rig:
+        rig.kv.remember(user=USER)
+        assert _resident(rig) == {10, 11, 12}
+        assert rig.path().stat().st_size <= 6 * STRIDE
+        assert {(*b.place, b.tile.ids): rig.payload(b) for b in rig.blocks() if b.slot is not None} == {
+            key: payload
+            for key, (payload, _) in made.items()
+            if key in {(*b.place, b.tile.ids) for b in late}
+        }
+        assert rig.memory.check_integrity().faults == ()
+
+
 def test_evicted_blocks_are_chosen_as_if_they_were_there(tmp_path):
     """The keys that score stay beside the boxes: a budget changes what is read, not what is found."""
     config = with_config(probe_tokens=0)
@@ -344,6 +364,7 @@ def test_a_file_that_was_cut_while_it_is_read_is_read_again(tmp_path, monkeypatc
             return read(self, pool, block)
 
         monkeypatch.setattr(KVStore, "read", cut_before)
+        monkeypatch.setattr(KVView, "heal", lambda *_: pytest.fail("nothing is damaged"))
         assert rig.ask(top_k=8).text == expected
 
 

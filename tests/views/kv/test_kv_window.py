@@ -3,6 +3,8 @@
 import pytest
 from kv_rig import USER, filled, with_config
 
+from commonplace.views.kv.tap import Tap
+
 WINDOW = 256  # of the tiny model
 PINNED = 2
 
@@ -41,3 +43,26 @@ def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
         assert rig.ask(max_new_tokens=3).kv_tokens
         answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, top_k=30)
         assert answer.kv_tokens <= PINNED
+
+
+def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch):
+    """Turns are encoded behind the first token and the system prompt either way, the same blocks."""
+    parts = []
+    prefilled = Tap.prefilled
+
+    def noted(self, given, *others, **more):
+        parts.append(sum(one[0].tokens for one in given))
+        return prefilled(self, given, *others, **more)
+
+    found = {}
+    for pinned in (True, False):
+        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned, probe_tokens=0)) as rig:
+            made = rig.made()
+            with monkeypatch.context() as patch:
+                patch.setattr(Tap, "prefilled", noted)
+                parts.clear()
+                kv_tokens = rig.ask().kv_tokens
+            found[pinned] = made, [tokens - kv_tokens for tokens in parts[1:]], parts[:1]
+    assert found[True][0] == found[False][0]
+    assert found[True][1:] == ([PINNED], [PINNED])
+    assert found[False][1:] == ([0], [0])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 import torch
 from sqlalchemy import Connection
 from torch import Tensor
@@ -221,7 +222,7 @@ class Answering:
     def _coupled(self, sight: Sight, max_new_tokens: int) -> Generated:
         """Figure 7: every key at the position that it had in the whole history."""
         began = time.perf_counter()
-        prefix = self._encoder.prefix
+        prefix = self._encoder.standing
         parts = [(prefix, 0)] if prefix is not None else []
         at, starts = tokens_in(prefix), {}
         choice = sight.choice
@@ -272,6 +273,25 @@ def cited(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Cited
         for seq, m in sorted(found.items())
         if m.time is not None
     )
+
+
+def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
+    """Every block that was not left out, the best first."""
+    best = choice.ranked.scores
+    order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
+    blocks = [choice.index.blocks[i] for i in order]
+    return [
+        BlockScore(
+            block.number,
+            block.tile.seqs,
+            block.session,
+            tokenizer.decode(list(block.tile.ids)),
+            block.tokens,
+            place,
+            float(best[i]),
+        )
+        for place, (i, block) in enumerate(zip(order, blocks, strict=True), 1)
+    ]
 
 
 def _no_keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:

@@ -124,7 +124,7 @@ class Asking:
         if not ids:
             return {}
         tap = self._encoder.tap
-        parts = [*([self._encoder.prefix] if self._encoder.prefix else []), *before]
+        parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
         done = sum(part[0].tokens for part in parts)
         room = self._encoder.window - done
         given = torch.tensor([list(ids)[-room:]], device=tap.device)

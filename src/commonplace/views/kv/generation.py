@@ -96,7 +96,7 @@ def _generate(
     encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     tap = encoder.tap
-    prefix = [encoder.prefix] if encoder.prefix else []
+    prefix = [encoder.standing] if encoder.standing else []
     parts = [[*prefix, *context.raw, *context.recent] for context in contexts]
     held = [sum(part[0].tokens for part in some) for some in parts]
     final = max(h + len(c.ids) for h, c in zip(held, contexts, strict=True))
@@ -225,7 +225,7 @@ def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int
     left = list(ids[generated[0].tokens :])
     if not left:
         return generated
-    prefix = [encoder.prefix] if encoder.prefix else []
+    prefix = [encoder.standing] if encoder.standing else []
     return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
 
 

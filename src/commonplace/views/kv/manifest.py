@@ -244,6 +244,17 @@ def coldest(connection: Connection, generation: Generation, count: int) -> list[
     return [_block(row) for row in rows]
 
 
+def last_placed(connection: Connection, generation: Generation, count: int) -> list[Block]:
+    """So many blocks at the end of the file, the last first."""
+    rows = connection.execute(
+        select(kv_blocks)
+        .where(*places.of(generation), _b.slot.is_not(None))
+        .order_by(_b.slot.desc())
+        .limit(count)
+    )
+    return [_block(row) for row in rows]
+
+
 def resident(connection: Connection, generation: Generation) -> int:
     """Blocks in the pool."""
     return int(

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformers import GenerationConfig
+from transformers import GenerationConfig, PreTrainedModel
 
 from commonplace.errors import InvalidInput
 from commonplace.incoming import count, shown
+from commonplace.views.kv.calibration import Needles
+from commonplace.views.kv.config import PRESETS, MemArt
+from commonplace.views.kv.eviction import Budget
+from commonplace.views.kv.turns import TurnFormat
 
 _NEW_TOKENS = 128
 # The kv view makes these itself: with others, memory would not stand where the question looks for it.
@@ -43,7 +47,19 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
     return {**own, **options} if config is not None else {**own, "do_sample": False, **options}
 
 
-def instance(what: str, value: object, kind: type, hint: str) -> None:
-    """Raises InvalidInput for what is neither None nor of this kind."""
-    if value is not None and not isinstance(value, kind):
-        raise InvalidInput(f"{what} must be {hint}, not {shown(value)}")
+def attaching(
+    model: object, *, preset: str, config: object, form: object, needles: object, budget: object
+) -> None:
+    """Raises InvalidInput for what a model cannot be attached with; None is what it is without."""
+    if preset not in PRESETS:
+        raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
+    for what, value, kind, hint in (
+        ("config", config, MemArt, "a MemArt"),
+        ("format", form, TurnFormat, "a TurnFormat, such as plain() or chat(tokenizer)"),
+        ("needles", needles, Needles, "a Needles"),
+        ("budget", budget, Budget, "a Budget"),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise InvalidInput(f"{what} must be {hint}, not {shown(value)}")
+    if not isinstance(model, PreTrainedModel) or not model.can_generate():
+        raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

@@ -53,6 +53,14 @@ class KVStore:
             )
         return data
 
+    def whole(self, pool: Pool, block: Block) -> bool:
+        """Whether a block's bytes are what was written."""
+        try:
+            self.read(pool, block)
+        except BlockMissing:
+            return False
+        return True
+
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Rows, token ids, boxes, keys and values; what was made in sight of these messages is unmade.
 
@@ -136,11 +144,8 @@ class KVStore:
         for block in manifest.after(connection, pool.generation):
             if block.boxes_crc is not None and not whole_boxes(files, block):
                 yield block, True
-            elif block.slot is not None:
-                try:
-                    self.read(pool, block)
-                except BlockMissing:
-                    yield block, False
+            elif block.slot is not None and not self.whole(pool, block):
+                yield block, False
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""

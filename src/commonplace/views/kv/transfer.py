@@ -11,7 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from sqlalchemy import Connection
 
-from commonplace import log, maintenance
+from commonplace import log
+from commonplace.core import Message
 from commonplace.errors import BlockMissing, ForeignKV, InvalidImport, InvalidInput
 from commonplace.views.kv import manifest
 from commonplace.views.kv.encoding import Draft
@@ -135,8 +136,8 @@ def read(view: KVView, path: Path) -> Read:
     return Read(Prepared(tuple(drafts), (), attended), contents)
 
 
-def take(connection: Connection, view: KVView, user: str, found: Read) -> bool:
-    """Commit what was read for a user without blocks; False when there was nothing. Raises InvalidImport."""
+def messages_of(connection: Connection, user: str, found: Read) -> list[Message]:
+    """The messages of the log that these blocks are of. Raises InvalidImport when they do not fit it."""
     every = log.read(connection, user)
     known = {message.seq: checksum(message.content.encode()) for message in every}
     if odd := sorted(seq for seq in found.seqs if known.get(seq) != found.contents.get(seq)):
@@ -147,6 +148,4 @@ def take(connection: Connection, view: KVView, user: str, found: Read) -> bool:
     behind = every[: len(found.seqs)]
     if {message.seq for message in behind} != found.seqs:
         raise InvalidImport("the file lacks blocks of earlier messages: remember() encodes the log instead")
-    if behind:
-        maintenance.commit_first(connection, user, view, behind, found.prepared)
-    return bool(behind)
+    return behind

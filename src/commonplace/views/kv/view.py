@@ -22,7 +22,7 @@ from commonplace.views.kv import manifest, places
 from commonplace.views.kv.asking import Asking, Choice, Recent
 from commonplace.views.kv.config import MemArt
 from commonplace.views.kv.encoding import Chain, Draft, Encoder
-from commonplace.views.kv.eviction import Budget, evict, make_room
+from commonplace.views.kv.eviction import Budget, evict, make_room, shrink
 from commonplace.views.kv.fetching import Fetched, Fetcher
 from commonplace.views.kv.index import Indexes
 from commonplace.views.kv.manifest import Block, Pool
@@ -201,7 +201,9 @@ class KVView:
         question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
         found = Recent(())
         if self.config.probe_tokens:
-            newest = self.newest(connection, pool, standing or session, self.config.probe_tokens)
+            newest = manifest.newest(
+                connection, pool.generation, standing or session, self.config.probe_tokens
+            )
             window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
             found = self.asking.recent(newest, window if room is None else room)
         without = {block.number for block in index.blocks if session is not None and block.session != session}
@@ -289,6 +291,8 @@ class KVView:
         used = self._used.pop((generation.user, generation.number), {})
         evicted = evict(database, self.store, self.budget, generation, used)
         self.store.clean(database, generation.user)
+        if self.budget.bounded and shrink(database, self.store, generation):
+            self.store.clean(database, generation.user)
         return Moved(blocks_released=evicted)
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
@@ -388,10 +392,6 @@ class KVView:
         remove(self.store.files(made).folder)
         manifest.open_pool(connection, made)
         return made
-
-    def newest(self, connection: Connection, pool: Pool, session: str | None, limit: int) -> list[Block]:
-        """The last blocks, in the order of the log."""
-        return manifest.newest(connection, pool.generation, session, limit)
 
     def _written(
         self,
