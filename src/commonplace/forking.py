@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from types import TracebackType
 from typing import Protocol
 from weakref import WeakSet
 
@@ -20,6 +22,26 @@ _all: WeakSet[StartsAnew] = WeakSet()
 def start_anew_in_children(thing: StartsAnew) -> None:
     """Have `thing.start_anew()` called in every process that is forked from this one."""
     _all.add(thing)
+
+
+class ForkSafeLock:
+    """A re-entrant lock that is free in a forked child: the thread that held it stayed with the parent."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In the child."""
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
 
 
 def _in_child() -> None:

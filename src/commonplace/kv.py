@@ -5,6 +5,7 @@ Needs the extra `kv`: pip install 'commonplace[kv]'.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,36 +14,39 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-import numpy as np
 from sqlalchemy import Connection
 
 from commonplace import log, maintenance
 from commonplace.core import Message
-from commonplace.errors import BlockMissing, InvalidImport, InvalidInput, MissingExtra, StorageCorrupt
+from commonplace.errors import (
+    BlockMissing,
+    ClosedMemory,
+    InvalidInput,
+    MissingExtra,
+    StorageCorrupt,
+    StorageError,
+)
 from commonplace.incoming import TimeLike, count, file_path, key, shown, to_time
 from commonplace.memory import Memory, now_utc
 from commonplace.models.base import Tokenizer
 from commonplace.storage.database import Database
 from commonplace.storage.records import read_again
-from commonplace.views.base import Generation
+from commonplace.views.kv import manifest
 from commonplace.views.kv.config import PRESETS, MemArt
-from commonplace.views.kv.manifest import Block, Pool
-from commonplace.views.kv.pool import checksum
+from commonplace.views.kv.manifest import Pool
 from commonplace.views.kv.store import FOLDER, KVStore
 
 try:
-    from transformers import PreTrainedModel
-
     from commonplace.views.kv import transfer
-    from commonplace.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace
-    from commonplace.views.kv.asking import Asking, Choice
-    from commonplace.views.kv.calibration import Calibration, Needles, calibrate, plain_needles
+    from commonplace.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace, Sight, scored
+    from commonplace.views.kv.asking import Choice
+    from commonplace.views.kv.calibration import Calibration, Needles, listening
     from commonplace.views.kv.encoding import Encoder
     from commonplace.views.kv.eviction import Budget
-    from commonplace.views.kv.fetching import Fetcher
     from commonplace.views.kv.fingerprint import fingerprint, of_model
-    from commonplace.views.kv.tap import Raw, Tap
-    from commonplace.views.kv.tiers import Tiers
+    from commonplace.views.kv.keeping import Keys, keys_of
+    from commonplace.views.kv.options import attaching, generating
+    from commonplace.views.kv.tap import Tap
     from commonplace.views.kv.turns import TurnFormat, chat, check_tokenizer, plain
     from commonplace.views.kv.view import KVView
     from commonplace.views.kv.writer import Writer
@@ -52,6 +56,8 @@ except ModuleNotFoundError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'commonplace[kv]'") from error
 
 R = TypeVar("R")
+_CATCHES_UP = 3  # times, while others go on forgetting
+_logger = logging.getLogger(__name__)
 
 __all__ = [
     "Answer",
@@ -68,6 +74,10 @@ __all__ = [
     "chat",
     "plain",
 ]
+
+
+class _Unmade(Exception):
+    """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,8 @@ class KVMemory:
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
-        if preset not in PRESETS:
-            raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
-        if not isinstance(model, PreTrainedModel) or not model.can_generate():
-            raise InvalidInput(
-                f"model must be a causal language model of Transformers, not {shown(type(model))}"
-            )
+        attaching(model, preset=preset, config=config, form=format, needles=needles, budget=budget)
+        count("queue", queue, least=1)
         self.config = config or PRESETS[preset]
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
@@ -128,7 +134,7 @@ class KVMemory:
             def make(database: Database, counter: Tokenizer) -> KVView:
                 self._database = database
                 store = KVStore(database.folder / FOLDER)
-                layers = self._layers(store, encoder, identity, needles)
+                layers, self._calibration = listening(store, encoder, identity, needles)
                 encoder.layers = tuple(sorted(layers))
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
                 return KVView(store, encoder, print_, counter, layers, budget)
@@ -138,10 +144,15 @@ class KVMemory:
             tap.detach()
             raise
         self._encoder, self._answering = encoder, Answering(self.view)
-        self._writer = Writer(count("queue", queue, least=1))
+        self._writer = Writer(queue)
+        self._closed = False
 
     def close(self) -> None:
         """Write what waits, and give the model back as it was; idempotent. The Memory stays open."""
+        with self.view.model_lock:  # an answer that is under way is given first
+            if self._closed:
+                return
+            self._closed = True
         self._writer.close()
         self.memory.detach(self.view)
         self.view.close()
@@ -164,6 +175,7 @@ class KVMemory:
 
         Of one user or of all.
         """
+        self._open()
         if user is not None:
             key("user", user)
         self._writer.wait()
@@ -192,20 +204,23 @@ class KVMemory:
         user: str,
         session: str | None = None,
         top_k: int | None = None,
-        max_new_tokens: int = 128,
+        max_new_tokens: int | None = None,
         remember: bool = False,
         now: TimeLike | None = None,
         **options: Any,
     ) -> Answer | list[Answer]:
         """Answer a question, or several side by side, with the k most relevant blocks in sight.
 
-        What the log has and the pool lacks is encoded first. `session` says which conversation is going on:
-        its newest turns stand right before the question; blocks come from all of the user's sessions. With
-        `remember` question and answer become messages of it, and the keys that the model computed become
-        their blocks. `options` go to the model's own generate: do_sample, num_beams, streamer ...
+        What the log has and the pool lacks is encoded first; another model's pool is made anew. `session`
+        says which conversation is going on: its newest turns stand right before the question (none do with
+        selection="per_layer"); blocks come from all of the user's sessions. With `remember` question and
+        answer become messages of it, and the keys that the model computed become their blocks. `options` go
+        to the model's own generate: do_sample, num_beams, streamer, generation_config ... An answer is
+        greedy and of 128 tokens at most, unless they or `max_new_tokens` say otherwise.
 
-        Raises InvalidInput when the question does not fit the window, and ForeignKV.
+        Raises InvalidInput when the question does not fit the window.
         """
+        self._open()
         key("user", user)
         several = not isinstance(query, str)
         queries = [query] if isinstance(query, str) else list(query)
@@ -214,14 +229,15 @@ class KVMemory:
         if session is not None:
             key("session", session)
         k = self.config.top_k if top_k is None else count("top_k", top_k, least=1)
-        count("max_new_tokens", max_new_tokens, least=1)
+        given = generating(options, max_new_tokens)
         if remember and several:
             raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
         at = to_time(now_utc() if now is None else now, "now")
-        self._catch_up(user)
-        given = {"max_new_tokens": max_new_tokens, "do_sample": False, **options}
-        answers = self._healing(
-            user, lambda: self._generate(queries, user, session, k, at, given, remember=remember)
+        answers = self._caught_up(
+            user,
+            lambda *, whole: self._generate(
+                queries, user, session, k, at, given, remember=remember, whole=whole
+            ),
         )
         return answers if several else answers[0]
 
@@ -235,50 +251,58 @@ class KVMemory:
         key("user", user)
         if not isinstance(query, str):
             raise InvalidInput(f"query must be a string, not {shown(query)}")
-        self._catch_up(user)
+        self._open()
         at = to_time(now_utc() if now is None else now, "now")
 
-        def once() -> Choice | None:
-            with self._database.read() as connection:
-                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+        def once(*, whole: bool) -> Choice | None:
+            with self.view.model_lock, self._database.read() as connection:
+                pool = self._pool(connection, user, whole=whole)
                 if pool is None:
                     return None
-                with self.view.model_lock:
-                    return self.view.choose(connection, pool, query, at, k=1, session=session)
+                return self.view.choose(connection, pool, query, at, k=1, session=session)
 
-        choice = self._healing(user, once)
+        choice = self._caught_up(user, once)
         if choice is None:
             return []
-        best = choice.ranked.scores
-        order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
-        return [
-            self._score(choice.index.blocks[i], place, float(best[i])) for place, i in enumerate(order, 1)
-        ]
+        return scored(choice, self._encoder.tokenizer)
 
     @contextmanager
     def reading(self, user: str) -> Iterator[tuple[Connection, Pool]]:
         """One snapshot of the user's pool, for who looks inside. Raises InvalidInput when there is none."""
         key("user", user)
         with self._database.read() as connection:
-            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+            pool = self._pool(connection, user, whole=False)
             if pool is None:
                 raise InvalidInput(f"user {user!r} has no blocks")
             yield connection, pool
 
     def prefetch(self, *, user: str, session: str | None = None, blocks: int = 256) -> None:
         """Begin to read the user's newest blocks into main memory; returns at once."""
+        self._open()
         key("user", user)
         with self._database.read() as connection:
             pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
             if pool is not None:
-                self.view.fetcher.prefetch(pool, self.view.newest(connection, pool, session, blocks))
+                newest = manifest.newest(connection, pool.generation, session, blocks)
+                self.view.fetcher.prefetch(pool, newest)
 
     def export(self, *, user: str, path: str | Path) -> int:
-        """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log."""
+        """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log.
+
+        All of them are in main memory meanwhile, twice.
+        """
+        self._open()
         key("user", user)
-        self._catch_up(user)
-        with self.reading(user) as (connection, pool):
-            return transfer.export(connection, self.view, pool, file_path("path", path))
+        to = file_path("path", path)
+
+        def once(*, whole: bool) -> int:
+            with self.view.model_lock, self._database.read() as connection:
+                pool = self._pool(connection, user, whole=whole)
+                if pool is None:
+                    raise InvalidInput(f"user {user!r} has no blocks")
+                return transfer.export(connection, self.view, pool, to)
+
+        return self._caught_up(user, once)
 
     def import_(self, path: str | Path, *, user: str) -> int:
         """Take blocks from a file that export wrote, for messages that the log has; returns how many.
@@ -286,25 +310,14 @@ class KVMemory:
         Saves encoding them. Raises ForeignKV for another model's, and InvalidImport for a file that does not
         fit the log.
         """
+        self._open()
         key("user", user)
         self._writer.wait()
         found = transfer.read(self.view, file_path("path", path))
         with self._database.write() as connection:
             if maintenance.serving(connection, user, self.view) is not None:
                 raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
-            every = log.read(connection, user)
-            known = {message.seq: checksum(message.content.encode()) for message in every}
-            if odd := sorted(seq for seq in found.seqs if known.get(seq) != found.contents.get(seq)):
-                raise InvalidImport(
-                    f"message {odd[0]} of user {user!r} is not what the blocks were made of: import the log"
-                    " that they belong to first"
-                )
-            behind = every[: len(found.seqs)]
-            if {message.seq for message in behind} != found.seqs:
-                raise InvalidImport(
-                    "the file lacks blocks of earlier messages: remember() encodes the log instead"
-                )
-            if behind:
+            if behind := transfer.messages_of(connection, user, found):
                 maintenance.commit_first(connection, user, self.view, behind, found.prepared)
                 log.touch(connection, user, deleted=True)
         return len(found.prepared.drafts)
@@ -319,40 +332,37 @@ class KVMemory:
                 return
         self.remember(user=user)
 
+    def _open(self) -> None:
+        if self._closed:
+            raise ClosedMemory("this KVMemory was closed: attach a new one")
+
+    def _pool(self, connection: Connection, user: str, *, whole: bool) -> Pool | None:
+        """This snapshot's, with the model's lock held. Raises _Unmade when it is not `whole` and is to be."""
+        self._open()
+        generation = maintenance.serving(connection, user, self.view)
+        pool = self.view.pool(connection, generation)
+        if whole and generation is not None and self.view.waiting(connection, generation):
+            raise _Unmade
+        return pool
+
+    def _caught_up(self, user: str, once: Callable[..., R]) -> R:
+        """Do `once` when the pool has what the log has; at last also while others keep on forgetting."""
+        for _ in range(_CATCHES_UP):
+            self._catch_up(user)
+            try:
+                return self._healing(user, lambda: once(whole=True))
+            except _Unmade:
+                continue
+        return self._healing(user, lambda: once(whole=False))
+
     def _healing(self, user: str, once: Callable[[], R]) -> R:
         """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
         try:
             return read_again(once)
         except (BlockMissing, StorageCorrupt):
-            if not self.view.heal(self._database, user):
-                raise
+            self.view.heal(self._database, user)
             self.remember(user=user)
             return read_again(once)
-
-    def _layers(
-        self, store: KVStore, encoder: Encoder, identity: str, needles: Needles | None
-    ) -> dict[int, tuple[int, ...] | None]:
-        """The layers that score, and their heads; calibrated once per model."""
-        self._calibration: Calibration | None = None
-        every = range(len(encoder.tap.shapes))
-        if self.config.layers == "all":
-            return dict.fromkeys(every)
-        if not isinstance(self.config.layers, str):
-            if unknown := [layer for layer in self.config.layers if layer not in every]:
-                raise InvalidInput(f"layers {unknown} are not there: the model has 0 to {len(every) - 1}")
-            return dict.fromkeys(self.config.layers)
-        sought = needles or plain_needles()
-        path = store.root / "models" / f"{identity}-{sought.digest}.json"
-        found = Calibration.kept(path)
-        if found is None:
-            tiers = Tiers(encoder.tap.device, 0, 0)
-            try:
-                found = calibrate(encoder, Asking(encoder, Fetcher(store, encoder, tiers), {}), sought)
-            finally:
-                tiers.close()
-            found.keep(path)
-        self._calibration = found
-        return dict(found.heads)
 
     def _generate(
         self,
@@ -364,10 +374,11 @@ class KVMemory:
         options: Mapping[str, Any],
         *,
         remember: bool,
+        whole: bool,
     ) -> list[Answer]:
         with self.view.model_lock:
             with self._database.read() as connection:
-                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+                pool = self._pool(connection, user, whole=whole)
                 state = log.state(connection, user)
                 if self.config.selection == "per_layer":
                     answers = [
@@ -387,7 +398,7 @@ class KVMemory:
         if pool is not None:
             for sight in sights:
                 self.view.note_use(pool.generation, sight.context.blocks)
-            self.view.put_back(self._database, pool, [one for sight in sights for one in sight.remade])
+            self._put_back(pool, sights)
         if remember:
             turns = [
                 {"role": "user", "content": queries[0], "time": now},
@@ -395,17 +406,25 @@ class KVMemory:
             ]
             stored = self.memory.add(turns, user=user, session=session)
             if made and made[0].raw is not None:
-                keys = self.view.keys_of(
-                    sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
+                keys = keys_of(
+                    self._encoder, sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
                 )
                 self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, state.deletions))
         return answers
+
+    def _put_back(self, pool: Pool, sights: Sequence[Sight]) -> None:
+        """What was encoded again gets a place, if it can: else it is encoded once more another time."""
+        remade = [one for sight in sights for one in sight.remade]
+        try:
+            self.view.put_back(self._database, pool, remade)
+        except StorageError as error:
+            _logger.warning("%d KV blocks found no place: %s", len(remade), error)
 
     def _write(
         self,
         user: str,
         stored: Sequence[Message],
-        keys: Callable[[], Sequence[tuple[Raw, Sequence[int]]]],
+        keys: Keys,
         attended: Sequence[int],
         deletions: int,
     ) -> None:
@@ -413,31 +432,19 @@ class KVMemory:
         with self.view.model_lock:
             turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
             with self._database.read() as connection:
-                generation = maintenance.serving(connection, user, self.view)
-                if not self._goes_on(connection, user, generation, stored, deletions):
+                if not self._goes_on(connection, user, stored, deletions):
                     return
-                pool = self.view.pool(connection, generation)
+                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
                 prepared = self.view.continued(connection, pool, stored[0].session, turns, attended)
         with self._database.write() as connection:
-            generation = maintenance.serving(connection, user, self.view)
-            if self._goes_on(connection, user, generation, stored, deletions):
+            if self._goes_on(connection, user, stored, deletions):
                 maintenance.commit_new(connection, user, self.view, stored, prepared)
                 log.touch(connection, user)
 
-    def _goes_on(
-        self,
-        connection: Connection,
-        user: str,
-        generation: Generation | None,
-        stored: Sequence[Message],
-        deletions: int,
-    ) -> bool:
+    def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
         """Whether these messages are the next that the view has to read, and nothing was deleted since."""
+        generation = maintenance.serving(connection, user, self.view)
         cursor = generation.cursor if generation else 0
         ours = generation is None or generation.fingerprint == self.view.fingerprint
         same = log.state(connection, user).deletions == deletions
         return ours and same and cursor == stored[0].seq - 1
-
-    def _score(self, block: Block, place: int, score: float) -> BlockScore:
-        text = self._encoder.tokenizer.decode(list(block.tile.ids))
-        return BlockScore(block.number, block.tile.seqs, block.session, text, block.tokens, place, score)

@@ -15,6 +15,7 @@ from kv_rig import (
 
 from commonplace import Memory
 from commonplace.errors import StorageCorrupt, StorageError, StorageFull
+from commonplace.kv import Budget
 from commonplace.testing import FrozenClock
 from commonplace.views.kv import manifest
 from commonplace.views.kv.pool import PoolFiles
@@ -189,12 +190,82 @@ def test_a_missing_file_is_noticed(rig):
     _says(rig, expected)
 
 
-def test_a_recall_of_torn_blocks_raises(rig):
-    """A recall writes nothing: it says what is damaged."""
+def test_a_recall_of_torn_boxes_says_so_and_answers(rig):
+    """A recall writes nothing: it leaves out what is damaged, with a note, and remember() mends it."""
+    made = rig.made()
     os.truncate(rig.path("boxes-0"), 100)
     rig.view.indexes.drop(USER)
-    with pytest.raises(StorageCorrupt, match="boxes of KV block"):
-        rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+    found = rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+    assert any("damaged" in view.note for view in found.trace.views)
+    assert found.evidence
+    rig.kv.remember(user=USER)
+    assert rig.made() == made
+    found = rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+    assert not any(view.note for view in found.trace.views)
+
+
+@pytest.mark.parametrize("name", ["blocks", "boxes-0", "keys-1"])
+def test_what_an_integrity_check_finds_the_next_remember_mends(rig, name):
+    """Torn blocks, boxes and keys are encoded again without a question."""
+    made = rig.made()
+    flip(rig.path(name), 5)
+    assert _named(rig, "is torn" if name == "blocks" else "are torn") == 1
+    rig.kv.remember(user=USER)
+    assert rig.made() == made
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_a_damaged_block_does_not_stop_an_export(rig, tmp_path):
+    """It is encoded again first; so are boxes and keys."""
+    made = rig.made()
+    for name in ("blocks", "boxes-1"):
+        flip(rig.path(name), 5)
+        rig.view.tiers.drop(USER)
+        assert rig.kv.export(user=USER, path=tmp_path / "x.safetensors") == 8
+        assert rig.made() == made
+
+
+def test_a_crash_between_mending_and_cleaning_up_tears_nothing(rig, monkeypatch):
+    """Places that wait to be overwritten are, before what is mended is written there."""
+    made = rig.made()
+    flip(rig.path("boxes-0"), 5)
+    rig.view.indexes.drop(USER)
+    with monkeypatch.context() as patch:
+        patch.setattr(KVView, "refresh", _die)
+        with pytest.raises(Crash):
+            rig.kv.scores("w1", user=USER)
+    rig.kv.remember(user=USER)
+    assert rig.made() == made
+
+
+def test_an_answer_is_given_though_the_disk_is_full(tmp_path, monkeypatch, caplog):
+    """Blocks that were encoded again for it find no place: that is noted, and the answer stays."""
+    with filled(tmp_path / "m", budget=Budget(user_bytes=0)) as rig:
+        expected = rig.ask().text
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        rig.kv.remember(user=USER)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            answer = rig.ask()
+        assert answer.text == expected
+        assert answer.trace.hits.encoded
+        assert "no space left" in caplog.text
+
+
+def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(rig, monkeypatch):
+    """Its rows are gone and its files are not: a new pool of the same number does not take them over."""
+    before = list(rig.made().values())
+    with monkeypatch.context() as patch:
+        patch.setattr(KVView, "refresh", lambda *_: None)
+        rig.memory.forget(user=USER, everything=True)
+    assert leaked(secrets_of(before, []), rig.folder)
+    rig.view.indexes.drop(USER)
+    rig.view.tiers.drop(USER)
+    rig.say(line(20))
+    assert leaked(secrets_of(before, list(rig.made().values())), rig.folder) == 0
 
 
 def test_a_damaged_pool_can_be_made_anew(rig):

@@ -9,6 +9,7 @@ from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, 
 
 from commonplace.errors import ForeignKV
 from commonplace.maintenance import serving
+from commonplace.views.kv.fingerprint import of_format
 
 CHANGES = {
     "other weights": {"seed": 3},
@@ -80,3 +81,16 @@ def test_how_questions_are_asked_may_change(tmp_path, monkeypatch):
     with Rig(tmp_path / "m", config=changed) as rig, encodings(monkeypatch) as seen:
         assert rig.ask().text
     assert seen == []
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
+@pytest.mark.parametrize("name", [None, "Ann"])
+@pytest.mark.parametrize("dated", [True, False])
+def test_how_each_kind_of_turn_is_written_is_in_the_fingerprint(role, name, dated):
+    """Another header of one role's turns, with a name or without, is another format."""
+
+    def other(message):
+        same = (message.role, message.name is None, message.time is None) == (role, name is None, not dated)
+        return f"{'<other>' if same else ''}{FORM.turn(message)}"
+
+    assert of_format(replace(FORM, turn=other)) != of_format(FORM)

@@ -4,11 +4,15 @@ import threading
 
 import pytest
 import torch
-from kv_rig import USER, Rig, encodings, filled, leaked, line, secrets_of, with_config
+from kv_rig import USER, Rig, encodings, filled, leaked, line, secrets_of, vectors, with_config
 
-from commonplace.kv import Budget
+from commonplace import log
+from commonplace.kv import Budget, KVMemory
+from commonplace.views.kv.eviction import evict
+from commonplace.views.kv.store import KVStore
 from commonplace.views.kv.tap import RawKV
 from commonplace.views.kv.tiers import Hits, Lru, Tiers, size_of
+from commonplace.views.kv.view import KVView
 
 STRIDE = 4096  # of the tiny model's blocks
 
@@ -287,3 +291,97 @@ def test_putting_back_nothing_makes_no_file(tmp_path):
         rig.memory.forget(user=USER, everything=True)
         rig.view.put_back(rig.database, pool, fetched.drafts)
         assert not list((rig.folder / "kv").iterdir())
+
+
+def test_a_budget_on_a_pool_that_is_there_shrinks_its_file(tmp_path):
+    """Blocks at the end move into places that became free, and the rest is given back."""
+    with filled(tmp_path / "m", 12) as rig:
+        made = rig.made()
+        late = [block for block in rig.blocks() if block.number > 9]
+        rig.view.note_use(rig.pool().generation, late)
+        rig.kv.remember(user=USER)
+    with Rig(tmp_path / "m", budget=Budget(user_bytes=3 * STRIDE)) as rig:
+        rig.kv.remember(user=USER)
+        assert _resident(rig) == {10, 11, 12}
+        assert rig.path().stat().st_size <= 6 * STRIDE
+        assert {(*b.place, b.tile.ids): rig.payload(b) for b in rig.blocks() if b.slot is not None} == {
+            key: payload
+            for key, (payload, _) in made.items()
+            if key in {(*b.place, b.tile.ids) for b in late}
+        }
+        assert rig.memory.check_integrity().faults == ()
+
+
+def test_evicted_blocks_are_chosen_as_if_they_were_there(tmp_path):
+    """The keys that score stay beside the boxes: a budget changes what is read, not what is found."""
+    config = with_config(probe_tokens=0)
+    questions = [line(i, words=3) for i in range(0, 16, 2)]
+    with filled(tmp_path / "full", 16, config=config) as rig:
+        expected = [(a.blocks, a.text) for a in (rig.ask(q, top_k=2) for q in questions)]
+    with filled(tmp_path / "m", 16, config=config, budget=Budget(user_bytes=2 * STRIDE)) as rig:
+        for question, answer in zip(questions, expected, strict=True):
+            rig.kv.remember(user=USER)
+            assert len(_resident(rig)) == 2
+            found = rig.ask(question, top_k=2)
+            assert (found.blocks, found.text) == answer
+
+
+def test_keys_of_evicted_blocks_are_forgotten_with_them(tmp_path):
+    """They could be inverted to text as well."""
+    with _small(tmp_path, 2) as rig:
+        (gone, *kept) = rig.blocks()
+        assert gone.slot is None
+        files = rig.view.store.files(rig.pool())
+        secrets = vectors(keys for layer in (0, 1) for keys in files.read_keys([gone.number - 1], layer))
+        others = {
+            one
+            for layer in (0, 1)
+            for one in vectors(files.read_keys([block.number - 1 for block in kept], layer))
+        }
+        assert leaked(secrets - others, rig.folder) > 8
+        rig.memory.forget(user=USER, seqs=gone.tile.seqs)
+        assert leaked(secrets - others, rig.folder) == 0
+
+
+def test_all_layers_keep_no_keys_twice(tmp_path):
+    """Of all layers they would be half the pool again: candidates are scored by the blocks themselves."""
+    with filled(tmp_path / "m", 8, config=with_config(layers="all")) as rig:
+        assert not list(rig.path().parent.glob("keys-*"))
+        assert rig.ask(top_k=1).trace.rescored == 7
+
+
+def test_a_file_that_was_cut_while_it_is_read_is_read_again(tmp_path, monkeypatch):
+    """Who has an older snapshot looks for a block that went with the end of the file: it has moved."""
+    with filled(tmp_path / "m", budget=Budget(host_bytes=0)) as rig:
+        expected = rig.ask(top_k=8).text
+        read, cuts = KVStore.read, iter([True])
+
+        def cut_before(self, pool, block):
+            if next(cuts, False):
+                small = Budget(user_bytes=STRIDE)
+                evict(rig.database, self, small, pool.generation, {})
+                self.clean(rig.database, USER)
+            return read(self, pool, block)
+
+        monkeypatch.setattr(KVStore, "read", cut_before)
+        monkeypatch.setattr(KVView, "heal", lambda *_: pytest.fail("nothing is damaged"))
+        assert rig.ask(top_k=8).text == expected
+
+
+def test_what_others_unmake_between_catching_up_and_asking_is_encoded_first(tmp_path, monkeypatch):
+    """Another process forgets a message: the turns after it are not left out of the answer."""
+    with filled(tmp_path / "m") as rig:
+        caught_up, times = KVMemory._catch_up, iter([True])
+
+        def then_forgotten(self, user):
+            caught_up(self, user)
+            if next(times, False):
+                with rig.database.write() as connection:
+                    rig.view.forget(connection, USER, [1])
+                    log.remove(connection, USER, [1])
+                    log.touch(connection, USER, deleted=True)
+
+        monkeypatch.setattr(KVMemory, "_catch_up", then_forgotten)
+        answer = rig.ask(top_k=8)
+        assert {cited.seq for cited in answer.citations} == set(range(2, 9))
+        assert not {block.number for block in rig.blocks() if block.boxes_crc is None}

@@ -265,6 +265,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "blocks on a grid": {"align": "grid"},
     "blocks on a grid, with neighbours": {"align": "grid", "neighbours": 1},
     "no recent turns before the question": {"probe_tokens": 0},
+    "nothing pinned before the question": {"pinned": False},
     "boxes alone, no rescoring": {"rescore": 0},
     "all layers": {"layers": "all"},
     "heads added": {"heads": "sum"},

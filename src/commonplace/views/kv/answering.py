@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 import torch
 from sqlalchemy import Connection
 from torch import Tensor
@@ -137,7 +138,7 @@ class Answering:
         room = room_for(self._encoder, question.ids, max_new_tokens)
         if pool is None:
             return Sight(query, now, None, Context((), (), (), question.ids), (), (), Hits(), 0.0)
-        choice = self._view.choose(connection, pool, query, now, k=k, standing=session, recent=True)
+        choice = self._view.choose(connection, pool, query, now, k=k, standing=session, room=room)
         blocks, dropped = fitting(choice, room)
         began = time.perf_counter()
         fetched = self._view.fetch(connection, pool, blocks)
@@ -171,12 +172,12 @@ class Answering:
         """One pass in which every layer chooses k blocks' worth of tokens for itself."""
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, now)
         room = room_for(self._encoder, question.ids, int(options["max_new_tokens"]))
-        if pool is None:
+        index = self._view.indexes.get(connection, pool) if pool is not None else None
+        in_all = sum(block.tokens for block in index.blocks) if index is not None else 0
+        tokens = min(k * self._config.block_tokens, in_all, room + tokens_in(self._encoder.prefix))
+        if pool is None or index is None or tokens <= 0:
             sight = self.look(connection, None, user, query, None, k, now, int(options["max_new_tokens"]))
             return self.answer([sight], options, catch=False)[0][0]
-        index = self._view.indexes.get(connection, pool)
-        in_all = sum(block.tokens for block in index.blocks)
-        tokens = min(k * self._config.block_tokens, in_all, room + tokens_in(self._encoder.prefix))
         by_layer: dict[int, tuple[int, ...]] = {}
         used: dict[int, Block] = {}
         hits = Hits()
@@ -221,7 +222,7 @@ class Answering:
     def _coupled(self, sight: Sight, max_new_tokens: int) -> Generated:
         """Figure 7: every key at the position that it had in the whole history."""
         began = time.perf_counter()
-        prefix = self._encoder.prefix
+        prefix = self._encoder.standing
         parts = [(prefix, 0)] if prefix is not None else []
         at, starts = tokens_in(prefix), {}
         choice = sight.choice
@@ -272,6 +273,25 @@ def cited(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Cited
         for seq, m in sorted(found.items())
         if m.time is not None
     )
+
+
+def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
+    """Every block that was not left out, the best first."""
+    best = choice.ranked.scores
+    order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
+    blocks = [choice.index.blocks[i] for i in order]
+    return [
+        BlockScore(
+            block.number,
+            block.tile.seqs,
+            block.session,
+            tokenizer.decode(list(block.tile.ids)),
+            block.tokens,
+            place,
+            float(best[i]),
+        )
+        for place, (i, block) in enumerate(zip(order, blocks, strict=True), 1)
+    ]
 
 
 def _no_keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:

@@ -58,9 +58,9 @@ class Asking:
         """`layers` are those that score, with the heads that are listened to."""
         self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
 
-    def recent(self, newest: Sequence[Block]) -> Recent:
-        """As many of the newest blocks as `probe_tokens` holds, in the order of the log."""
-        left = self._encoder.config.probe_tokens
+    def recent(self, newest: Sequence[Block], room: int) -> Recent:
+        """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
+        left = min(self._encoder.config.probe_tokens, room)
         found: list[Block] = []
         for block in reversed(newest):
             left -= block.tokens
@@ -93,11 +93,12 @@ class Asking:
         now: dict[int, Block] = {}
 
         def keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
-            if not now:  # the same candidates for every layer
+            if (
+                not now and not index.pool.keys
+            ):  # an index does not know which are evicted; the same for all layers
                 now.update(rows([block.number for block in blocks]))
-            return self._fetcher.keys(
-                index.pool, [now.get(block.number, replace(block, slot=None)) for block in blocks], layer
-            )
+            some = [now.get(block.number, replace(block, slot=None)) for block in blocks] if now else blocks
+            return self._fetcher.keys(index.pool, some, layer)
 
         ranked = rank(index, asked, self._encoder.config, k, without, keys)
         places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)
@@ -123,7 +124,7 @@ class Asking:
         if not ids:
             return {}
         tap = self._encoder.tap
-        parts = [*([self._encoder.prefix] if self._encoder.prefix else []), *before]
+        parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
         done = sum(part[0].tokens for part in parts)
         room = self._encoder.window - done
         given = torch.tensor([list(ids)[-room:]], device=tap.device)

@@ -20,10 +20,14 @@ import numpy as np
 import torch
 
 from commonplace.core import Message
+from commonplace.errors import InvalidInput
 from commonplace.views.kv.asking import Asking
 from commonplace.views.kv.encoding import Chain, Encoder
+from commonplace.views.kv.fetching import Fetcher
 from commonplace.views.kv.scoring import Asked, key_scores
+from commonplace.views.kv.store import KVStore
 from commonplace.views.kv.tap import Raw
+from commonplace.views.kv.tiers import Tiers
 from commonplace.views.kv.turns import Piece, pieces, question_of
 
 _MOST_LAYERS = 4
@@ -116,6 +120,34 @@ def calibrate(encoder: Encoder, asking: Asking, needles: Needles) -> Calibration
         for layer in sorted(kept)
     }
     return Calibration(heads, scores)
+
+
+def listening(
+    store: KVStore, encoder: Encoder, identity: str, needles: Needles | None
+) -> tuple[dict[int, tuple[int, ...] | None], Calibration | None]:
+    """The layers that score, and their heads (None: all); calibrated once per model where settings say so.
+
+    Raises InvalidInput for layers that the model has not.
+    """
+    wanted = encoder.config.layers
+    every = range(len(encoder.tap.shapes))
+    if wanted == "all":
+        return dict.fromkeys(every), None
+    if not isinstance(wanted, str):
+        if unknown := [layer for layer in wanted if layer not in every]:
+            raise InvalidInput(f"layers {unknown} are not there: the model has 0 to {len(every) - 1}")
+        return dict.fromkeys(wanted), None
+    sought = needles or plain_needles()
+    path = store.root / "models" / f"{identity}-{sought.digest}.json"
+    found = Calibration.kept(path)
+    if found is None:
+        tiers = Tiers(encoder.tap.device, 0, 0)
+        try:
+            found = calibrate(encoder, Asking(encoder, Fetcher(store, encoder, tiers), {}), sought)
+        finally:
+            tiers.close()
+        found.keep(path)
+    return dict(found.heads), found
 
 
 class _Kept(Chain):

@@ -58,6 +58,7 @@ class MemArt:
     rescore_share: float = 0.1  # of all blocks, where that is more
     neighbours: int = 0  # blocks on each side that come along with a chosen one
     # How they are reused (section 3.2.3).
+    pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
     positions: Positions = "decoupled"  # "coupled" keeps the old ones, to show what that does (Figure 7)
 
     def __post_init__(self) -> None:
@@ -76,6 +77,8 @@ class MemArt:
                 count(name, getattr(self, name), least=0 if name == "context_tokens" else 1)
         if not 0 <= self.rescore_share <= 1:
             raise InvalidInput(f"rescore_share must be from 0 to 1, not {shown(self.rescore_share)}")
+        if not isinstance(self.pinned, bool):
+            raise InvalidInput(f"pinned must be True or False, not {shown(self.pinned)}")
         if isinstance(self.layers, str):
             if self.layers not in ("calibrated", "all"):
                 raise InvalidInput(f"layers must be 'calibrated', 'all' or numbers, not {shown(self.layers)}")
@@ -105,6 +108,7 @@ PAPER = MemArt(
     heads="sum",
     layers="all",
     probe_tokens=0,
+    pinned=False,
     rescore=0,
     selection="per_layer",
 )

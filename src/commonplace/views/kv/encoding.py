@@ -101,6 +101,11 @@ class Encoder:
         """The pinned tokens' keys: the first token and the system prompt."""
         return self.run(self.prefix_ids, []) if self.prefix_ids else None
 
+    @property
+    def standing(self) -> Raw | None:
+        """What of these stands before a question."""
+        return self.prefix if self.config.pinned else None
+
     def turn_ids(self, message: Message) -> tuple[int, ...]:
         """A message as tokens; at least one."""
         ids = tokens_of(self.tokenizer, self.form.turn(message))

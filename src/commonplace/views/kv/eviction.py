@@ -7,21 +7,35 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from commonplace.incoming import count
 from commonplace.storage.database import Database
 from commonplace.views.base import Generation
 from commonplace.views.kv import manifest, places
 from commonplace.views.kv.manifest import Block, Pool
 from commonplace.views.kv.store import KVStore
 
+_AT_ONCE = 64  # blocks that are moved in one transaction
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much room blocks may take; None: as much as there is. What has none is encoded again on demand."""
 
-    user_bytes: int | None = None  # of one user's pool on disk
-    total_bytes: int | None = None  # of all users' pools on disk
+    user_bytes: int | None = None  # of one user's blocks on disk; boxes and keys that score come on top
+    total_bytes: int | None = None  # of all users' blocks on disk
     device_bytes: int = 1 << 30  # of blocks kept beside the model
     host_bytes: int = 2 << 30  # of blocks kept in main memory
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for what is no number of bytes."""
+        for name in ("user_bytes", "total_bytes", "device_bytes", "host_bytes"):
+            if getattr(self, name) is not None or name.startswith(("device", "host")):
+                count(name, getattr(self, name), least=0)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is less room on disk than there is."""
+        return self.user_bytes is not None or self.total_bytes is not None
 
 
 def make_room(connection: Connection, pool: Pool, budget: Budget, blocks: int) -> int:
@@ -42,7 +56,7 @@ def evict(
 
     The places of other users' blocks are overwritten here, this user's by whoever calls.
     """
-    if not used and budget.user_bytes is None and budget.total_bytes is None:
+    if not used and not budget.bounded:
         return 0
     evicted, others = 0, set()
     with database.write() as connection:
@@ -57,6 +71,34 @@ def evict(
     for user in sorted(others - {generation.user}):
         store.clean(database, user)
     return evicted
+
+
+def shrink(database: Database, store: KVStore, generation: Generation) -> int:
+    """Move blocks from the end of a file of which half is free into that half; how many. `clean` cuts it.
+
+    Who reads with an older snapshot meanwhile finds them gone, and reads again.
+    """
+    moved = 0
+    while True:
+        with database.write() as connection:
+            pool = manifest.pool(connection, generation)
+            end = places.last_slot(connection, generation) + 1
+            if pool is None or end <= 2 * manifest.resident(connection, generation):
+                return moved
+            last = [b for b in manifest.last_placed(connection, generation, _AT_ONCE) if store.whole(pool, b)]
+            free = places.free_slots(connection, generation, len(last))
+            pairs = [
+                (b, slot) for b, slot in zip(last, free, strict=True) if b.slot is not None and slot < b.slot
+            ]
+            if not pairs:
+                return moved
+            files = store.files(pool)
+            payloads = {slot: store.read(pool, block) for block, slot in pairs}
+            files.write(payloads, {}, store.unsettled(connection, pool))
+            for block, slot in pairs:
+                manifest.place(connection, generation, replace(block, slot=slot))
+            places.erase(connection, generation, [b.slot for b, _ in pairs if b.slot is not None])
+            moved += len(pairs)
 
 
 def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, Block]]:

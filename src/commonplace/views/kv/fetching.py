@@ -105,21 +105,24 @@ class Fetcher:
         return chain
 
     def keys(self, pool: Pool, blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
-        """(kv_heads, tokens or more, dim): one layer's raw keys of each block; None for one without a place.
+        """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
 
-        Not checked against the checksum: what is chosen by them is, when it is fetched whole.
+        None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
         """
-        found: list[Tensor | None] = []
-        wanted: list[tuple[int, int]] = []  # where it goes, and its slot
-        for place, block in enumerate(blocks):
-            held = self._tiers.held(_key(pool, block)) if block.slot is not None else None
-            found.append(held[layer].keys if held is not None else None)
-            if held is None and block.slot is not None:
-                wanted.append((place, block.slot))
-        read = self._store.files(pool).read_keys([slot for _, slot in wanted], layer) if wanted else []
-        size = pool.layout.key_bytes(pool.layout.layers[layer])
-        for (place, _), data in zip(wanted, read, strict=True):
-            if len(data) == size:
+        held = [self._tiers.held(_key(pool, block)) for block in blocks]
+        found = [raw[layer].keys if raw is not None else None for raw in held]
+        files = self._store.files(pool)
+        wanted = [
+            place
+            for place, raw in enumerate(held)
+            if raw is None and (pool.keys or blocks[place].slot is not None)
+        ]
+        if pool.keys:
+            read = files.read_keys([blocks[place].number - 1 for place in wanted], layer)
+        else:
+            read = files.read_keys_in_blocks([blocks[place].slot or 0 for place in wanted], layer)
+        for place, data in zip(wanted, read, strict=True):
+            if data is not None:
                 found[place] = decode_keys(data, layer, pool.layout)
         return found
 

@@ -15,10 +15,15 @@ from commonplace.views.kv.config import MemArt
 from commonplace.views.kv.turns import TurnFormat
 
 _SAMPLED = 1024  # numbers of each tensor
-_VERSION = 1  # raise it when other bytes would be stored of the same tokens
+_VERSION = 2  # raise it when other bytes would be stored of the same tokens
 _VOLATILE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures", "use_cache")
-_SAMPLE = Message(
-    "Tübingen, 7 a.m.: \u201cyes\u201d?\n", role="assistant", name="Bo", time=datetime(2024, 3, 1, tzinfo=UTC)
+_TEXT = "Tübingen, 7 a.m.: \u201cyes\u201d?\n"
+_TIME = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+_SAMPLES = tuple(
+    Message(_TEXT, role=role, name=name, time=time)
+    for role in ("user", "assistant", "system", "tool")
+    for name in (None, "Bo")
+    for time in (None, _TIME)
 )
 
 
@@ -42,14 +47,14 @@ def of_tokenizer(tokenizer: Any) -> str:
     digest = blake2b(digest_size=8)
     vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
     digest.update(json.dumps(vocabulary).encode())
-    ids = tokenizer(f"{_SAMPLE.content} 12345  Ωmega\t日本", add_special_tokens=False)["input_ids"]
+    ids = tokenizer(f"{_TEXT} 12345  Ωmega\t日本", add_special_tokens=False)["input_ids"]
     digest.update(str([*ids, tokenizer.bos_token_id]).encode())
     return digest.hexdigest()
 
 
 def of_format(form: TurnFormat) -> str:
     """A digest of how turns are written."""
-    words = (form.turn(_SAMPLE), form.ask(datetime(2024, 3, 1, tzinfo=UTC)), form.answer_end, form.pinned)
+    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
     return blake2b(repr(words).encode(), digest_size=8).hexdigest()
 
 

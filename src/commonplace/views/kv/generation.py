@@ -47,6 +47,8 @@ class Generated:
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
     """Tokens of memory that the window has room for. Raises InvalidInput when it has none."""
+    if not ids:
+        raise InvalidInput("the question has no tokens: give it some words")
     left = encoder.window - len(encoder.prefix_ids) - len(ids) - max_new_tokens
     if left < 0:
         raise InvalidInput(
@@ -94,7 +96,7 @@ def _generate(
     encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     tap = encoder.tap
-    prefix = [encoder.prefix] if encoder.prefix else []
+    prefix = [encoder.standing] if encoder.standing else []
     parts = [[*prefix, *context.raw, *context.recent] for context in contexts]
     held = [sum(part[0].tokens for part in some) for some in parts]
     final = max(h + len(c.ids) for h, c in zip(held, contexts, strict=True))
@@ -173,7 +175,7 @@ def _run(
 ) -> Tensor:
     if repeats > 1:
         cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
-    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options}
+    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options, "use_cache": True}
     given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
     if catch:
         with tap.open():
@@ -223,7 +225,7 @@ def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int
     left = list(ids[generated[0].tokens :])
     if not left:
         return generated
-    prefix = [encoder.prefix] if encoder.prefix else []
+    prefix = [encoder.standing] if encoder.standing else []
     return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from commonplace import log
 from commonplace.errors import BlockMissing
+from commonplace.forking import ForkSafeLock
 from commonplace.storage.batches import in_chunks
 from commonplace.views.kv import manifest
 from commonplace.views.kv.manifest import Block, Pool
@@ -44,7 +44,7 @@ class Indexes:
     def __init__(self, store: KVStore, device: torch.device) -> None:
         self._store, self._device = store, device
         self._held: dict[str, Index] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def get(self, connection: Connection, pool: Pool) -> Index:
         """As of this snapshot: new blocks are read in, and all of them again when something was deleted."""

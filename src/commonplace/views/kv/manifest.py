@@ -30,6 +30,7 @@ class Pool:
     layout: Layout
     layers: tuple[int, ...]  # whose boxes are kept
     align: Alignment
+    keys: bool = False  # whether these layers' keys are kept beside the boxes, of evicted blocks too
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +77,12 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
     return _pool(row) if row else None
 
 
-def open_pool(
-    connection: Connection, generation: Generation, layout: Layout, layers: Sequence[int], align: Alignment
-) -> Pool:
-    """The generation's pool, made if there is none."""
-    found = pool(connection, generation)
-    if found is not None:
-        return found
-    described = json.dumps({**asdict(layout), "boxes": list(layers), "align": align})
+def open_pool(connection: Connection, made: Pool) -> None:
+    """A generation's first row."""
+    generation = made.generation
+    described = json.dumps(
+        {**asdict(made.layout), "boxes": list(made.layers), "align": made.align, "keys": made.keys}
+    )
     connection.execute(
         kv_pools.insert().values(
             user=generation.user,
@@ -93,7 +92,6 @@ def open_pool(
             blocks=0,
         )
     )
-    return Pool(generation, layout, tuple(layers), align)
 
 
 def numbers(connection: Connection, owner: Pool, count: int) -> range:
@@ -246,6 +244,17 @@ def coldest(connection: Connection, generation: Generation, count: int) -> list[
     return [_block(row) for row in rows]
 
 
+def last_placed(connection: Connection, generation: Generation, count: int) -> list[Block]:
+    """So many blocks at the end of the file, the last first."""
+    rows = connection.execute(
+        select(kv_blocks)
+        .where(*places.of(generation), _b.slot.is_not(None))
+        .order_by(_b.slot.desc())
+        .limit(count)
+    )
+    return [_block(row) for row in rows]
+
+
 def resident(connection: Connection, generation: Generation) -> int:
     """Blocks in the pool."""
     return int(
@@ -361,8 +370,10 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 def _pool(row: Row[Any]) -> Pool:
     described = json.loads(row.layout)
     layers, align = tuple(described.pop("boxes")), described.pop("align")
+    keys = bool(described.pop("keys", False))
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
-    return Pool(Generation(row.user, row.generation, row.fingerprint, 0), Layout(**described), layers, align)
+    generation = Generation(row.user, row.generation, row.fingerprint, 0)
+    return Pool(generation, Layout(**described), layers, align, keys)
 
 
 def _block(row: Row[Any]) -> Block:

@@ -37,14 +37,16 @@ def take_slots(connection: Connection, generation: Generation, count: int) -> li
                 c.place.in_(some),
             )
         )
-    return waiting + _free_slots(connection, generation, count - len(waiting), set(waiting))
+    return waiting + free_slots(connection, generation, count - len(waiting), set(waiting))
 
 
-def _free_slots(connection: Connection, generation: Generation, count: int, given: set[int]) -> list[int]:
-    """The first so many places that no row names and nobody was given."""
+def free_slots(
+    connection: Connection, generation: Generation, count: int, given: Iterable[int] = ()
+) -> list[int]:
+    """The first so many places that no row names, that wait for nothing and that nobody was given."""
     where = (*of(generation), _b.slot.is_not(None))
     taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
-    unusable = set(erasures(connection, generation)[0]) | given
+    unusable = {*erasures(connection, generation)[0], *given}
     end = max([-1 if last is None else int(last), *unusable])
     if taken + len(unusable) == end + 1:
         return list(range(end + 1, end + 1 + count))

@@ -1,9 +1,13 @@
-"""The memory pool's files: blocks at fixed places, bounding boxes in memory-mapped arrays (section 3.1 d).
+"""The memory pool's files: blocks, bounding boxes and the keys that score, at fixed places (section 3.1 d).
 
 Which block lies where is the manifest's to say (manifest.py); these files know places and bytes alone. A
 place is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that
 is believed: *intent* names the places that a commit was about to write, and whoever writes or purges next
 clears those that no row took.
+
+`blocks` is written and read whole block by whole block. Beside it each layer that scores has `boxes-N` and,
+where candidates are scored again, `keys-N`: that layer's keys as the block has them, with a checksum of their
+own. Both have a row for every block, also for one that was evicted, and are erased together.
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from commonplace.errors import StorageCorrupt, StorageFull, StorageUnusable
+from commonplace.errors import BlockMissing, StorageFull, StorageUnusable
 from commonplace.views.kv.layout import Layout
 
 _BLOCKS, _INTENT = "blocks", "intent"
 _ZEROS_AT_ONCE = 1 << 20
+_SEAL_BYTES = 4  # the checksum behind a row of keys
 
 
 def folder_of(root: Path, user: str) -> Path:
@@ -44,15 +49,19 @@ def checksum(data: bytes) -> int:
 class PoolFiles:
     """One user's blocks of one generation, in a folder."""
 
-    def __init__(self, folder: Path, layout: Layout, layers: Sequence[int]) -> None:
-        """`layers` are those whose boxes are kept. Makes no file before the first write."""
-        self.folder, self.layout, self.layers = folder, layout, tuple(layers)
+    def __init__(self, folder: Path, layout: Layout, layers: Sequence[int], *, keys: bool = False) -> None:
+        """`layers` are those whose boxes are kept, and with `keys` their keys. Makes no file yet."""
+        self.folder, self.layout, self.layers, self.keys = folder, layout, tuple(layers), keys
 
     def read(self, slot: int) -> bytes:
-        """A block's payload. Raises StorageCorrupt when the file is shorter than that."""
+        """A block's payload.
+
+        Raises BlockMissing when the file is shorter than that: it is cut behind blocks that went, while who
+        has an older snapshot may still read.
+        """
         data = self._read(_BLOCKS, slot * self.layout.stride_bytes, self.layout.payload_bytes)
         if len(data) < self.layout.payload_bytes:
-            raise StorageCorrupt(f"block file {self.folder.name!r} ends before slot {slot}")
+            raise BlockMissing(f"block file {self.folder.name!r} ends before slot {slot}")
         return data
 
     def announce(self, slots: Sequence[int]) -> None:
@@ -64,29 +73,28 @@ class PoolFiles:
         with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
             _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)
 
-    def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes]:
-        """The bytes of one layer's keys, of each of these places; fewer where the file ends before one."""
-        start, stride = self.layout.offsets[layer], self.layout.stride_bytes
-        size = self.layout.key_bytes(self.layout.layers[layer])
-        try:
-            with _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
-                places = [slot * stride + start for slot in slots]
-                _will_need(file, places, size)
-                return [os.pread(file, size, place) for place in places]
-        except FileNotFoundError:
-            return [b"" for _ in slots]
-        except OSError as error:
-            raise self._unreadable(error) from error
+    def read_keys(self, rows: Sequence[int], layer: int) -> list[bytes | None]:
+        """One layer's keys of each of these rows; None where they are not what was written, or not there."""
+        size = self._keys_bytes(layer)
+        return [_unsealed(data, size) for data in self._scattered(self._keys_path(layer), rows, size, size)]
+
+    def read_keys_in_blocks(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
+        """The same from the blocks, where no keys are kept beside them; what is there is not checked."""
+        start, size = self.layout.offsets[layer], self._keys_bytes(layer) - _SEAL_BYTES
+        found = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
+        return [data if len(data) == size else None for data in found]
 
     def write(
         self,
         blocks: Mapping[int, bytes],
         boxes: Mapping[int, Sequence[bytes]],
         unsettled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        rows: Mapping[int, int] | None = None,
     ) -> None:
         """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
 
-        `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted.
+        The keys that score are taken from the payloads: `rows` says which row a slot's block has. `unsettled`
+        are the (slots, rows) of earlier writes that were not committed: they stay noted.
         Raises StorageFull and StorageUnusable; then no row may name what was to be written.
         """
         try:
@@ -104,6 +112,7 @@ class PoolFiles:
                     for row, per_layer in sorted(boxes.items()):
                         _write(file, per_layer[place], row * self.layout.box_bytes(layer))
                     os.fsync(file)
+                self._write_keys(layer, {row: blocks[slot] for slot, row in (rows or {}).items()})
         except OSError as error:
             raise _as_storage_error(error, self.folder) from error
 
@@ -123,6 +132,8 @@ class PoolFiles:
         for layer in self.layers:
             size = self.layout.box_bytes(layer)
             self._zero(self._box_path(layer).name, [(row * size, size) for row in wanted])
+            size = self._keys_bytes(layer)
+            self._zero(self._keys_path(layer).name, [(row * size, size) for row in wanted])
 
     def intended(self) -> tuple[list[int], list[int]]:
         """(slots, rows) that the last write named before it began."""
@@ -154,6 +165,23 @@ class PoolFiles:
     def _box_path(self, layer: int) -> Path:
         return self.folder / f"boxes-{layer}"
 
+    def _keys_path(self, layer: int) -> Path:
+        return self.folder / f"keys-{layer}"
+
+    def _keys_bytes(self, layer: int) -> int:
+        """Of a row: one layer's keys of a block, and their checksum."""
+        return self.layout.key_bytes(self.layout.layers[layer]) + _SEAL_BYTES
+
+    def _write_keys(self, layer: int, payloads: Mapping[int, bytes]) -> None:
+        if not self.keys or not payloads:
+            return
+        start, size = self.layout.offsets[layer], self._keys_bytes(layer)
+        with _opened(self._keys_path(layer)) as file:
+            for row, payload in sorted(payloads.items()):
+                keys = payload[start : start + size - _SEAL_BYTES]
+                _write(file, keys + checksum(keys).to_bytes(_SEAL_BYTES, "little"), row * size)
+            os.fsync(file)
+
     def _intend(self, blocks: Iterable[int], rows: Iterable[int]) -> None:
         path = self.folder / _INTENT
         beside = path.with_suffix(".part")
@@ -167,6 +195,22 @@ class PoolFiles:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def _scattered(
+        self, path: Path, places: Sequence[int], stride: int, size: int, start: int = 0
+    ) -> list[bytes]:
+        """So many bytes of each place; fewer where the file ends before."""
+        if not places:
+            return []
+        try:
+            with _opened(path, os.O_RDONLY) as file:
+                at = [place * stride + start for place in places]
+                _will_need(file, at, size)
+                return [os.pread(file, size, one) for one in at]
+        except FileNotFoundError:
+            return [b"" for _ in places]
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def _read(self, name: str, start: int, size: int) -> bytes:
         try:
@@ -203,6 +247,13 @@ def remove(folder: Path) -> None:
         return
     except OSError as error:
         raise _as_storage_error(error, folder) from error
+
+
+def _unsealed(data: bytes, size: int) -> bytes | None:
+    """What a row holds, if it is whole; an erased one is not."""
+    keys, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
+    whole = len(data) == size and checksum(keys) == int.from_bytes(seal, "little")
+    return keys if whole else None
 
 
 def _write(file: int, data: bytes, at: int) -> None:

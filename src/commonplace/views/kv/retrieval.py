@@ -15,7 +15,7 @@ from commonplace.views.kv.index import Index
 from commonplace.views.kv.manifest import Block
 from commonplace.views.kv.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
 
-# Blocks' raw keys in a layer, (kv_heads, tokens, dim) each; None for those that were evicted.
+# Blocks' raw keys in a layer, (kv_heads, tokens, dim) each; None for those that are damaged or just went.
 Keys = Callable[[Sequence[Block], int], Sequence[Tensor | None]]
 _MOST_RESCORED = 4096  # candidates, however large the memory
 
@@ -90,7 +90,7 @@ def _rescore(
 ) -> Scores:
     """Table 1 again, over candidates and their best keys.
 
-    A block that was evicted has boxes alone: its bound is lowered by what bounds are too high on average.
+    Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average.
     """
 
     def exact() -> Iterator[Tensor]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from commonplace import log
-from commonplace.errors import BlockMissing, StorageCorrupt
+from commonplace.errors import BlockMissing
 from commonplace.storage.database import Database
 from commonplace.views.base import Counted, Generation
 from commonplace.views.kv import manifest, places
@@ -37,7 +37,7 @@ class KVStore:
         """A pool's files."""
         folder = folder_of(self.root, pool.generation.user)
         name = pool_name(pool.generation.number, pool.generation.fingerprint)
-        return PoolFiles(folder / name, pool.layout, pool.layers)
+        return PoolFiles(folder / name, pool.layout, pool.layers, keys=pool.keys)
 
     def read(self, pool: Pool, block: Block) -> bytes:
         """A block's payload, checked against its checksum.
@@ -52,6 +52,14 @@ class KVStore:
                 f"KV block {block.number} is not in place {block.slot} any more, or is damaged"
             )
         return data
+
+    def whole(self, pool: Pool, block: Block) -> bool:
+        """Whether a block's bytes are what was written."""
+        try:
+            self.read(pool, block)
+        except BlockMissing:
+            return False
+        return True
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Rows, token ids, boxes, keys and values; what was made in sight of these messages is unmade.
@@ -131,16 +139,13 @@ class KVStore:
         return found
 
     def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[Block, bool]]:
-        """Blocks whose bytes are not what was written; True when it is the boxes."""
+        """Blocks whose bytes are not what was written; True when it is the boxes, or the keys beside them."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
-            if block.boxes_crc is not None and boxes_checksum(files, block.number) != block.boxes_crc:
+            if block.boxes_crc is not None and not whole_boxes(files, block):
                 yield block, True
-            elif block.slot is not None:
-                try:
-                    self.read(pool, block)
-                except (BlockMissing, StorageCorrupt):
-                    yield block, False
+            elif block.slot is not None and not self.whole(pool, block):
+                yield block, False
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
@@ -218,9 +223,13 @@ class KVStore:
         return old, new
 
 
-def boxes_checksum(files: PoolFiles, number: int) -> int:
-    """Of a block's boxes in all kept layers."""
-    return checksum(b"".join(box for layer in files.layers for box in files.read_boxes(layer, [number - 1])))
+def whole_boxes(files: PoolFiles, block: Block) -> bool:
+    """Whether a block's boxes, and the keys beside them, are what was written."""
+    row = block.number - 1
+    boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [row]))
+    if checksum(boxes) != block.boxes_crc:
+        return False
+    return not files.keys or all(files.read_keys([row], layer) != [None] for layer in files.layers)
 
 
 def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:

@@ -24,13 +24,14 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from commonplace.errors import UnsupportedModel
+from commonplace.forking import ForkSafeLock
 from commonplace.views.kv.layers import PROBE_TOKENS, Table, attention_modules, record, some_ids, spied
 from commonplace.views.kv.rotary import Rotation, probe
 from commonplace.views.kv.support import check_config
 
 _NOISE = {torch.float32: 1e-5, torch.float64: 1e-9}  # of the largest logit; 16-bit types round more
 _NOISE_16 = 0.02
-_attaching = threading.RLock()
+_attaching = ForkSafeLock()
 _taps: WeakKeyDictionary[PreTrainedModel, Tap] = WeakKeyDictionary()
 _open = threading.local()  # .session: the tap session of this thread
 
@@ -148,8 +149,12 @@ class Tap:
         Raises UnsupportedModel, which says why.
         """
         check_config(model.config)
+        if model.training:
+            raise UnsupportedModel(
+                "it is in training mode, in which keys are random: call model.eval() first"
+            )
         self.model, self.users = model, 0
-        self.lock = threading.RLock()  # held by whoever lets the model run
+        self.lock = ForkSafeLock()  # held by whoever lets the model run
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
         modules = attention_modules(model)
         if len(modules) != model.config.get_text_config(decoder=True).num_hidden_layers:
@@ -159,17 +164,17 @@ class Tap:
             )
         calls, tables = record(model, modules)
         self._layers = [self._examine(module, calls[i], tables) for i, module in enumerate(modules)]
+        self._index = {id(module): i for i, module in enumerate(modules)}
+        self.name = _register(self.original)
+        self._weights = _versions(model)
         self._hooks = [
             module.register_forward_pre_hook(_identity(i, self), with_kwargs=True)
             for i, module in enumerate(modules)
         ]
-        self._index = {id(module): i for i, module in enumerate(modules)}
-        self.name = _register(self.original)
-        model.set_attn_implementation(self.name)
-        if model.config._attn_implementation != self.name:  # noqa: SLF001
-            self._take_out()
-            raise UnsupportedModel(f"{type(model).__name__} does not take another attention function")
         try:
+            model.set_attn_implementation(self.name)
+            if model.config._attn_implementation != self.name:  # noqa: SLF001
+                raise UnsupportedModel(f"{type(model).__name__} does not take another attention function")
             self._verify()
         except BaseException:
             self._take_out()
@@ -226,8 +231,10 @@ class Tap:
     ) -> Iterator[Session]:
         """Open the tap in this thread. `wanted` layers leave their raw queries in the session.
 
-        With `stop` the pass ends after the last of them, and is not to be used for anything else.
+        With `stop` the pass ends after the last of them, and is not to be used for anything else. Raises
+        UnsupportedModel for a model that is not any more what was attached.
         """
+        self._check()
         before = _session()
         session = Session(self, frozenset(wanted), stop, inject)
         _open.session = session
@@ -306,6 +313,18 @@ class Tap:
             caught.append(RawKV(keys.clone(), values.clone()))
         return tuple(caught)
 
+    def _check(self) -> None:
+        if not self._hooks:
+            raise UnsupportedModel("it was given back: attach it again")
+        if self.model.training:
+            raise UnsupportedModel(
+                "it is in training mode, in which keys are random: call model.eval() first"
+            )
+        if _versions(self.model) != self._weights:
+            raise UnsupportedModel(
+                "its weights have changed since it was attached, its blocks are another's: attach it anew"
+            )
+
     def _examine(
         self, module: nn.Module, call: tuple[tuple[Any, ...], dict[str, Any]], tables: Sequence[Table]
     ) -> _Layer:
@@ -357,6 +376,11 @@ class Tap:
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"
                 " attention cannot be reused in blocks"
             )
+
+
+def _versions(model: PreTrainedModel) -> int:
+    """Changes with every change of a weight in place, as optimisers, adapters and loading do it."""
+    return hash(tuple((id(p), 0 if p.is_inference() else p._version) for p in model.parameters()))  # noqa: SLF001
 
 
 def _identity(index: int, tap: Tap) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]] | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from commonplace.forking import ForkSafeLock, start_anew_in_children
 from commonplace.views.kv.tap import Raw, RawKV
 
 _READERS = 8  # reads from disk under way at a time
@@ -39,7 +39,7 @@ class Lru:
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity, self._bytes = capacity_bytes, 0
         self._blocks: OrderedDict[Hashable, Raw] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def get(self, key: Hashable) -> Raw | None:
         """The block, which is now the last to go."""
@@ -86,7 +86,12 @@ class Tiers:
         self._on_device = Lru(device_bytes if device.type != "cpu" else 0)
         self._on_host = Lru(host_bytes)
         self._drops: dict[str, int] = {}  # by user: what was read before a drop is not kept after it
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="commonplace-kv-read")
+        self._readers = _readers()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the reading threads stayed with the parent; what they have read is here too."""
+        self._readers = _readers()
 
     def get(self, wanted: Sequence[tuple[Hashable, Callable[[], Raw]]]) -> tuple[list[Raw], Hits]:
         """(key, how to read it) -> blocks on the device, in the same order; reads go side by side."""
@@ -156,6 +161,10 @@ class Tiers:
         if self._device.type != "cuda":
             return raw
         return tuple(RawKV(kv.keys.pin_memory(), kv.values.pin_memory()) for kv in raw)
+
+
+def _readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_READERS, thread_name_prefix="commonplace-kv-read")
 
 
 def size_of(raw: Raw) -> int:

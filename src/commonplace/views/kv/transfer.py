@@ -12,11 +12,13 @@ from safetensors.numpy import save_file
 from sqlalchemy import Connection
 
 from commonplace import log
-from commonplace.errors import ForeignKV, InvalidImport, InvalidInput
+from commonplace.core import Message
+from commonplace.errors import BlockMissing, ForeignKV, InvalidImport, InvalidInput
 from commonplace.views.kv import manifest
 from commonplace.views.kv.encoding import Draft
 from commonplace.views.kv.manifest import Pool
 from commonplace.views.kv.pool import checksum
+from commonplace.views.kv.store import whole_boxes
 from commonplace.views.kv.turns import Tile
 from commonplace.views.kv.view import KVView, Prepared
 
@@ -24,10 +26,15 @@ _FORMAT = "commonplace-kv-1"
 
 
 def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
-    """Write every block with its boxes and row; returns how many. What was evicted is encoded again."""
+    """Write every block with its boxes and row; returns how many. What was evicted is encoded again.
+
+    Raises BlockMissing when something is damaged, or has just moved.
+    """
     files = view.store.files(pool)
     blocks = manifest.after(connection, pool.generation)
     absent = [block for block in blocks if block.slot is None]
+    if odd := [b.number for b in blocks if b.boxes_crc is not None and not whole_boxes(files, b)]:
+        raise BlockMissing(f"the boxes of KV block {odd[0]} are not there any more, or are damaged")
     with view.model_lock:
         remade = {b.number: draft for b, draft in view.fetch(connection, pool, absent).drafts}
     payloads = [
@@ -127,3 +134,18 @@ def read(view: KVView, path: Path) -> Read:
             raise
         raise InvalidImport(f"{path.name!r} cannot be read as an export of KV blocks: {error}") from error
     return Read(Prepared(tuple(drafts), (), attended), contents)
+
+
+def messages_of(connection: Connection, user: str, found: Read) -> list[Message]:
+    """The messages of the log that these blocks are of. Raises InvalidImport when they do not fit it."""
+    every = log.read(connection, user)
+    known = {message.seq: checksum(message.content.encode()) for message in every}
+    if odd := sorted(seq for seq in found.seqs if known.get(seq) != found.contents.get(seq)):
+        raise InvalidImport(
+            f"message {odd[0]} of user {user!r} is not what the blocks were made of: import the log that they"
+            " belong to first"
+        )
+    behind = every[: len(found.seqs)]
+    if {message.seq for message in behind} != found.seqs:
+        raise InvalidImport("the file lacks blocks of earlier messages: remember() encodes the log instead")
+    return behind

@@ -21,20 +21,21 @@ from commonplace.views.base import Basis, Counted, Generation, Offer, Query
 from commonplace.views.kv import manifest, places
 from commonplace.views.kv.asking import Asking, Choice, Recent
 from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.encoding import Chain, Draft, Encoder, cut
-from commonplace.views.kv.eviction import Budget, evict, make_room
+from commonplace.views.kv.encoding import Chain, Draft, Encoder
+from commonplace.views.kv.eviction import Budget, evict, make_room, shrink
 from commonplace.views.kv.fetching import Fetched, Fetcher
-from commonplace.views.kv.generation import Context, finish
 from commonplace.views.kv.index import Indexes
 from commonplace.views.kv.manifest import Block, Pool
 from commonplace.views.kv.offering import offer_of
-from commonplace.views.kv.pool import checksum
+from commonplace.views.kv.pool import checksum, remove
 from commonplace.views.kv.store import NAME, KVStore
 from commonplace.views.kv.tap import Raw
 from commonplace.views.kv.tiers import Tiers
-from commonplace.views.kv.turns import Piece, pieces, question_of, tokens_of
+from commonplace.views.kv.turns import Piece, pieces, question_of
 
 _BATCH_MESSAGES = 64
+_TRIES = 2  # of a recall to read what may have moved
+_DAMAGED = "some blocks are damaged: the newest messages only, until they are encoded again"
 _logger = logging.getLogger(__name__)
 Drafts = Sequence[tuple[Block, Draft]]
 
@@ -78,6 +79,7 @@ class KVView:
         self.asking = Asking(encoder, self.fetcher, layers)
         self._used: dict[tuple[str, int], dict[int, int]] = {}
         self._seen_deletions: dict[str, int] = {}
+        self._missed: dict[str, int] = {}  # by user, recalls in a row that found boxes or keys damaged
 
     @property
     def config(self) -> MemArt:
@@ -114,10 +116,12 @@ class KVView:
         prepared: Prepared,
     ) -> None:
         """Bytes into free places, then the rows that name them."""
-        pool = self._open(connection, generation)
+        pool = self._opened(connection, generation)
         slots = places.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
+        if old:  # whoever holds an index has blocks that are no more
+            log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
         blocks = [
             Block(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
@@ -143,12 +147,25 @@ class KVView:
             )
         if pool is not None:
             k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-            with self.model_lock:
-                choice = self.choose(
-                    connection, pool, query.text, query.now, k=k, session=query.scope.session
-                )
+            choice = self._chosen(connection, pool, query, k)
+            pool, note = (pool, note) if choice is not None else (None, _DAMAGED)
         behind = generation if pool is not None else None
         return offer_of(connection, behind, query, choice, self._tokenizer, note)
+
+    def _chosen(self, connection: Connection, pool: Pool, query: Query, k: int) -> Choice | None:
+        """None when something is damaged. Raises BlockMissing at first: it may just have moved."""
+        user, session = query.scope.user, query.scope.session
+        try:
+            with self.model_lock:
+                choice = self.choose(connection, pool, query.text, query.now, k=k, session=session)
+        except BlockMissing as error:
+            self._missed[user] = self._missed.get(user, 0) + 1
+            if self._missed[user] < _TRIES:
+                raise
+            _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
+            return None
+        self._missed.pop(user, None)
+        return choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -172,26 +189,30 @@ class KVView:
         k: int,
         session: str | None = None,
         standing: str | None = None,
-        recent: bool = False,
+        room: int | None = None,
     ) -> Choice:
         """The k best blocks for a question, of one session or of all.
 
-        The question is read behind the newest turns of the `standing` session (or of whichever). With
-        `recent` these stand in the context too, and are left out of the search.
+        The question is read behind the newest turns of the `standing` session (or of whichever). With `room`
+        these stand in the context too, as many as that many tokens hold, and are left out of the search.
         """
         self._forget_in_memory(connection, pool.generation.user)
         index = self.indexes.get(connection, pool)
+        question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
         found = Recent(())
         if self.config.probe_tokens:
-            newest = self.newest(connection, pool, standing or session, self.config.probe_tokens)
-            found = self.asking.recent(newest)
+            newest = manifest.newest(
+                connection, pool.generation, standing or session, self.config.probe_tokens
+            )
+            window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
+            found = self.asking.recent(newest, window if room is None else room)
         without = {block.number for block in index.blocks if session is not None and block.session != session}
-        if recent:
+        if room is not None:
             without |= {block.number for block in found.blocks}
         return self.asking.choose(
             index,
             found,
-            question_of(self.encoder.tokenizer, self.encoder.form, text, now),
+            question,
             k,
             frozenset(without),
             lambda name, number: manifest.segment(connection, pool.generation, name, number),
@@ -263,10 +284,15 @@ class KVView:
         if generation.fingerprint != self.fingerprint:
             self.store.clean(database, generation.user)
             return Moved()
+        self.store.clean(database, generation.user)  # before anything is written in these places again
+        if self._missed.pop(generation.user, 0):
+            self.heal(database, generation.user)
         self._remake(database, generation)
         used = self._used.pop((generation.user, generation.number), {})
         evicted = evict(database, self.store, self.budget, generation, used)
         self.store.clean(database, generation.user)
+        if self.budget.bounded and shrink(database, self.store, generation):
+            self.store.clean(database, generation.user)
         return Moved(blocks_released=evicted)
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
@@ -274,16 +300,15 @@ class KVView:
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:
-        """Let go of blocks and boxes whose bytes are damaged, to be encoded again; how many."""
+        """Let go of blocks whose bytes, boxes or keys are damaged, to be encoded again; how many."""
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
-                for block, torn in self.store.damaged(connection, pool):
+                for block, _ in self.store.damaged(connection, pool):
                     slots = [] if block.slot is None else [block.slot]
-                    places.erase(connection, pool.generation, slots, [block.number - 1] if torn else [])
-                    whole = replace(block, slot=None, crc=None)
+                    places.erase(connection, pool.generation, slots, [block.number - 1])
                     manifest.place(
-                        connection, pool.generation, replace(whole, boxes_crc=None) if torn else whole
+                        connection, pool.generation, replace(block, slot=None, crc=None, boxes_crc=None)
                     )
                     damaged += 1
             if damaged:
@@ -303,27 +328,14 @@ class KVView:
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """See KVStore."""
-        return self.store.faults(connection, generation)
+        if found := self.store.faults(connection, generation):
+            self._missed.setdefault(generation.user, 1)  # the next `tend` mends what can be mended
+        return found
 
     def close(self) -> None:
         """Ends the readers and takes the tap out of the model."""
         self.tiers.close()
         self.encoder.tap.detach()
-
-    def keys_of(
-        self, context: Context, raw: Raw, answer: Sequence[int], query: str, now: datetime
-    ) -> Callable[[], Sequence[tuple[Raw, Sequence[int]]]]:
-        """(keys, token ids) of a question and its answer, made when called from what was caught."""
-        encoder = self.encoder
-        question = question_of(encoder.tokenizer, encoder.form, query, now)
-        ids = (*question.ids, *answer, *tokens_of(encoder.tokenizer, encoder.form.answer_end))
-        middle = len(question.asked)
-
-        def finished() -> Sequence[tuple[Raw, Sequence[int]]]:
-            whole = finish(encoder, context, raw, ids, len(question.ids) + len(answer))
-            return [(cut(whole, 0, middle), ids[:middle]), (cut(whole, middle), ids[middle:])]
-
-        return finished
 
     def continued(
         self,
@@ -361,14 +373,25 @@ class KVView:
             lambda name, number: manifest.segment(connection, generation, name, number),
         )
 
-    def _open(self, connection: Connection, generation: Generation) -> Pool:
-        return manifest.open_pool(
-            connection, generation, self.encoder.layout, self.encoder.layers, self.config.align
-        )
+    def _opened(self, connection: Connection, generation: Generation) -> Pool:
+        """The generation's pool, made if there is none.
 
-    def newest(self, connection: Connection, pool: Pool, session: str | None, limit: int) -> list[Block]:
-        """The last blocks, in the order of the log."""
-        return manifest.newest(connection, pool.generation, session, limit)
+        What an earlier generation of this number has left goes first: its files were to be removed, and with
+        their rows went what says which places in them to overwrite.
+        """
+        found = manifest.pool(connection, generation)
+        if found is not None:
+            return found
+        made = Pool(
+            replace(generation, cursor=0),
+            self.encoder.layout,
+            self.encoder.layers,
+            self.config.align,
+            keys=self.config.layers != "all",  # of all layers they would be half the pool again
+        )
+        remove(self.store.files(made).folder)
+        manifest.open_pool(connection, made)
+        return made
 
     def _written(
         self,
@@ -387,6 +410,7 @@ class KVView:
             {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
             {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
             self.store.unsettled(connection, pool),
+            {slot: block.number - 1 for slot, block in zip(slots, blocks, strict=True)},
         )
         return placed
 

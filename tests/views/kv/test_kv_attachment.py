@@ -1,0 +1,203 @@
+"""A KVMemory from attaching to closing: what it takes, what it refuses, and what is left of it afterwards."""
+
+import os
+import signal
+import threading
+
+import pytest
+import torch
+from kv_rig import CONFIG, FORM, USER, Rig, filled, line, model, tokenizer
+from transformers import GenerationConfig
+
+from commonplace import Memory
+from commonplace.errors import ClosedMemory, InvalidInput, UnsupportedModel
+from commonplace.kv import Budget, KVMemory
+from commonplace.testing import FrozenClock
+from commonplace.views.kv.tap import Tap
+
+
+@pytest.fixture
+def rig(tmp_path):
+    """Eight messages in the pool."""
+    with filled(tmp_path / "m") as made:
+        yield made
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """An open memory without a model."""
+    with Memory(tmp_path / "bare", clock=FrozenClock()) as made:
+        yield made
+
+
+def _attach(memory, shared, **options):
+    return KVMemory(shared, tokenizer(), memory, config=CONFIG, format=FORM, **options)
+
+
+def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
+    """Two memories share a model: one that was closed twice has given back its own share alone."""
+    shared = model()
+    with (
+        Memory(tmp_path / "a", clock=FrozenClock()) as one,
+        Memory(tmp_path / "b", clock=FrozenClock()) as two,
+    ):
+        two.add([line(1), line(2)], user=USER)
+        first, second = _attach(one, shared), _attach(two, shared)
+        first.close()
+        first.close()
+        assert second.generate("w3 w4", user=USER, max_new_tokens=2).kv_tokens
+        second.close()
+        second.close()
+    assert not any(module._forward_pre_hooks for module in shared.modules())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda kv: kv.generate("w1", user=USER),
+        lambda kv: kv.scores("w1", user=USER),
+        lambda kv: kv.remember(user=USER),
+        lambda kv: kv.prefetch(user=USER),
+        lambda kv: kv.export(user=USER, path="x"),
+        lambda kv: kv.import_("x", user=USER),
+        lambda kv: kv.reading(USER).__enter__(),
+    ],
+)
+def test_a_closed_one_says_so(rig, use):
+    """Whatever is called."""
+    rig.kv.close()
+    with pytest.raises(ClosedMemory, match="attach a new one"):
+        use(rig.kv)
+
+
+def test_a_forked_child_answers(rig):
+    """Threads that read stayed with the parent, and so did locks that another thread held."""
+    expected = rig.ask().text
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with rig.view.model_lock, rig.view.indexes._lock, rig.view.tiers._on_host._lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(20)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            rig.view.tiers.drop(USER)
+            os._exit(0 if rig.ask().text == expected else 1)
+        finally:
+            os._exit(2)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": 123},
+        {"config": "best"},
+        {"format": "chat"},
+        {"needles": "x"},
+        {"queue": 0},
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
+    """With the name of the argument, and no hook is left."""
+    one = model()
+    with pytest.raises(InvalidInput, match=f"{next(iter(wrong))} must be"):
+        KVMemory(one, tokenizer(), memory, **{"config": CONFIG, "format": FORM, **wrong})
+    assert not any(module._forward_pre_hooks for module in one.modules())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"user_bytes": "1GB"}, {"user_bytes": -5}, {"total_bytes": 1.5}, {"host_bytes": None}]
+)
+def test_a_budget_is_of_whole_bytes(wrong):
+    """A text, a fraction or less than nothing is none."""
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        Budget(**wrong)
+
+
+def test_a_question_without_tokens_is_refused(tmp_path):
+    """A format that writes nothing around a message leaves nothing of an empty one."""
+    bare = type(FORM)(turn=lambda message: message.content, ask=lambda _: "", answer_end="")
+    with Rig(tmp_path / "m", form=bare) as rig:
+        rig.say(line(1))
+        with pytest.raises(InvalidInput, match="no tokens"):
+            rig.ask("")
+
+
+@pytest.mark.parametrize("name", ["past_key_values", "input_ids", "attention_mask", "use_cache"])
+def test_what_memory_is_made_of_cannot_be_given(rig, name):
+    """The model's input and its cache are the view's to make."""
+    with pytest.raises(InvalidInput, match=f"{name} cannot be given"):
+        rig.ask(**{name: None})
+
+
+def test_a_generation_config_is_followed(rig):
+    """Its length and its sampling; what the call itself says goes first."""
+
+    def texts(**more):
+        config = GenerationConfig(do_sample=True, temperature=50.0, max_new_tokens=6)
+        return {rig.kv.generate("w3 w4", user=USER, generation_config=config, **more).text for _ in range(6)}
+
+    torch.manual_seed(0)
+    sampled = texts()
+    assert len(sampled) > 1
+    assert max(len(text.split()) for text in sampled) == 6
+    assert max(len(text.split()) for text in texts(max_new_tokens=2)) <= 2
+    assert len(texts(do_sample=False, temperature=None)) == 1
+
+
+def test_a_generation_config_of_another_kind_is_refused(rig):
+    """A dictionary is none."""
+    with pytest.raises(InvalidInput, match="generation_config must be"):
+        rig.ask(generation_config={"max_new_tokens": 3})
+
+
+def test_a_generation_config_cannot_turn_the_cache_off(rig):
+    """Memory is the cache."""
+    expected = rig.ask().text
+    assert rig.ask(generation_config=GenerationConfig(use_cache=False)).text == expected
+
+
+def test_a_model_in_training_mode_is_refused(memory):
+    """With the reason."""
+    with pytest.raises(UnsupportedModel, match="training mode"):
+        _attach(memory, model().train())
+
+
+def test_a_model_that_is_put_into_training_mode_encodes_nothing(rig):
+    """Keys would be random; back in evaluation all goes on."""
+    rig.kv._encoder.tap.model.train()
+    with pytest.raises(UnsupportedModel, match="training mode"):
+        rig.say(line(20))
+    rig.kv._encoder.tap.model.eval()
+    assert rig.kv.remember(user=USER).blocks == 9
+
+
+def test_weights_that_change_after_attaching_are_noticed(rig):
+    """New keys would be of another model than those in the pool."""
+    with torch.no_grad():
+        rig.kv._encoder.tap.model.model.layers[0].self_attn.k_proj.weight.add_(1)
+    with pytest.raises(UnsupportedModel, match="weights have changed"):
+        rig.ask()
+
+
+def test_a_model_whose_attention_cannot_be_replaced_is_given_back(monkeypatch):
+    """No hook is left when attaching fails half-way."""
+    one = model()
+
+    def broken(*_):
+        raise RuntimeError("cannot be set")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(one), "set_attn_implementation", broken)
+        with pytest.raises(RuntimeError, match="cannot be set"):
+            Tap(one)
+    assert not any(module._forward_pre_hooks for module in one.modules())

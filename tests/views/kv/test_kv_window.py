@@ -1,0 +1,68 @@
+"""A window is never overrun: memory, question and answer have room in it together."""
+
+import pytest
+from kv_rig import USER, filled, with_config
+
+from commonplace.views.kv.tap import Tap
+
+WINDOW = 256  # of the tiny model
+PINNED = 2
+
+
+@pytest.mark.parametrize("most", [3, 200, 235, 245, 248])
+def test_an_answer_has_the_room_that_it_was_promised(tmp_path, most):
+    """However long it may be, recent turns and blocks leave it its place."""
+    with filled(tmp_path / "m", 16, config=with_config(probe_tokens=64)) as rig:
+        question = len(rig.kv._encoder.tokenizer("w3 w4 w5 END SAY")["input_ids"])
+        answer = rig.ask(max_new_tokens=most, top_k=30)
+        assert rig.view.encoder.window == WINDOW
+        assert PINNED + answer.kv_tokens + question + most <= WINDOW
+        assert answer.trace.recent_tokens <= answer.kv_tokens
+
+
+def test_recent_turns_that_find_no_place_can_be_chosen(tmp_path):
+    """A turn is left out of the search only where it stands before the question."""
+    with filled(tmp_path / "m", 8, config=with_config(probe_tokens=64)) as rig:
+        answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5 - 14, top_k=8)
+        assert answer.trace.recent_tokens == 14
+        assert answer.trace.considered == 8
+        assert answer.kv_tokens == 14
+
+
+def test_a_question_as_long_as_the_window_is_scored(tmp_path):
+    """Its end is read, behind the pinned tokens and no recent turns."""
+    with filled(tmp_path / "m", config=with_config(probe_tokens=64)) as rig:
+        assert len(rig.kv.scores("w1 " * 300, user=USER)) == 8
+        assert len(rig.kv.scores("w1 " * 230, user=USER)) == 8
+
+
+def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
+    """Without a token's room there is an answer without memory."""
+    config = with_config(selection="per_layer", layers="all", probe_tokens=0)
+    with filled(tmp_path / "m", config=config) as rig:
+        assert rig.ask(max_new_tokens=3).kv_tokens
+        answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, top_k=30)
+        assert answer.kv_tokens <= PINNED
+
+
+def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch):
+    """Turns are encoded behind the first token and the system prompt either way, the same blocks."""
+    parts = []
+    prefilled = Tap.prefilled
+
+    def noted(self, given, *others, **more):
+        parts.append(sum(one[0].tokens for one in given))
+        return prefilled(self, given, *others, **more)
+
+    found = {}
+    for pinned in (True, False):
+        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned, probe_tokens=0)) as rig:
+            made = rig.made()
+            with monkeypatch.context() as patch:
+                patch.setattr(Tap, "prefilled", noted)
+                parts.clear()
+                kv_tokens = rig.ask().kv_tokens
+            found[pinned] = made, [tokens - kv_tokens for tokens in parts[1:]], parts[:1]
+    assert found[True][0] == found[False][0]
+    assert found[True][1:] == ([PINNED], [PINNED])
+    assert found[False][1:] == ([0], [0])
