@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from topic_steps import (
     NOON,
     SMALL,
-    count,
     extracted,
     fed,
     filed,
@@ -33,7 +32,7 @@ from commonplace.views.topics.document import Document, Heading, Text
 from commonplace.views.topics.entry import Entry
 from commonplace.views.topics.library import CURRENT, Library, Step
 from commonplace.views.topics.parsing import parse
-from commonplace.views.topics.printing import render, render_body
+from commonplace.views.topics.printing import render
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [
@@ -184,11 +183,26 @@ def test_an_old_value_that_is_told_late_is_marked_on_arrival() -> None:
 
 
 def test_marks_keep_token_counts_right() -> None:
-    """A mark has tokens too."""
+    """A mark has tokens too, also where nothing else of the document is made anew."""
     by = tools()
-    library, _ = fed(said("I live in Oslo.", "I live in Bergen.", apart=timedelta(days=2)), by)
-    for document in library.documents.values():
-        assert document.token_count == sum(count(render_body(document.body).split("\n")))
+    home = Document("topic-0001", summary="bread", body=(Heading("Home"), Entry("I live in Oslo.", 1)))
+    library = Library({"topic-0001": by_tokens(home)}, next_id=2)
+    marked = add(library, replace(said("I live in Bergen.")[0], seq=2), None, by).library
+    (document,) = marked.documents.values()
+    assert (document.summary, document.entries[0].superseded_by) == ("bread", (2,))
+    old, new = (by.tokens([f"- {one.entries[0].line}"])[0] for one in (home, document))
+    assert document.token_count == library.documents[home.id].token_count + new - old
+    assert new > old
+
+
+def test_summaries_and_titles_are_not_made_of_what_was_shown() -> None:
+    """A caption tells what a picture has in it, and not what was said."""
+    (document,) = filed(
+        said("I bought a red bicycle. [image: a photo of a lamp on a lawn]"), tools()
+    ).documents.values()
+    assert "bicycle" in document.summary
+    assert "lamp" not in f"{document.summary} {document.title}".lower()
+    assert "lamp" in document.entries[0].text
 
 
 def test_a_part_decides_between_entries_of_one_message() -> None:

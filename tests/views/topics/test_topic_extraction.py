@@ -86,7 +86,7 @@ def test_what_a_message_says_besides_a_fact_is_told_with_it() -> None:
 
 def test_praise_alone_makes_no_entry() -> None:
     """Without a fact in the message there is nothing to tell it with."""
-    (message,) = said("Wow, you did great! That looks awesome. How did you do it?")
+    (message,) = said("Wow! Your garden has such lovely roses. How did you do it?")
     assert entries_of(message) == ()
 
 

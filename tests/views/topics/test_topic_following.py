@@ -10,8 +10,10 @@ from commonplace.bench.consolidation.judging import judge
 from commonplace.views.topics.document import Document
 from commonplace.views.topics.entry import Entry
 from commonplace.views.topics.finding import Found
+from commonplace.views.topics.following import follow
 from commonplace.views.topics.hybrid import Hybrid
 from commonplace.views.topics.naming import Casing
+from commonplace.views.topics.ranking import rank
 from commonplace.views.topics.wording import outdated, wordings
 
 CHAIN = (
@@ -121,8 +123,10 @@ def test_who_talks_is_no_link_of_a_chain() -> None:
     calls = Document(
         "topic-0001", body=tuple(Entry(text, n, source="Marta") for n, text in enumerate(said, 1))
     )
-    read = Hybrid().read(indexed(shelf(calls)), "Where was Marta?", user="ann", today=TODAY)
-    assert {one.why for one in read.found} == {"selected"}
+    index = indexed(shelf(calls))
+    question = "Which harbour did Marta like?"
+    assert index.casing.names(question)[-1] == ("Marta",)
+    assert follow(index, rank(index, question, TODAY), question).rows == ()
 
 
 def test_a_plain_value_is_replaced_too() -> None:

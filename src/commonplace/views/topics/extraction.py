@@ -192,7 +192,7 @@ class _Reader:
         """Greetings, calls, thanks, wishes; not what the speaker thinks of a thing ("It was awesome!")."""
         bare = self._unaddressed(sentence)
         said = words(bare)
-        return is_phatic(bare) and (not terms(bare) or not _GREETINGS.isdisjoint(said))
+        return _only_calls(bare) and (not terms(bare) or not _GREETINGS.isdisjoint(said))
 
     def _is_fact(self, sentence: str) -> bool:
         """Something that lasts: no question, no call by name, nothing that is only said to the other."""

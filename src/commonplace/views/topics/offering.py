@@ -137,7 +137,7 @@ def _evidence(
                     kind="superseded" if _is_old(one) else "entry",
                     score=round(one.score, 6),
                     tokens=tokens,
-                    place=one.place.start,
+                    place=one.place.entry.part,  # its order in its message
                     channels=one.channels,
                 )
             )
