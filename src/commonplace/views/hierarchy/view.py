@@ -30,7 +30,7 @@ from commonplace.views.hierarchy.reading import name_theme
 from commonplace.views.hierarchy.structure import Structure
 from commonplace.views.hierarchy.table import State
 
-_ANALYSIS = 1  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 2  # raise it when other nodes would be made of the same log without a model
 _MOST_TAIL = 1000  # messages without an episode that one recall looks through, the newest
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
