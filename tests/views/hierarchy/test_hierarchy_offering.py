@@ -398,6 +398,45 @@ def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
     database.close()
 
 
+def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
+    """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    generation = stored(database, "u", SHOWN, [1], first=True)
+    with database.read() as old:
+        table.state(old, generation)  # its snapshot begins
+        stored(database, "u", SHOWN, [1, 2], first=False)
+        with database.read() as new:
+            newest = cache.get(new, generation)
+        seen = cache.get(old, generation)
+    assert newest
+    assert seen
+    assert (len(newest.semantics), len(seen.semantics)) == (5, 2)
+    with database.read() as connection:
+        assert cache.get(connection, generation) is newest
+    database.close()
+
+
+def test_names_are_those_of_the_episodes_however_the_cache_came_to_them(tmp_path: Path) -> None:
+    """Who has said nothing that is in an episode yet is no speaker, read at once or grown."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    generation = stored(database, "u", SHOWN, [1], first=True)
+    new = Message("I paint fences.", name="Rex", time=NOW, session="3")
+    with database.write() as connection:
+        log.append(connection, "u", [new], datetime.now(UTC))
+    with database.read() as connection:
+        assert cache.get(connection, generation)
+    stored(database, "u", SHOWN, [1, 2], first=False)
+    with database.read() as connection:
+        for held in (cache, ShownCache(EMBEDDER.dimension)):
+            shown = held.get(connection, generation)
+            assert shown
+            assert shown.lexicon.names == {"ann", "bea"}
+            assert shown.said_by.keys() == {1, 2, 3, 4, 5, 6}
+    database.close()
+
+
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
     """What is held of one is never another's, and nothing of a dropped one is."""
     database = Database(tmp_path, busy_timeout_s=5)
