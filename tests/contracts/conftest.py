@@ -58,7 +58,7 @@ _HIERARCHY_FAULTS = (
 )
 
 
-def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:  # noqa: ARG001 - it has no files
+def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:
     return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
 
 

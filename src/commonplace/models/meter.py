@@ -146,7 +146,7 @@ class Meter:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what is kept. The lock is taken behind the database's: nobody waits for that one with it held."""
+        """Write what is kept. The database's lock is taken first: nobody waits for that with the meter's."""
         assert self._database is not None  # or nothing is ever to be written
         if not self._kept:
             return

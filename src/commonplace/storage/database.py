@@ -86,7 +86,7 @@ class Database:
     def after_read(self, do: Callable[[], None]) -> bool:
         """Do this when this thread's read transaction has ended; False, and nothing done, when it has none.
 
-        To write inside it can take the whole busy timeout: a purge waits for readers with the write lock held.
+        To write inside it can take the whole busy timeout: a purge waits for readers with the lock held.
         """
         if not self._reads.depth:
             return False
