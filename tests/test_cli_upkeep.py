@@ -69,7 +69,7 @@ def test_nothing_yet(run):
     ("words", "says"),
     [
         (["maintain", "--user", "nobody"], "no user 'nobody'"),
-        (["maintain", "--view", "topics"], "no view 'topics'"),
+        (["maintain", "--view", "dreams"], "no view 'dreams'"),
         (["maintain", "--on-miss", "ask"], "--record DIR"),
         (["chunks", "77"], "no chunk 77"),
     ],

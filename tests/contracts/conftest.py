@@ -81,7 +81,7 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
 VIEWS = [
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
-    ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False),
+    ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]

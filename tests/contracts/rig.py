@@ -56,6 +56,8 @@ class ViewCase:
     local: bool = True
     # Whether what merely repeats an earlier message has units of its own.
     echoes: bool = True
+    # Whether an offer grows with the budget. A view that stops when more would not help need not.
+    fills: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
 

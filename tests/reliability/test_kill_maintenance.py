@@ -6,6 +6,7 @@ from collections import Counter
 from children import Child
 
 from commonplace import MemAttention, Memory, Placement
+from commonplace.memory import MAINTAINED
 from commonplace.storage.reclaim import reclaim_orphans
 from commonplace.testing import HashEmbedder
 
@@ -87,4 +88,4 @@ def test_a_killed_maintainer(tmp_path):
         memory.maintain()
         assert memory.check_integrity().faults == ()
         for view in memory.stats().views:
-            assert view.lag == 0
+            assert view.lag == 0 or view.view not in MAINTAINED

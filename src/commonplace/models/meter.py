@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 
@@ -132,26 +132,36 @@ class Meter:
         ms: int = 0,
         reserved: Reservation | None = None,
     ) -> None:
-        """Count, in place of what was `reserved`. Never call it in a write transaction of the same thread."""
+        """Count, in place of what was `reserved`. Never call it in a write transaction of the same thread.
+
+        In a read transaction of the same thread, what is counted is written at its end.
+        """
         key = (user, self._today(), view, task)
         with self._lock:
             more = _Figures(calls, degraded, prompt_tokens, completion_tokens, ms)
             self._kept.setdefault(key, _Figures()).add(more)
             if reserved is not None:  # under one lock: a call that counts twice would take others' room
                 self._reserved.discard(reserved)
-            if self._database is None:
-                return
-            waiting = dict(self._kept)
-            try:
+        if self._database is not None and not self._database.after_read(self._flush):
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write what is kept. The database's lock is taken first: nobody waits for that with the meter's."""
+        assert self._database is not None  # or nothing is ever to be written
+        if not self._kept:
+            return
+        try:
+            with ExitStack() as locked:
                 with self._database.write() as connection:
-                    for one, figures in waiting.items():
+                    locked.enter_context(self._lock)
+                    for one, figures in self._kept.items():
                         _write(connection, one, figures)
                 self._kept.clear()
-            except (
-                StorageError,
-                ClosedMemory,
-            ) as error:  # they go along with the next; a full disk must not stop a recall
-                _logger.warning("usage of models is not written yet: %s", error)
+        except (
+            StorageError,
+            ClosedMemory,
+        ) as error:  # they go along with the next; a full disk must not stop a recall
+            _logger.warning("usage of models is not written yet: %s", error)
 
     def usage(self, user: str | None = None, since: date | None = None) -> list[Usage]:
         """Per user, day, view and task, in that order; of one user or of all, from a day on."""

@@ -11,7 +11,7 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,14 @@ _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may stil
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 
 
+class _Reads(threading.local):
+    """A thread's read transactions, and what waits for their end."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.after: list[Callable[[], None]] = []
+
+
 class Database:
     """Read and write transactions on the database of one folder. Safe to share among threads."""
 
@@ -44,6 +52,7 @@ class Database:
         self.path = self.folder / FILE
         self._busy_timeout_s = busy_timeout_s
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
+        self._reads = _Reads()
         self._closed = False
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
@@ -64,8 +73,26 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read transaction: one unchanging snapshot from its first statement to its end."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        mine = self._reads
+        mine.depth += 1
+        try:
+            with self._transaction("BEGIN") as connection:
+                yield connection
+        finally:
+            mine.depth -= 1
+            while not mine.depth and mine.after:
+                mine.after.pop()()
+
+    def after_read(self, do: Callable[[], None]) -> bool:
+        """Do this when this thread's read transaction has ended; False, and nothing done, when it has none.
+
+        To write inside it can take the whole busy timeout: a purge waits for readers with the lock held.
+        """
+        if not self._reads.depth:
+            return False
+        if do not in self._reads.after:
+            self._reads.after.append(do)
+        return True
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -183,6 +210,7 @@ class Database:
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
         self._writing = threading.Lock()
+        self._reads = _Reads()
 
     def close(self) -> None:
         """Close all connections; idempotent."""

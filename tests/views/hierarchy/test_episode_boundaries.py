@@ -116,6 +116,23 @@ def test_another_session_s_later_message_ends_an_open_episode():
     assert blocks([*old, *late], []) == ([([1, 2, 3, 4, 5, 6], "end")], {"2": [7, 8, 9]})
 
 
+def test_sessions_that_end_together_end_in_the_order_of_their_open_messages():
+    """A restart begins with the open messages alone, and must not change the order of episodes."""
+    one, two = talk(*GARDEN, *TRAIN, *GARDEN, *TRAIN[:2]), talk("Bob: The harp has strings.", session="2")
+    mixed = [replace(message, seq=place + 1) for place, message in enumerate([one[0], *two, *one[1:]])]
+    late = replace(two[0], session="3", seq=99, time=START + timedelta(hours=9))
+    episodes = OpenEpisodes(64)
+    assert episodes.feed(
+        mixed, vectors_of(mixed)
+    )  # so that the first session is open from a later message on
+    again, waiting = OpenEpisodes(64), [one for some in episodes.pending.values() for one in some]
+    waiting.sort(key=lambda message: message.seq)
+    again.feed(waiting, vectors_of(waiting))
+    ended = episodes.feed([late], vectors_of([late]))
+    assert list(dict.fromkeys(block.messages[0].session for block in ended)) == ["2", "1"]
+    assert again.feed([late], vectors_of([late])) == ended
+
+
 def test_interleaved_sessions_do_not_mix():
     """A block is of one session, and each session is cut as if it were alone."""
     one, two = talk(*GARDEN, *TRAIN), talk(*TRAIN, *GARDEN, session="2")

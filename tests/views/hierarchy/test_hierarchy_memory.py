@@ -299,3 +299,66 @@ def test_a_model_names_themes_and_what_it_does_not_answer_is_marked(tmp_path):
         assert any(one.name != "What Ann likes" for one in memory.themes(user="ann")) or not memory.themes(
             user="ann"
         )
+
+
+def test_a_model_that_does_not_answer_is_asked_for_one_name_only(tmp_path):
+    """The next time for another's; with a model that answers again all are named."""
+    down = [True]
+
+    def answer(request: ChatRequest) -> str | ChatReply:
+        if down[0]:
+            raise ModelFailed("dead")
+        return _named(request)
+
+    chat = ScriptedModel(answer)
+    with Memory(tmp_path, chat=chat, maintained=["hierarchy"]) as memory:
+        memory.add(conversation(12, talks=3), user="ann")
+        memory.maintain()
+        asked = []
+        for _ in range(3):
+            before = len(chat.requests)
+            memory.maintain()
+            asked += [one.turns for one in chat.requests[before:] if one.task == "hierarchy.name_theme"]
+        assert len(memory.themes(user="ann")) > 3
+        assert len(asked) == len(set(asked)) == 3
+        down[0] = False
+        memory.maintain()
+        assert {one.name for one in memory.themes(user="ann")} == {"What Ann likes"}
+
+
+@pytest.mark.parametrize(("reader", "asks"), [("model", True), ("offline", False)])
+def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
+    """With the offline reader no question goes to the model."""
+    chat = ScriptedModel(_named)
+    config = XMemory(reader=reader)
+    with Memory(tmp_path, chat=chat, hierarchy=config, maintained=["hierarchy"]) as memory:
+        memory.add(conversation(12, talks=3), user="ann")
+        memory.maintain()
+        before = len(chat.requests)
+        assert memory.recall("bassoon", user="ann", views=["hierarchy"], floor=0.0)
+        assert (len(chat.requests) > before) is asks
+
+
+def test_a_reader_that_is_not_known_is_refused():
+    """By name."""
+    with pytest.raises(InvalidInput, match="reader must be"):
+        XMemory(reader="none")
+
+
+def test_no_fact_is_embedded_twice_in_a_batch(tmp_path):
+    """What was embedded to settle a fact is what is stored of it."""
+    embedded: list[str] = []
+
+    class Counting(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            embedded.extend(texts)
+            return super().embed(texts)
+
+    with Memory(tmp_path, embedder=Counting(), chat=None, maintained=["hierarchy"]) as memory:
+        memory.add(conversation(10, talks=3), user="ann")
+        memory.maintain(views=["hierarchy"])
+        alone = [
+            one.text for theme in memory.themes(user="ann") for one in theme.semantics if len(one.seqs) == 1
+        ]
+        assert alone
+        assert {embedded.count(text) for text in alone} == {1}

@@ -137,6 +137,7 @@ class Drafting:
 
     def __init__(self, *, fails: bool = False) -> None:
         self.asked = 0
+        self.shown = ""
         self._fails = fails
 
     def draft(self, request: ChatRequest, user: str) -> Draft:
@@ -144,6 +145,7 @@ class Drafting:
         if self._fails:
             raise ModelFailed("the reader is out")
         self.asked += 1
+        self.shown += request.turns[-1].content
         return Draft("a draft", 1000 / len(request.turns[-1].content), None, 10, 2)
 
 
@@ -206,8 +208,48 @@ def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
             if o.kind == "semantic"
         ]
         assert [one.sources for one in facts] == ([(seq,)] if session else [(1, 6)])
+        assert facts[0].time == (GARDEN[2] if seq == 6 else MUSIC[0]).time
         assert facts[0].speaker is None
         assert facts[0].text == "Bea plays the bassoon."
+
+
+def test_a_reader_is_told_nothing_of_another_session() -> None:
+    """Neither what that one says of a fact that both state, nor the themes' names."""
+    both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
+    shown = shown_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
+    reader, open_reader = Drafting(), Drafting()
+    offered("bassoon slugs", shown, session="2", drafter=reader)
+    assert "Copper rings" in reader.shown
+    assert "bassoon in the" not in reader.shown
+    assert "theme" not in reader.shown
+    offered("bassoon slugs", shown, drafter=open_reader)
+    assert "theme 1" in open_reader.shown
+
+
+def test_what_is_wanted_is_of_the_session_too() -> None:
+    """The words of another session make no episode of this one more welcome."""
+    seen: list[dict[str, float]] = []
+    both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
+    shown = shown_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
+
+    def signal(offline: CoverageSignal) -> Signal:
+        seen.append(offline._wanted)
+        return offline
+
+    query = Query("slugs", Scope("u", "2"), 500, NOW)
+    fetched = {one.seq: one for one in TALK}
+    offer_from(
+        shown,
+        (),
+        query,
+        lambda seqs: {seq: fetched[seq] for seq in seqs},
+        embedder=EMBEDDER,
+        tokenizer=TOKENIZER,
+        config=DEFAULT,
+        signal=signal,
+    )
+    assert "copper" in seen[0]
+    assert "orchestra" not in seen[0]
 
 
 def test_what_a_model_told_is_offered_as_it_told_it() -> None:
@@ -395,6 +437,45 @@ def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
     assert grown.theme_of.tolist() == afresh.theme_of.tolist() == [2, 1, 2, 2, 2]
     assert grown.speaker_of.tolist() == afresh.speaker_of.tolist()
     assert grown.episode_with == afresh.episode_with
+    database.close()
+
+
+def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
+    """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    generation = stored(database, "u", SHOWN, [1], first=True)
+    with database.read() as old:
+        table.state(old, generation)  # its snapshot begins
+        stored(database, "u", SHOWN, [1, 2], first=False)
+        with database.read() as new:
+            newest = cache.get(new, generation)
+        seen = cache.get(old, generation)
+    assert newest
+    assert seen
+    assert (len(newest.semantics), len(seen.semantics)) == (5, 2)
+    with database.read() as connection:
+        assert cache.get(connection, generation) is newest
+    database.close()
+
+
+def test_names_are_those_of_the_episodes_however_the_cache_came_to_them(tmp_path: Path) -> None:
+    """Who has said nothing that is in an episode yet is no speaker, read at once or grown."""
+    database = Database(tmp_path, busy_timeout_s=5)
+    cache = ShownCache(EMBEDDER.dimension)
+    generation = stored(database, "u", SHOWN, [1], first=True)
+    new = Message("I paint fences.", name="Rex", time=NOW, session="3")
+    with database.write() as connection:
+        log.append(connection, "u", [new], datetime.now(UTC))
+    with database.read() as connection:
+        assert cache.get(connection, generation)
+    stored(database, "u", SHOWN, [1, 2], first=False)
+    with database.read() as connection:
+        for held in (cache, ShownCache(EMBEDDER.dimension)):
+            shown = held.get(connection, generation)
+            assert shown
+            assert shown.lexicon.names == {"ann", "bea"}
+            assert shown.said_by.keys() == {1, 2, 3, 4, 5, 6}
     database.close()
 
 

@@ -190,6 +190,25 @@ def test_an_invented_fact_is_refused(told, complaint):
     assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(talk(*TALK))]
 
 
+@pytest.mark.parametrize("word", ["Zebracorp", "4711"])
+def test_a_word_of_earlier_messages_comes_into_no_later_fact(word):
+    """It would stay when those are forgotten; the model is told, and then the sentences stand in."""
+    chat = model(distil={"statements": [{"text": f"Ann adopted Rex of {word}.", "sources": [1]}]})
+    reading = read(chat, knows(f"Ann wants a puppy of {word}."))
+    assert f"['{word.lower()}'] of `expected`" in chat.requests[-1].turns[-1].content
+    assert word not in repr(reading.distilled.new)
+
+
+def test_days_and_speakers_of_the_episode_are_its_own_words():
+    """A fact may say when it was and who, though what was expected says so too."""
+    fact = "On Monday, 8 May 2023 Ann said that she adopted Rex the day before, 2023-05-07."
+    reading = read(
+        model(distil={"statements": [{"text": fact, "sources": [1]}]}),
+        knows("Ann saw Bob on 7 May 2023 and on Monday 8 May 2023, which is 2023-05-08."),
+    )
+    assert "distil" not in reading.episode.degraded
+
+
 def test_a_prediction_with_numbers_of_its_own_is_refused():
     """It would make news look known; what is known stands in for it."""
     chat = model(predict={"expected": ["Rex cost 120 crowns."]})

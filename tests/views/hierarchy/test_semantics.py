@@ -84,6 +84,24 @@ def test_courtesies_and_questions_are_no_facts(line):
     assert texts("Ann: Good to see you!", line) == []
 
 
+def test_a_list_s_number_is_part_of_its_item():
+    """Alone it is no fact, and it makes none of what stands behind it."""
+    lines = "Tips:\n1. Hotels near Alfama cost 90 euros.\n2. Have fun!\n3. Tram 28 passes the castle.\n4."
+    found = facts(talk(f"Bob: {lines}"))
+    assert [one.verbatim for one in found] == [
+        "1. Hotels near Alfama cost 90 euros.",
+        "3. Tram 28 passes the castle.",
+    ]
+
+
+def test_a_number_alone_is_no_fact():
+    """Unless it answers a question, which says what of."""
+    assert texts("Ann: The rain is here.", "Bob: 100. 4711!") == []
+    assert texts("Ann: How old is Rex the dog?", "Bob: 12.") == [
+        'Asked "How old is Rex the dog?", Bob: "12."'
+    ]
+
+
 def test_the_name_of_whom_one_talks_to_makes_nothing_specific():
     """A nickname neither; the same sentence that names somebody else is a fact."""
     assert texts("Joanna: Hello.", "Bea: So proud of you, Jo!") == []

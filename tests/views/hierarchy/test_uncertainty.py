@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput, ModelFailed, QuestionOpen
 from commonplace.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
-from commonplace.models.logprobs import ChatDrafter, uncertainty
+from commonplace.models.logprobs import ChatDrafter, Draft, uncertainty
 from commonplace.testing import FakeOpenAIServer, Misbehaviour
 from commonplace.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, include
 from commonplace.views.hierarchy.uncertainty import (
@@ -207,6 +207,31 @@ class TestReader:
         assert "no log-probabilities" in again.gain(BARE, BARE.with_unit(HALL)).degraded
         assert len(server.requests) == asked
         assert meter.total("ann").degraded == 1
+
+
+def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
+    """Each is given what is left; when that is nothing the offline signal goes on, and says why."""
+    now, given_s = [100.0], []
+    monkeypatch.setattr("commonplace.views.hierarchy.uncertainty.time.monotonic", lambda: now[0])
+
+    class Slow:
+        name = "slow"
+
+        def draft(self, request, user):
+            given_s.append(request.timeout_s)
+            now[0] += 4
+            return Draft("a draft", 1.0, None, 10, 2)
+
+    signal = ReaderSignal(Slow(), CoverageSignal({"hall": 1.0}), STATIC, "ann")
+    inside = BARE.with_unit(HALL)
+    gains = [
+        signal.gain(BARE, inside),
+        signal.gain(inside, inside.with_unit(CLUB)),
+        signal.gain(inside, BARE.with_unit(CLUB)),
+    ]
+    assert given_s == [10, 6, 2]
+    assert [one.signal for one in gains] == [NLL, NLL, COVERAGE]
+    assert "'slow' took all of the question's 10 s" in gains[-1].degraded
 
 
 @pytest.mark.parametrize("error", [QuestionOpen("answer it"), InvalidInput("damaged"), RuntimeError("a bug")])

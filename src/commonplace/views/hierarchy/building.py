@@ -64,6 +64,7 @@ class Builder:
     def __init__(self, structure: Structure, tools: Tools) -> None:
         self.structure = structure
         self.place: Place | None = None  # where the log stood when its rows were written
+        self.not_named = 0  # the theme that got no name from a model the last time
         self._last: EpisodeRow | None = None
         self._tools = tools
         self._open = OpenEpisodes(tools.embedder.dimension, self._cuts)
@@ -85,11 +86,6 @@ class Builder:
             sessions = table.sessions(connection, generation)
             builder._interrupted, builder._waiting = _runs(waiting, sessions)
         return builder
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether messages wait to be told again that a forgetting has left without an episode."""
-        return bool(self._interrupted)
 
     def use(self, tools: Tools) -> None:
         """Ask as this call is to ask."""
@@ -159,10 +155,12 @@ class Builder:
         )
         found = reading.distilled
         (vector,) = tools.embed([about(reading.episode)])
-        ends = np.cumsum([len(one.statements) for one in found.new])
-        said = [one.text for semantic in found.new for one in semantic.statements]
-        vectors = np.split(tools.embed(said), ends[:-1]) if found.new else []
-        structure.settle(found, vectors, tools.embed([one.statement.text for one in found.additions]))
+        further = [one.text for semantic in found.new for one in semantic.statements[1:]]
+        rows = tools.embed([*further, *(one.statement.text for one in found.additions)])
+        ends = np.cumsum([len(one.statements) - 1 for one in found.new], dtype=np.int64)
+        *rest, additions = np.split(rows, ends)
+        vectors = [np.vstack([first, more]) for first, more in zip(found.vectors, rest, strict=True)]
+        structure.settle(found, vectors, additions)
         structure.state = replace(structure.state, next_episode=structure.state.next_episode + 1)
         self._episodes.append(EpisodeRow(reading.episode, vector))
 

@@ -38,6 +38,17 @@ class Mark:
     state: State | None
     named: int  # themes that a model has named
 
+    def may_grow_into(self, later: Mark) -> bool:
+        """Whether nothing but episodes came in between."""
+        if self.state is None or later.state is None or self.deletions != later.deletions:
+            return False
+        return _given(self.state) <= _given(later.state)
+
+    def is_older(self, other: Mark) -> bool:
+        """Whether it is of an earlier snapshot of the same generation."""
+        mine, theirs = (_given(one.state) if one.state else (0, 0) for one in (self, other))
+        return (self.deletions, mine, self.named) < (other.deletions, theirs, other.named)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -51,8 +62,8 @@ class Shown:
     episodes: tuple[EpisodeRow, ...]  # ids rising
     semantics: tuple[SemanticRow, ...]  # ids rising
     themes: Mapping[int, ThemeRow]
-    said_by: Mapping[int, str]  # by seq: who said it, a name or else a role
-    speakers: tuple[str, ...]  # all who spoke: names, or else roles
+    said_by: Mapping[int, str]  # by seq of the episodes' messages: who said it, a name or else a role
+    speakers: tuple[str, ...]  # all who spoke in them: names, or else roles
     ids: Ints  # (n,)
     theme_of: Ints  # (n,)
     episode_of: Ints  # (n,) ids
@@ -82,7 +93,7 @@ class Shown:
     ) -> Shown:
         """Put together from rows; what `before` has indexed already is not indexed again.
 
-        `speakers` has, by seq, who said it: a name, or else a role.
+        `speakers` has, by seq of the episodes' messages, who said it: a name, or else a role.
         """
         told = tuple(episodes.values())
         known = tuple(semantics.values())
@@ -164,6 +175,12 @@ class ShownCache:
             found = self._load(connection, generation, mark, before)
         assert found is not None
         with self._lock:
+            held = self._users.get(generation.user)
+            if held is not None and (
+                held.generation > found.generation
+                or (held.generation == found.generation and mark.is_older(held.mark))
+            ):
+                return found  # this snapshot is an old one, and others have seen more meanwhile
             self._users[generation.user] = found
             self._users.move_to_end(generation.user)
             while len(self._users) > _MOST_USERS:
@@ -178,15 +195,18 @@ class ShownCache:
     def _load(
         self, connection: Connection, generation: Generation, mark: Mark, before: Shown | None
     ) -> Shown:
-        if before is not None and before.mark.state and before.mark.deletions == mark.deletions:
+        if before is not None and before.mark.may_grow_into(mark):
             return self._grown(connection, generation, mark, before)
+        episodes = table.episodes(connection, generation, self._dimension)
+        said = {seq for one in episodes.values() for seq in one.episode.seqs}
+        speakers = _speakers(connection, generation.user)
         return Shown.of(
             mark,
             generation.number,
-            table.episodes(connection, generation, self._dimension),
+            episodes,
             table.semantics(connection, generation, self._dimension),
             table.themes(connection, generation),
-            _speakers(connection, generation.user),
+            {seq: who for seq, who in speakers.items() if seq in said},
             self._dimension,
         )
 
@@ -213,6 +233,11 @@ class ShownCache:
             self._dimension,
             before,
         )
+
+
+def _given(state: State) -> tuple[int, int]:
+    """The ids that rise with every episode."""
+    return state.next_episode, state.next_semantic
 
 
 def _matrix(rows: Sequence[Vectors], dimension: int) -> Vectors:

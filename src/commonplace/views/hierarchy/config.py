@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from commonplace.errors import InvalidInput
 from commonplace.incoming import count, shown
@@ -20,6 +21,7 @@ class XMemory:
     merge: bool = True
     select: bool = True  # Stage I; False: the most similar semantics ("memory-only", "+UncSion")
     include: bool = True  # Stage II; False: sources of the semantics by rank ("memory-only", "+RepSel")
+    reader: Literal["model", "offline"] = "model"  # whether Stage II asks a chat model, at every recall
     stage_one: StageOne = field(default_factory=StageOne)
     stage_two: StageTwo = field(default_factory=StageTwo)
 
@@ -29,6 +31,9 @@ class XMemory:
         for name in ("split", "merge", "select", "include"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
+
+        if self.reader not in ("model", "offline"):
+            raise InvalidInput(f'reader must be "model" or "offline", not {shown(self.reader)}')
 
     @property
     def fingerprint(self) -> str:

@@ -142,8 +142,9 @@ class OpenEpisodes:
         """The blocks that these messages end, which come next in the log; `vectors` as for `closed`."""
         found: list[Block] = []
         for message, row in zip(messages, vectors, strict=True):
-            for session in [one for one, open_ in self._pending.items() if _long_after(message, open_[-1])]:
-                found += self._take(session, ended=True)
+            for session in self._in_order():
+                if _long_after(message, self._pending[session][-1]):
+                    found += self._take(session, ended=True)
             self._pending.setdefault(message.session, []).append(message)
             rows = self._rows.get(message.session, self._none)
             self._rows[message.session] = np.concatenate([rows, row[None]])
@@ -152,7 +153,11 @@ class OpenEpisodes:
 
     def end(self) -> list[Block]:
         """What is open, as if nothing were to follow."""
-        return [block for session in list(self._pending) for block in self._take(session, ended=True)]
+        return [block for session in self._in_order() for block in self._take(session, ended=True)]
+
+    def _in_order(self) -> list[str]:
+        """Sessions by their first open message: the order in which they opened is lost in a restart."""
+        return sorted(self._pending, key=lambda session: self._pending[session][0].seq)
 
     def _take(self, session: str, *, ended: bool) -> list[Block]:
         open_, start, blocks = self._pending[session], 0, []

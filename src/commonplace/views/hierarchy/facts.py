@@ -25,7 +25,7 @@ import regex
 from commonplace.core import Message
 from commonplace.text.dates import find_days
 from commonplace.text.salience import PHATIC, carries_fact, is_echo, is_phatic, names
-from commonplace.text.sentences import sentences
+from commonplace.text.sentences import Span, sentences
 from commonplace.text.words import terms, words
 from commonplace.views.hierarchy.narrative import is_party, parties_of, resolved, speaker_of
 from commonplace.views.hierarchy.nodes import Statement
@@ -47,6 +47,8 @@ _YES_OR_NO = [[word] for word in "yes yeah yep yup nope nah no definitely absolu
 _QUESTION = ("?", "？", "؟")
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _NUMBER = regex.compile(r"\p{N}")
+_LETTER = regex.compile(r"\p{L}")
+_ENUMERATOR = regex.compile(r"[(\[]?(?:\p{N}{1,3}[.)\]]{1,2}|\p{L}[)\]]\.?)(?:\s+|$)")  # "1.", "(2)", "b)"
 _CAPTION = regex.compile(r"\s*\[[^\[\]]*\]\s*$")
 
 
@@ -110,6 +112,8 @@ def statement(fact: Fact) -> Statement:
 def is_fact(sentence: str, said: date, heard: Heard) -> bool:
     """Whether a sentence, said on that day, passes the tests of utility, specificity and persistence."""
     bare = _without(sentence, heard.parties)
+    if not any(_LETTER.search(term) for term in terms(bare)):  # a number alone says nothing
+        return False
     if sentence.endswith(_QUESTION) or is_phatic(bare) or not carries_fact(bare):
         return False
     if is_echo(bare, set(heard.others)):
@@ -145,10 +149,10 @@ def _retold(said: str, who: str) -> str | None:
 def _of_message(message: Message, heard: Heard, question: str) -> Iterator[Fact]:
     assert message.time is not None  # what is stored has one
     content, day = message.content, message.time.date()
-    spans = sentences(content)
+    spans = _sentences(content)
     groups: list[list[int]] = []
     for place, (start, end) in enumerate(spans):
-        sentence = content[start:end]
+        sentence = _bare(content[start:end])
         before = groups[-1] if groups and groups[-1][-1] == place - 1 else None
         if before and _leans(sentence) and len(before) < _MOST_SENTENCES:
             if is_fact(sentence, day, heard) or not _is_idle(sentence, heard):
@@ -156,7 +160,7 @@ def _of_message(message: Message, heard: Heard, question: str) -> Iterator[Fact]
         elif is_fact(sentence, day, heard) or (not place and _answers(sentence, question, heard)):
             if not _leans(sentence):
                 groups.append([place])
-            elif place and before is None and not _is_idle(content[slice(*spans[place - 1])], heard):
+            elif place and before is None and not _is_idle(_bare(content[slice(*spans[place - 1])]), heard):
                 groups.append([place - 1, place])
             elif sentence.startswith("["):
                 if not groups:  # beside anything that was said, it adds little
@@ -170,6 +174,24 @@ def _of_message(message: Message, heard: Heard, question: str) -> Iterator[Fact]
         start, end = spans[group[0]][0], spans[group[-1]][1]
         answers = question if group[0] == 0 and _is_short(content[start:end], heard.parties) else ""
         yield Fact(message, start, end, answers)
+
+
+def _sentences(content: str) -> list[Span]:
+    """As `sentences`, but the number of an item in a list is part of the sentence behind it."""
+    found: list[Span] = []
+    opening: int | None = None
+    for start, end in sentences(content):
+        begin = start if opening is None else opening
+        opening = begin if _ENUMERATOR.fullmatch(content[start:end]) else None
+        if opening is None:
+            found.append((begin, end))
+    return found if opening is None else [*found, (opening, len(content.rstrip()))]
+
+
+def _bare(sentence: str) -> str:
+    """Without the number of an item in a list, which makes nothing specific."""
+    match = _ENUMERATOR.match(sentence)
+    return sentence[match.end() :] or sentence if match else sentence
 
 
 def _answers(sentence: str, question: str, heard: Heard) -> bool:

@@ -1,7 +1,9 @@
 """What goes with a message: its episode is unmade, with all that was made from it.
 
-The episode's other messages have no episode then, and are told anew when the view reads on or is tended. So
-nothing that was written in sight of the forgotten message stays, and forgetting asks no model.
+The episode's other messages have no episode then, and are told anew when the view reads on or is tended.
+A later episode may have been distilled in sight of what was known of the forgotten message; but its facts
+hold no word of that which its own messages do not hold (`tasks.Distil`), and its narrative was written
+without it. So no word stays that only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations

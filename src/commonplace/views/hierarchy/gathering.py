@@ -46,16 +46,6 @@ class Gatherer:
     fetch: Fetch
     tokenizer: Tokenizer
 
-    def _said(self, row: int) -> list[Statement]:
-        """The statements of a semantic that may be recalled."""
-        session, shown = self.query.scope.session, self.shown
-        said = shown.semantics[row].semantic.statements
-        return [one for one in said if session is None or self._session_of(one.seq) == session]
-
-    def _session_of(self, seq: int) -> str | None:
-        row = self.shown.episode_with.get(seq)
-        return None if row is None else self.shown.episodes[row].episode.session
-
     def by_model(self, row: int) -> bool:
         """Whether a model read the episode that the semantic was drawn from."""
         at = self.shown.episode_row.get(int(self.shown.episode_of[row]))
@@ -63,15 +53,21 @@ class Gatherer:
 
     def fact(self, row: int) -> Unit:
         """A semantic in a model's words."""
-        said = self._said(row)
-        own = self.shown.episodes[self.shown.episode_row[int(self.shown.episode_of[row])]].episode
-        session = self._session_of(said[0].seq) or own.session
-        unit = of_semantic(self.shown.semantics[row].semantic, said, session)
+        said = said_in(self.shown, row, self.query.scope.session)
+        semantic = self.shown.semantics[row].semantic
+        own = self.shown.episodes[self.shown.episode_row[semantic.episode]].episode
+        session = _session_of(self.shown, said[0].seq) or own.session
+        time = semantic.time
+        if said[0] is not semantic.statements[0]:
+            told = self.fetch([said[0].seq])[said[0].seq].time
+            assert told is not None  # what is stored has one
+            time = told
+        unit = of_semantic(said, time, session)
         return Unit(unit, float(self.scores.total[row]), row)
 
     def sources(self, rows: Sequence[int]) -> dict[Key, Unit]:
         """The messages, or passages, that state these; a value is that of the best."""
-        said = {row: self._said(row)[0] for row in rows}
+        said = {row: said_in(self.shown, row, self.query.scope.session)[0] for row in rows}
         fetched = self.fetch(sorted({one.seq for one in said.values()}))
         parts = parts_of(list(fetched.values()), self.tokenizer)
         units: dict[Key, Unit] = {}
@@ -147,3 +143,14 @@ class Gatherer:
         rows = [one.row for one in units if one.row is not None]
         found = dict(zip(rows, self.scores.channels(rows), strict=True)) if rows else {}
         return [() if one.row is None else found[one.row] for one in units]
+
+
+def said_in(shown: Shown, row: int, session: str | None) -> list[Statement]:
+    """The statements of a semantic that the session holds; all where none is asked for."""
+    said = shown.semantics[row].semantic.statements
+    return [one for one in said if session is None or _session_of(shown, one.seq) == session]
+
+
+def _session_of(shown: Shown, seq: int) -> str | None:
+    row = shown.episode_with.get(seq)
+    return None if row is None else shown.episodes[row].episode.session

@@ -90,11 +90,6 @@ class Inclusion:
     probes: tuple[Probe, ...]  # all that a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
 
-    @property
-    def probe_tokens(self) -> int:
-        """What the probes cost, a shared beginning counted once."""
-        return sum(one.fresh_tokens + one.draft_tokens for one in self.probes)
-
 
 def candidates(
     ids: Ints,

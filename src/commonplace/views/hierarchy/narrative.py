@@ -65,6 +65,11 @@ def told(days: Days | tuple[date, date]) -> str:
     return f"{opening} to {_day(last)}"
 
 
+def dated(day: date) -> str:
+    """With its weekday."""
+    return f"{_WEEKDAYS[day.weekday()]}, {_day(day)}"
+
+
 def _months(first: date, last: date) -> str:
     """Whole months or years, from the first day to the last."""
     if first.month == 1 and last.month == 12:

@@ -23,7 +23,7 @@ from commonplace.views.base import Offer, Query
 from commonplace.views.hierarchy.asked import Asked, Scores, score, take_apart
 from commonplace.views.hierarchy.cache import Shown
 from commonplace.views.hierarchy.config import XMemory
-from commonplace.views.hierarchy.gathering import Gatherer, Key, Unit
+from commonplace.views.hierarchy.gathering import Gatherer, Key, Unit, said_in
 from commonplace.views.hierarchy.inclusion import Inclusion, Ranked, Text, candidates, include
 from commonplace.views.hierarchy.lexicon import plain_terms
 from commonplace.views.hierarchy.selection import Pick, normalised, select
@@ -148,9 +148,14 @@ class _Reading:
         )
 
     def opening(self, picks: Sequence[Pick], themes: Sequence[int]) -> tuple[str, ...]:
-        """The coarse context: what a reader is told of the themes, and of their semantics."""
+        """The coarse context: what a reader is told of the themes, and of their semantics.
+
+        Where a session is asked for, what it says itself; a theme's name may be of what others say.
+        """
         names = [self.shown.themes[one].name for one in themes if one in self.shown.themes]
-        facts = [self.shown.semantics[self.shown.semantic_row[pick.id]].semantic.text for pick in picks]
+        if self.query.scope.session is not None:
+            names = []
+        facts = [self._text(pick) for pick in picks]
         return tuple("\n".join(some) for some in (names, facts) if some)
 
     def stage_two(
@@ -162,13 +167,7 @@ class _Reading:
     ) -> Inclusion:
         """Which episodes are worth their tokens."""
         names, lexicon = self.shown.lexicon.names, self.shown.lexicon
-        told = [
-            (
-                plain_terms(self.shown.semantics[self.shown.semantic_row[pick.id]].semantic.text, names),
-                pick.relevance,
-            )
-            for pick in picks
-        ]
+        told = [(plain_terms(self._text(pick), names), pick.relevance) for pick in picks]
         offline = CoverageSignal(wanted_terms(self.asked.terms, told, lexicon.idf))
         return include(
             self.query.text,
@@ -224,6 +223,11 @@ class _Reading:
             return (ChannelScore("episode", 1 + int((scores.episodes > mine).sum()), round(float(mine), 6)),)
 
         return explain
+
+    def _text(self, pick: Pick) -> str:
+        """What the session says of a fact."""
+        row = self.shown.semantic_row[pick.id]
+        return said_in(self.shown, row, self.query.scope.session)[0].text
 
     def _semantic_edges(self, semantic: int) -> Iterable[tuple[int, float]]:
         near = self.shown.semantics[self.shown.semantic_row[semantic]].neighbours

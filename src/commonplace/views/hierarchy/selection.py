@@ -6,12 +6,11 @@ Coverage pulls away from a dense neighbourhood whose members say the same, relev
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from commonplace.errors import InvalidInput
 from commonplace.search.lexical import Doubles, Ints
@@ -69,22 +68,18 @@ def select(
     semantic_neighbours: Neighbours,
     theme_neighbours: Neighbours,
     config: StageOne = StageOne(),
-    theme_relevance: Callable[[Sequence[int]], npt.ArrayLike] | None = None,
 ) -> Backbone:
     """Eq. 4 over the themes of the pool, then over the pool's semantics in the chosen themes.
 
     The arrays are (n,), one place per semantic; `relevance` is the query's cosine as in the paper, or any
-    score where higher is better. `theme_relevance` is asked once, for the themes of the pool; without it a
-    theme is as relevant as its best semantic in the pool, which finds more than its centroid does.
+    score where higher is better. A theme is as relevant as its best semantic in the pool, which finds more
+    than its centroid does.
     """
     rows = _pool(ids, relevance, config.pool)
     if not len(rows):
         return Backbone((), (), ())
     theme_ids, first = np.unique(theme_of[rows], return_index=True)  # the first in the pool is its best
-    of_themes = relevance[rows[first]]
-    if theme_relevance is not None:
-        of_themes = np.asarray(theme_relevance([int(theme) for theme in theme_ids]), dtype=np.float64)
-    themes = representatives(theme_ids, of_themes, theme_neighbours, config.themes, config)
+    themes = representatives(theme_ids, relevance[rows[first]], theme_neighbours, config.themes, config)
     inside = rows[np.isin(theme_of[rows], [pick.id for pick in themes])]
     semantics = representatives(ids[inside], relevance[inside], semantic_neighbours, config.semantics, config)
     return Backbone(themes, semantics, tuple(int(one) for one in ids[rows]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from commonplace.models.task import Task
 from commonplace.text.salience import PHATIC
 from commonplace.text.words import terms, words
 from commonplace.views.hierarchy.episodes import LONGEST, SHORTEST
+from commonplace.views.hierarchy.narrative import dated, resolved
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
@@ -191,7 +193,11 @@ class Distil(Task[News]):
     fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: News) -> None:
-        """Every fact stands on messages of this episode and shares words with them."""
+        """Every fact stands on messages of this episode, shares words with them, and has none of elsewhere.
+
+        A word of an earlier message that came by `expected` would outlive that message's forgetting.
+        """
+        elsewhere = set(terms(" ".join(self.expected))) - self._own()
         text = {message.seq: f"{message.speaker} {message.text}" for message in self.messages}
         for one in result.statements:
             if not one.text.strip():
@@ -204,6 +210,20 @@ class Distil(Task[News]):
             said = {term for seq in one.sources for term in terms(text[seq])}
             if not (set(terms(one.text)) - PHATIC) & said:
                 raise ValueError(f"{shown} has no word of its sources {one.sources}")
+            if copied := elsewhere.intersection(terms(one.text)):
+                raise ValueError(
+                    f"{shown} has {sorted(copied)[:8]} of `expected`: keep to words of `messages`"
+                )
+
+    def _own(self) -> set[str]:
+        """What this episode holds: what was said, by whom, and on which days, spoken of ones too."""
+        texts = []
+        for message in self.messages:
+            texts += [message.speaker, message.text]
+            if message.time:
+                day = datetime.fromisoformat(message.time).date()
+                texts += [dated(day), day.isoformat(), resolved(message.text, day)]
+        return set(terms(" ".join(texts)))
 
     def offline(self) -> News:
         """The sentences that are facts."""

@@ -6,6 +6,7 @@ Both put a number on what is still open about a question, and what a unit gains 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -148,7 +149,8 @@ class ReaderSignal:
     """The paper's: how unlikely a model finds its own greedy draft answer, in nats per token.
 
     A probe that fails (no model, refusal, no log-probabilities, a ceiling, an open question of a recording)
-    hands the rest of the question to the offline signal: two signals' numbers are never subtracted.
+    hands the rest of the question to the offline signal: two signals' numbers are never subtracted. So does
+    the end of the time that all probes of a question have together: a recall waits no longer than that.
     """
 
     DEFAULTS = GainThresholds(admit=0.05, expand=0.25)
@@ -166,10 +168,15 @@ class ReaderSignal:
         alternatives: int = 5,
         timeout_s: float | None = 10.0,
     ) -> None:
-        """`measure` "entropy" takes the entropy over the alternatives where the model offers any."""
+        """`measure` "entropy" takes the entropy over the alternatives where the model offers any.
+
+        `timeout_s` is for all probes of the question, from the first on.
+        """
         self._drafter, self._offline, self._tokenizer, self._user = drafter, offline, tokenizer, user
         self._thresholds, self._measure = thresholds, measure
-        self._limits = (draft_tokens, alternatives, timeout_s)
+        self._limits = (draft_tokens, alternatives)
+        self._timeout_s = timeout_s
+        self._give_up: float | None = None  # once there was a probe, where there is a timeout
         self._seen: dict[Context, Probe] = {}
         self._probes: list[Probe] = []
         self._failed = ""
@@ -193,14 +200,14 @@ class ReaderSignal:
     def _probe(self, context: Context) -> Probe:
         if context in self._seen:
             return self._seen[context]
-        most, alternatives, timeout_s = self._limits
+        most, alternatives = self._limits
         draft = self._drafter.draft(
             ChatRequest(
                 f"hierarchy.{_TASK}",
                 context.turns(),
                 max_tokens=most,
                 logprobs=alternatives,
-                timeout_s=timeout_s,
+                timeout_s=self._left_s(),
                 max_attempts=1,
             ),
             self._user,
@@ -215,6 +222,17 @@ class ReaderSignal:
         self._seen[context] = probe
         self._probes.append(probe)
         return probe
+
+    def _left_s(self) -> float | None:
+        """What is left of the question's time. Raises ModelFailed when that is nothing."""
+        if self._timeout_s is None:
+            return None
+        if self._give_up is None:
+            self._give_up = time.monotonic() + self._timeout_s
+        left = self._give_up - time.monotonic()
+        if left <= 0:
+            raise ModelFailed(f"{self._drafter.name!r} took all of the question's {self._timeout_s:g} s")
+        return left
 
     def _prompt_tokens(self, context: Context) -> tuple[int, int]:
         """Fresh and shared: what an earlier probe of this question began with is in a server's cache."""

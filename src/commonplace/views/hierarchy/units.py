@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from commonplace.core import Evidence, Message
 from commonplace.models.base import Tokenizer
@@ -12,7 +12,7 @@ from commonplace.rendering import line, line_tokens
 from commonplace.text.sentences import passages
 from commonplace.text.words import terms
 from commonplace.views.hierarchy.narrative import resolved
-from commonplace.views.hierarchy.nodes import Episode, Semantic, Statement
+from commonplace.views.hierarchy.nodes import Episode, Statement
 
 NAME = "hierarchy"
 PASSAGE_TOKENS = 128  # a longer message is offered in passages of at most this
@@ -75,13 +75,13 @@ def of_part(part: Part) -> Evidence:
     )
 
 
-def of_semantic(semantic: Semantic, said: Sequence[Statement], session: str) -> Evidence:
-    """A fact in a model's words, citing the messages of these of its statements."""
+def of_semantic(said: Sequence[Statement], time: datetime, session: str) -> Evidence:
+    """A fact in a model's words, citing the messages of these statements; `time` is that of the first."""
     return Evidence(
         text=said[0].text,
         speaker=None,
         sources=tuple(sorted({one.seq for one in said})),
-        time=semantic.time,
+        time=time,
         session=session,
         view=NAME,
         kind="semantic",

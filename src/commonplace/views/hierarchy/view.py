@@ -30,7 +30,7 @@ from commonplace.views.hierarchy.reading import name_theme
 from commonplace.views.hierarchy.structure import Structure
 from commonplace.views.hierarchy.table import State
 
-_ANALYSIS = 1  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 2  # raise it when other nodes would be made of the same log without a model
 _MOST_TAIL = 1000  # messages without an episode that one recall looks through, the newest
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
@@ -58,9 +58,10 @@ class HierarchyView:
         config: XMemory | None = None,
         drafter: Drafter | None = None,
     ) -> None:
-        """`drafter`: the reader whose uncertainty Stage II goes by; without one, an offline signal."""
+        """`drafter`: the reader whose uncertainty Stage II goes by, unless `config` wants the offline one."""
         self.config = config or XMemory()
-        self._embedder, self._tokenizer, self._asker, self._drafter = embedder, tokenizer, asker, drafter
+        self._embedder, self._tokenizer, self._asker = embedder, tokenizer, asker
+        self._drafter = drafter if self.config.reader == "model" else None
         self._cache = ShownCache(embedder.dimension)
         self._builders: OrderedDict[tuple[str, int], Builder] = OrderedDict()
         self._lock = threading.Lock()
@@ -180,8 +181,7 @@ class HierarchyView:
         for _ in builder.read([]):
             pass
         if self._asker.has_model:
-            for theme in builder.structure.unnamed():
-                self._name(builder.structure, theme, tools)
+            self._name_themes(builder, tools)
         prepared = builder.take()
         if prepared.written == type(prepared.written)() and not prepared.episodes:
             builder.place = place
@@ -267,9 +267,15 @@ class HierarchyView:
             while len(self._builders) > _MOST_BUILDERS:
                 self._builders.popitem(last=False)
 
-    def _name(self, structure: Structure, theme: int, tools: Tools) -> None:
-        answer = name_theme(self._asker, structure.texts(theme), user=tools.user, patient=tools.patient)
-        if answer.made_by != OFFLINE:
+    def _name_themes(self, builder: Builder, tools: Tools) -> None:
+        """Until one gets no answer. The next time begins behind it, so that it keeps no other from a name."""
+        structure, last = builder.structure, builder.not_named
+        builder.not_named = 0
+        for theme in sorted(structure.unnamed(), key=lambda one: (one <= last, one)):
+            answer = name_theme(self._asker, structure.texts(theme), user=tools.user, patient=tools.patient)
+            if answer.made_by == OFFLINE:
+                builder.not_named = theme
+                return
             structure.name(theme, answer.result.name, answer.made_by)
 
 
