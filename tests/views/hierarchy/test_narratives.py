@@ -95,3 +95,10 @@ def test_the_same_messages_give_the_same_story():
     messages = talk(*[f"Ann: oaks elms ashes {i}" for i in range(8)])
     assert (title(messages), narrative(messages)) == (title(list(messages)), narrative(tuple(messages)))
     assert messages[-1].time - messages[0].time == timedelta(minutes=7)
+
+
+@pytest.mark.parametrize("odd", ["yd²", "½ cup", "№5", "ﬁne", "ǅ", "İstanbul", "x² + y²", "①"])
+def test_a_title_takes_whatever_people_write(odd):
+    """Words that come apart when they are read again break no title."""
+    messages = talk(f"Bea: I ordered 40 {odd} of cloth for Rosa.", f"Ann: {odd}? And {odd} again?")
+    assert title(messages).startswith("8 May 2023")
