@@ -100,5 +100,7 @@ def test_the_same_messages_give_the_same_story():
 @pytest.mark.parametrize("odd", ["yd²", "½ cup", "№5", "ﬁne", "ǅ", "İstanbul", "x² + y²", "①"])
 def test_a_title_takes_whatever_people_write(odd):
     """Words that come apart when they are read again break no title."""
-    messages = talk(f"Bea: I ordered 40 {odd} of cloth for Rosa.", f"Ann: {odd}? And {odd} again?")
+    messages = talk(
+        f"Bea: I ordered linen {odd} cloth for Rosa.", f"Ann: Linen {odd}? And linen {odd} cloth again?"
+    )
     assert title(messages).startswith("8 May 2023")

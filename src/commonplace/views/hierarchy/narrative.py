@@ -153,6 +153,7 @@ def telling(
     capital |= {term: name for text in texts for name in _names(text) for term in _terms_of(name)}
     # A word read again as a text may come out as other terms ("yd²" as "yd", "2"): those cannot be shown.
     spoken = Counter({term: count for term, count in spoken.items() if term in forms})
+    beside = Counter({pair: count for pair, count in beside.items() if forms.keys() >= set(pair)})
     order = {term: place for place, term in enumerate(forms)}
     weight = {
         term: round(count * (idf(df.get(term, 0), n) if n else 1.0), 6) for term, count in spoken.items()
