@@ -161,10 +161,11 @@ def receipt_summary(receipt: Receipt) -> str:
     """What went, or would go."""
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
-    derived = "; ".join(f"view {view.view}: {_counts(view.counts)}" for view in receipt.views)
+    touched = [view for view in receipt.views if any(one.rows for one in view.counts)]
+    derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
     late = not (receipt.dry_run or receipt.purged)
     later = "; another process still reads the files: closing it cleans them" if late else ""
-    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}; {derived}{later}"
+    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}"
 
 
 def stats_lines(stats: Stats) -> Iterator[str]:

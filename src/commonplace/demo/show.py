@@ -133,7 +133,8 @@ def _passage(evidence: Evidence, phrase: str | None) -> Text:
 
 
 def _receipt(receipt: Receipt) -> str:
-    counts = ", ".join(f"{counted.rows} {counted.kind}" for one in receipt.views for counted in one.counts)
+    removed = [counted for one in receipt.views for counted in one.counts if counted.rows]
+    counts = ", ".join(f"{counted.rows} {counted.kind}" for counted in removed)
     seqs = f"#{receipt.seqs[0]} to #{receipt.seqs[-1]}"
     return f"{receipt.messages} messages ({seqs}) would go, and what was made of them: {counts}."
 
