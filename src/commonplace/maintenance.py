@@ -22,7 +22,7 @@ from commonplace.models.meter import Usage
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
 from commonplace.storage.schema import view_states
-from commonplace.views.base import Basis, Generation, Keeper, View
+from commonplace.views.base import Basis, Generation, Keeper, Stale, View
 
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
@@ -131,6 +131,24 @@ def _step(database: Database, user: str, view: View, generation: Generation | No
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
     prepared = view.prepare(batch, Basis(user, generation, database.read, patient)) if batch else None
+    try:
+        return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
+    except Stale:
+        return 0  # somebody put the view's storage in order meanwhile
+
+
+def _commit(
+    database: Database,
+    user: str,
+    view: View,
+    generation: Generation | None,
+    batch: Sequence[Message],
+    prepared: Any,
+    deletions: int,
+    end: int,
+) -> int:
+    """One batch and the cursor, unless somebody else was faster; how many messages were committed."""
+    cursor = generation.cursor if generation else 0
     with database.write() as connection:
         if generation is None:
             if serving(connection, user, view) is not None:
@@ -138,7 +156,7 @@ def _step(database: Database, user: str, view: View, generation: Generation | No
             generation = _start(connection, user, view, serving=True)
         elif _cursor(connection, view, generation) != cursor:
             return 0
-        if log.state(connection, user).deletions != before.deletions:
+        if log.state(connection, user).deletions != deletions:
             return 0  # something was forgotten meanwhile: its text must not come back
         if batch:
             view.commit(connection, generation, batch, prepared)

@@ -151,7 +151,8 @@ def topics(connection: Connection) -> None:
     key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
     for statement in (
         f"""CREATE TABLE topic_states (
-            {key}, next_id BIGINT NOT NULL, opened_us BIGINT, PRIMARY KEY ("user", generation))""",
+            {key}, next_id BIGINT NOT NULL, opened_us BIGINT, digest TEXT NOT NULL,
+            PRIMARY KEY ("user", generation))""",
         f"""CREATE TABLE topic_documents (
             {key}, document TEXT NOT NULL, summary TEXT NOT NULL, token_count BIGINT NOT NULL,
             created_time TEXT NOT NULL, update_log TEXT NOT NULL, aux TEXT NOT NULL, body TEXT NOT NULL,

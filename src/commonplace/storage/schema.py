@@ -317,6 +317,7 @@ topic_states = Table(
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("next_id", BigInteger, nullable=False),  # of the document made next: none is given twice
     Column("opened_us", BigInteger),  # time of the message of CURRENT's first entry; NULL when it is empty
+    Column("digest", Text, nullable=False),  # of all documents: who goes on from others is stale
 )
 
 topic_documents = Table(

@@ -66,6 +66,10 @@ class Basis:
     patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
 
 
+class Stale(Exception):
+    """Raised by `commit`: what was prepared goes on from what is not there any more. Prepare again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """How many rows of one kind a view holds, or removed."""
@@ -131,7 +135,7 @@ class View(Keeper, Protocol):
     def commit(
         self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Any
     ) -> None:
-        """Write the units of these messages, which follow the generation's cursor."""
+        """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
 
     def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
         """Candidates for a query, from the generation and from the log's tail behind its cursor."""

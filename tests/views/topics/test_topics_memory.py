@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -230,3 +231,46 @@ def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
             assert held == set(range(1, 41))
             assert report.degraded
         assert memory.check_integrity().ok
+
+
+@pytest.mark.parametrize("view", ["topics", "hierarchy"])
+def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_path, view, monkeypatch):
+    """Another process puts the view in order while a batch is prepared: nothing is lost or doubled."""
+    clock = FrozenClock(START + timedelta(hours=1))
+    settings = {"chat": None, "maintained": [view], "clock": clock}
+    step = timedelta(minutes=31)  # an episode each
+    said = [replace(message, time=START + i * step) for i, message in enumerate(conversation(9))]
+    with Memory(tmp_path, **settings) as one, Memory(tmp_path, **settings) as other:
+        one.add(said[:20], user="ann")
+        one.maintain()
+        one.forget(user="ann", seqs=[3])  # what an episode loses is told anew when the view is tended
+        one.add(said[20:], user="ann")
+        mine = one._views[view]
+        prepare = mine.prepare
+        clock.tick(timedelta(days=2))  # CURRENT is due
+
+        calls = []
+
+        def slowly(*given: object) -> object:
+            prepared = prepare(*given)
+            calls.append(given)
+            if len(calls) > 1:
+                return prepared
+            with other._database.read() as connection:
+                generation = serving(connection, "ann", other._views[view])
+            other._views[view].tend(other._database, generation)
+            return prepared
+
+        monkeypatch.setattr(mine, "prepare", slowly)
+        one.maintain()
+        assert len(calls) == 2
+        assert one.check_integrity().ok
+        left = {message.seq for message in one.messages(user="ann")}
+        if view == "topics":
+            held = library(one)
+            assert {seq for entry in held.origins() for seq in entry.sources} == left
+            assert len({(entry.sources, entry.text) for entry in held.entries()}) == len(list(held.entries()))
+        else:
+            told = [seq for episode in one.episodes(user="ann") for seq in episode.seqs]
+            assert len(told) == len(set(told))
+            assert {1, 2, 4, 5} <= set(told)

@@ -17,7 +17,7 @@ from commonplace.models.base import Embedder, Tokenizer
 from commonplace.models.logprobs import Drafter
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
-from commonplace.views.base import Basis, Counted, Generation, Offer, Query
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Stale
 from commonplace.views.hierarchy import forgetting, table
 from commonplace.views.hierarchy.building import Builder, Place, Prepared, Tools
 from commonplace.views.hierarchy.cache import ShownCache
@@ -40,6 +40,7 @@ class _Batch:
     """A builder that has read a batch, and what that did."""
 
     builder: Builder
+    before: State | None  # that it went on from
     prepared: Prepared
     measured: Thresholds
 
@@ -98,10 +99,11 @@ class HierarchyView:
                 basis.patient,
             )
             builder = self._builder(connection, generation, tools)
+            before = table.state(connection, generation) if generation else None
         for done in builder.read(messages):
             if progress:
                 progress(done)
-        return _Batch(builder, builder.take(), tools.thresholds)
+        return _Batch(builder, before, builder.take(), tools.thresholds)
 
     def commit(
         self,
@@ -111,6 +113,8 @@ class HierarchyView:
         prepared: _Batch,
     ) -> None:
         """New episodes and semantics, and all whose theme or neighbours are not what they were."""
+        if table.state(connection, generation) != prepared.before:
+            raise Stale
         key = self._embedder_key
         if table.thresholds(connection, key) is None:
             table.set_thresholds(connection, key, prepared.measured.to_json())

@@ -51,49 +51,56 @@ def load(connection: Connection, generation: Generation, known: Library | None =
     ).with_documents(one for one in documents if one.id != CURRENT)
 
 
-def is_stored(connection: Connection, generation: Generation, library: Library) -> bool:
-    """Whether the database has this library, as far as its state and CURRENT tell."""
-    state = connection.execute(select(topic_states).where(of(topic_states, generation))).first()
-    opened = None if library.opened is None else to_us(library.opened)
-    if state is None or (state.next_id, state.opened_us) != (library.next_id, opened):
-        return False
-    body = connection.execute(
-        select(topic_documents.c.body).where(
-            of(topic_documents, generation), topic_documents.c.document == CURRENT
-        )
-    ).scalar()
-    return bool((body or "") == render_body(library.current.body))
+def digest(connection: Connection, generation: Generation) -> str:
+    """Of all documents as they are stored; empty for a generation that has no rows yet."""
+    c = topic_states.c
+    found: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
+    return found or ""
 
 
-def save(connection: Connection, generation: Generation, before: Library | None, after: Library) -> None:
-    """Write what differs between two libraries."""
+def save(
+    connection: Connection, generation: Generation, before: Library | None, after: Library, held: str
+) -> str:
+    """Write what differs between two libraries; the digest of all documents afterwards.
+
+    `held` is the digest of those of `before`. It is the sum of the documents' own, so that it is kept up from
+    the changed ones, and the same documents have the same whatever way they came about.
+    """
     old = {one.id: one for one in before.everything()} if before else {}
     new = {one.id: one for one in after.everything()}
     changed = [one for one in new.values() if old.get(one.id) is not one and old.get(one.id) != one]
+    gone = [one for one in old if one not in new]
     d = topic_documents.c
-    _delete(
-        connection,
-        topic_documents,
-        generation,
-        d.document,
-        [*(old.keys() - new.keys()), *(c.id for c in changed)],
-    )
-    _insert(connection, topic_documents, [_to_row(generation, one) for one in changed])
+    _delete(connection, topic_documents, generation, d.document, [*gone, *(one.id for one in changed)])
+    rows = [_to_row(generation, one) for one in changed]
+    _insert(connection, topic_documents, rows)
+    replaced = [
+        _to_row(generation, old[number]) for number in (*gone, *(c.id for c in changed if c.id in old))
+    ]
+    total = int(held or "0", 16) + sum(map(_number, rows)) - sum(map(_number, replaced))
     had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
     differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
-    gone = [key for key in had if key not in after.parts]
-    _delete(
-        connection, topic_parts, generation, topic_parts.c.entry, [_digest(key) for key in (*gone, *differ)]
-    )
+    lost = [key for key in had if key not in after.parts]
+    entries = [_digest(key) for key in (*lost, *differ)]
+    _delete(connection, topic_parts, generation, topic_parts.c.entry, entries)
     _insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
+    made = f"{total % 2**64:016x}"
     connection.execute(
         topic_states.insert().values(
             **_key(generation),
             next_id=after.next_id,
             opened_us=None if after.opened is None else to_us(after.opened),
+            digest=made,
         )
     )
+    return made
+
+
+def _number(row: Mapping[str, Any]) -> int:
+    """A document's part in the digest: its row, but for whose it is."""
+    told = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
+    return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest())
 
 
 def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:

@@ -20,7 +20,7 @@ from commonplace.models.base import Embedder, Tokenizer, Vectors
 from commonplace.models.embedding import embed
 from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
-from commonplace.views.base import Basis, Counted, Generation, Offer, Query
+from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Stale
 from commonplace.views.topics import table
 from commonplace.views.topics.agentic import Agentic
 from commonplace.views.topics.config import Consolidation
@@ -39,18 +39,11 @@ _MOST_USERS = 32  # whose libraries and indexes stay in memory
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Up to where the log was read, and how often something had been forgotten of it."""
-
-    cursor: int
-    deletions: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Batch:
     """What a batch of messages did."""
 
     before: Library | None
+    digest: str  # of `before`, as it was stored
     after: Library
     changes: Changes
 
@@ -78,7 +71,7 @@ class TopicsView:
         self.config = config or Consolidation()
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
-        self._libraries: OrderedDict[tuple[str, int], tuple[_Place, Library]] = OrderedDict()
+        self._libraries: OrderedDict[tuple[str, int], tuple[str, Library]] = OrderedDict()  # with digests
         self._tools: OrderedDict[str, Tools] = OrderedDict()
         self._shown: OrderedDict[str, Shown] = OrderedDict()
         self._lock = threading.Lock()
@@ -105,6 +98,7 @@ class TopicsView:
             return None
         with basis.read() as connection:
             before = self._library(connection, basis.generation) if basis.generation else None
+            held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
         tools = self._tools_of(basis.user, patient=basis.patient)
         library, changes = before or Library(), Changes()
@@ -116,16 +110,20 @@ class TopicsView:
             previous[message.session] = message
             if progress:
                 progress(done)
-        return _Batch(before, library, changes)
+        return _Batch(before, held, library, changes)
 
     def commit(
-        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: _Batch
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        prepared: _Batch,
     ) -> None:
         """Documents, and what merged entries stand for."""
-        table.save(connection, generation, prepared.before, prepared.after)
-        self._keep(
-            generation, replace(_place(connection, generation), cursor=messages[-1].seq), prepared.after
-        )
+        if table.digest(connection, generation) != prepared.digest:
+            raise Stale
+        made = table.save(connection, generation, prepared.before, prepared.after, prepared.digest)
+        self._keep(generation, made, prepared.after)
 
     def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
         """Entries of the documents that answer, current ones first."""
@@ -181,17 +179,17 @@ class TopicsView:
         if generation.fingerprint != self.fingerprint:
             return Moved()
         with database.read() as connection:
-            before, place = self._library(connection, generation), _place(connection, generation)
+            before, held = self._library(connection, generation), table.digest(connection, generation)
         if before is None:
             return Moved()
         step = flush_due(before, to_time(self._clock()), self._tools_of(generation.user, patient=patient))
         if step.library is before:
             return Moved()
         with database.write() as connection:
-            if _place(connection, generation) != place or not table.is_stored(connection, generation, before):
+            if table.digest(connection, generation) != held:
                 return Moved()  # somebody else went on from there: the next time
-            table.save(connection, generation, before, step.library)
-            self._keep(generation, place, step.library)
+            made = table.save(connection, generation, before, step.library, held)
+            self._keep(generation, made, step.library)
             log.touch(connection, generation.user)
         return Moved()
 
@@ -242,19 +240,19 @@ class TopicsView:
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
         """The one in memory where it is the database's, else read."""
-        place = _place(connection, generation)
+        digest = table.digest(connection, generation)
         with self._lock:
             held = self._libraries.get((generation.user, generation.number))
-        if held is not None and held[0] == place and table.is_stored(connection, generation, held[1]):
+        if held is not None and held[0] == digest:
             return held[1]
         found = table.load(connection, generation, held[1] if held else None)
         if found is not None:
-            self._keep(generation, place, found)
+            self._keep(generation, digest, found)
         return found
 
-    def _keep(self, generation: Generation, place: _Place, library: Library) -> None:
+    def _keep(self, generation: Generation, digest: str, library: Library) -> None:
         with self._lock:
-            self._libraries[generation.user, generation.number] = (place, library)
+            self._libraries[generation.user, generation.number] = (digest, library)
             self._libraries.move_to_end((generation.user, generation.number))
             while len(self._libraries) > _MOST_USERS:
                 self._libraries.popitem(last=False)
@@ -289,7 +287,7 @@ class TopicsView:
         after = forget(withdraw(before, told.values(), tools).library, seqs, tools).library
         if save and after is not before:
             if after.documents or after.current.body:
-                table.save(connection, generation, before, after)
+                table.save(connection, generation, before, after, table.digest(connection, generation))
             else:
                 table.drop(connection, generation)
         return before, after
@@ -309,10 +307,6 @@ class TopicsView:
         """The newest messages that the view has not read, in their order."""
         last = log.state(connection, user).last_seq
         return log.read(connection, user, after=max(after, last - _MOST_TAIL))
-
-
-def _place(connection: Connection, generation: Generation) -> _Place:
-    return _Place(generation.cursor, log.state(connection, generation.user).deletions)
 
 
 def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
