@@ -238,8 +238,12 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
     """Another process puts the view in order while a batch is prepared: nothing is lost or doubled."""
     clock = FrozenClock(START + timedelta(hours=1))
     settings = {"chat": None, "maintained": [view], "clock": clock}
-    step = timedelta(minutes=31)  # an episode each
-    said = [replace(message, time=START + i * step) for i, message in enumerate(conversation(9))]
+    said = [
+        replace(
+            message, time=START + timedelta(hours=i // 2, minutes=i % 2), session="1"
+        )  # an episode a pair
+        for i, message in enumerate(conversation(9))
+    ]
     with Memory(tmp_path, **settings) as one, Memory(tmp_path, **settings) as other:
         one.add(said[:20], user="ann")
         one.maintain()
@@ -273,4 +277,4 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
         else:
             told = [seq for episode in one.episodes(user="ann") for seq in episode.seqs]
             assert len(told) == len(set(told))
-            assert {1, 2, 4, 5} <= set(told)
+            assert {1, 2, 4, 5, 6} <= set(told)
