@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from commonplace.core import Message
-from commonplace.views.topics.document import Heading
+from commonplace.views.topics.document import Heading, one_line
 from commonplace.views.topics.editing import Edit, Kind, Part
 from commonplace.views.topics.entry import Entry, read_entry
 
@@ -91,6 +91,12 @@ def read(message: Message) -> Asked | None:
         label=label if isinstance(label, str) else None,
         signed=read_entry(signature) if isinstance(signature, str) else None,
     )
+
+
+def written_words(messages: Iterable[Message]) -> set[str]:
+    """The headings and summaries that people wrote."""
+    asked = (read(message) for message in messages)
+    return {one_line(one.words) for one in asked if one is not None and one.part in {"heading", "summary"}}
 
 
 def mark_of(text: str) -> str:
