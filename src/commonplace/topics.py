@@ -147,7 +147,7 @@ class Topics:
     ) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = to_messages(edits)
+        messages = to_messages(edits, self._library())
         if export:
             messages = _with_ids(messages, export)
         with self._memory._database.read() as connection:  # noqa: SLF001

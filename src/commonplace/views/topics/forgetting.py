@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from commonplace.text.words import content_words, term_of
+from commonplace.text.words import pieces
 from commonplace.views.topics.contradictions import claims, settle
 from commonplace.views.topics.document import Block, Document, Heading, Section
 from commonplace.views.topics.duplicates import groups
@@ -122,19 +122,14 @@ def _lost(
         left = _said(changed.get(doc_id, before).entries)
         here, lost = _said(before.entries) - left, everywhere - left
         shown = {before.summary, *(heading.title for heading in before.headings)}
-        stale = {one for one in shown if not _words_in(one).isdisjoint(here if one in by_people else lost)}
+        stale = {one for one in shown if not pieces(one).isdisjoint(here if one in by_people else lost)}
         if stale:
             found[doc_id] = stale
     return found
 
 
 def _said(entries: Iterable[Entry]) -> set[str]:
-    return {word for entry in entries for word in _words_in(entry.text)}
-
-
-def _words_in(text: str) -> set[str]:
-    """As a title may have them: of scripts without spaces, pieces."""
-    return {piece for word in content_words(text) for piece, _ in term_of(word)}
+    return {word for entry in entries for word in pieces(entry.text)}
 
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
