@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from commonplace import Memory, Message
-from commonplace.errors import ModelFailed
+from commonplace.errors import InvalidImport, InvalidInput, ModelFailed
 from commonplace.maintenance import serving
 from commonplace.testing import FrozenClock, HashEmbedder, ScriptedModel
 from commonplace.views.topics import Consolidation
@@ -162,6 +162,24 @@ def test_forgetting_reaches_titles_and_summaries_that_were_edited(memory):
     assert not any(word in repr(rows(memory.path)) for word in words)
     memory.rebuild(user="ann", view="topics")
     assert not any(word in repr(rows(memory.path)) for word in words)
+
+
+def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
+    """Somebody's editor may have failed; the error says how everything is removed."""
+    memory.add(conversation(1), user="ann")
+    memory.maintain()
+    topics, before = memory.topics("ann"), rows(memory.path)
+    doc = topics.documents()[0]
+    for text in ("", " \n\n"):
+        with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
+            topics.edit(doc.id, text)
+        folder = tmp_path / f"out{len(text)}"
+        name = topics.export(folder).files[0]
+        (folder / name).write_text(text)
+        with pytest.raises(InvalidImport, match=rf"{name} is empty: nothing was changed"):
+            topics.import_(folder)
+    assert len(memory.messages(user="ann")) == 40
+    assert rows(memory.path) == before
 
 
 def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
