@@ -128,6 +128,16 @@ def test_edit_without_a_change(filled, editor):
     assert len(json.loads(filled("messages", "--json")[1])) == len(TALK)
 
 
+def test_edit_that_leaves_nothing(filled, editor):
+    """Takes nothing out."""
+    before = filled("topics", "show", "CURRENT")[1]
+    code, _, err = filled("topics", "edit", "CURRENT", env=editor("text = ''"))
+    assert code == 2
+    assert "empty: nothing was changed" in err
+    assert "kept in" not in err
+    assert filled("topics", "show", "CURRENT")[1] == before
+
+
 def test_edit_while_memory_goes_on(filled, editor, tmp_path):
     """A conflict is shown as a diff of both sides, and what was written is kept in a file."""
     later = (

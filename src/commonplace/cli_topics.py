@@ -69,7 +69,8 @@ def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = F
         with open_memory(memory) as opened:  # not held open while somebody writes
             done = opened.topics(user).edit(doc_id, text, before=before)
     except CommonplaceError:
-        out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
+        if text.strip():
+            out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
         raise
     if done.conflicts:
         out.note(f"what you wrote is kept in {_kept(text)}", "yellow")

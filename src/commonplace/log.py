@@ -209,6 +209,13 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
     return found
 
 
+def editors(connection: Connection, user: str) -> list[Message]:
+    """What people told by editing, in the order of seqs."""
+    c = messages.c
+    query = select(messages).where(c.user == user, c.role == "editor").order_by(c.seq)
+    return [_to_message(row) for row in connection.execute(query)]
+
+
 def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
     removed = 0

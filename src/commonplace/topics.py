@@ -30,7 +30,7 @@ from commonplace.views.topics import Document, Toolset
 from commonplace.views.topics.edit_messages import to_messages
 from commonplace.views.topics.editing import Edit, conflict_diff, diff
 from commonplace.views.topics.entry import When
-from commonplace.views.topics.exported import Conflict, fingerprint, review
+from commonplace.views.topics.exported import EMPTY, Conflict, fingerprint, review
 from commonplace.views.topics.folder import mark_taken, read_folder, write_folder
 from commonplace.views.topics.library import CatalogueLine, Library
 from commonplace.views.topics.parsing import parse
@@ -109,7 +109,7 @@ class Topics:
         A file whose document has changed in memory since the export is a conflict: its edits are not taken.
         A file that is gone asks for nothing. Importing a folder again takes nothing twice; export it again
         before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
-        export of this user or cannot be read.
+        export of this user or cannot be read, and for a file that was emptied.
         """
         path = file_path("folder", folder)
         found = read_folder(path, self._user)
@@ -125,11 +125,13 @@ class Topics:
         """Take over one document's edited text.
 
         `before` is the text as it was when the edit began: if memory says something else now, that is a
-        conflict, and nothing is taken. Raises InvalidInput for an unknown id, InvalidImport for front matter
-        that cannot be read.
+        conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
+        InvalidImport for front matter that cannot be read.
         """
         if not isinstance(text, str) or not isinstance(before, str | None):
             raise InvalidInput(f"a document's text must be a string, not {shown(text)}")
+        if not text.strip():
+            raise InvalidInput(f"the text is {EMPTY}")
         documents = self.documents()
         edited = parse(text)
         if before is None:
@@ -147,7 +149,7 @@ class Topics:
     ) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = to_messages(edits)
+        messages = to_messages(edits, self._library())
         if export:
             messages = _with_ids(messages, export)
         with self._memory._database.read() as connection:  # noqa: SLF001

@@ -55,6 +55,11 @@ def content_words(text: str) -> set[str]:
     return set(words(text)) - STOP_WORDS
 
 
+def pieces(text: str) -> set[str]:
+    """The content words as titles and keywords have them: bigrams where a script has no spaces."""
+    return {piece for word in content_words(text) for piece, _ in term_of(word)}
+
+
 def terms(text: str) -> list[str]:
     """What is indexed: stems of the content words, in order; bigrams where a script has no spaces."""
     return [term for word in words(text) if word not in STOP_WORDS for _, term in term_of(word)]

@@ -41,11 +41,14 @@ def library(*stored: Document, **options) -> Library:
     return Library({one.id: one for one in stored or (CATS, TREES)}, next_id=9, **options)
 
 
-def edited(before: Document, after: Document | str, first: int = 40) -> list[Message]:
+def edited(
+    before: Document, after: Document | str, first: int = 40, of: Library | None = None
+) -> list[Message]:
     """What the log gets of an edit, as it is stored: seqs from `first`."""
     if isinstance(after, str):
         after = replace(before, body=parse_body(after))
-    asked = checked(to_messages((before.id, edit) for edit in diff(before, after)), session=None)
+    edits = ((before.id, edit) for edit in diff(before, after))
+    asked = checked(to_messages(edits, of or library(before)), session=None)
     return [replace(one, seq=seq, time=NOON) for seq, one in enumerate(asked, first)]
 
 
@@ -266,6 +269,20 @@ def test_a_summary():
     assert stale.documents["topic-0001"].summary == "cats"
     moved = applied(library(replace(CATS, id="topic-0007")), edited(CATS, replace(CATS, summary="all")))
     assert moved.documents["topic-0007"].summary == "all"
+
+
+def test_titles_and_summaries_say_whose_words_they_have():
+    """They may keep words that memory took from messages: with these, they are forgotten."""
+    merged = Entry("Moss is grey.", sources=(2, 4))
+    cats = replace(CATS, body=(*parse_body("# Moss, oaks\n\n- <seq=3> He likes fish.\n"), merged))
+    found = library(cats, TREES, parts={key_of(merged): (Entry("Moss is grey.", 2), Entry("Grey Puss.", 4))})
+    after = replace(cats, summary="mine", body=(Text("Hm."), *parse_body("# My oaks"), *cats.body[1:]))
+    summary, heading, text = edited(cats, after, of=found)
+    assert summary.metadata["sources"] == [2, 4]  # of the summary as it was
+    assert heading.metadata["sources"] == [2, 4, 5]  # Moss here, and oaks in another document
+    assert "sources" not in text.metadata
+    (added,) = edited(cats, cats.with_body((*cats.body, *parse_body("## Trees, Puss"))), of=found)
+    assert added.metadata["sources"] == [2, 4]  # a new word of the person's is nobody else's
 
 
 def test_a_correction_supersedes_what_it_contradicts():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -28,6 +29,14 @@ LIFE = [
     "My sister plays piano in Malmo.",
 ]
 
+SAYINGS = (
+    "I bought a {0} from {1} in May.",
+    "My {0} is called {1} now.",
+    "{1} and the {0} club meet on Monday.",
+    "I take my {0} to {1} because {1} is the best {0} place. {1} loves {0}.",
+    "The {0} teacher is {1}.",
+)
+
 
 def all_text(library: Library) -> str:
     """Everything that the library holds in words."""
@@ -53,6 +62,47 @@ def test_headings_do_not_speak_of_what_is_forgotten() -> None:
     assert document.title == "Animals"
     assert "Quagga" not in document.headings[1].title
     assert document.entries == (second,)
+
+
+def test_headings_of_other_documents_do_not_either() -> None:
+    """A split leaves a heading over entries that it was not made of; what a person wrote stays as it is."""
+    first, second = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
+    body = (Heading("Animals"), Heading("Quagga, pony", 2))
+    stored = {
+        "topic-0001": Document("topic-0001", body=(*body, first)),
+        "topic-0002": Document("topic-0002", "Quagga; a pony", body=(*body, second)),
+    }
+    step = forget(Library(stored, next_id=3), [1], tools())
+    assert "Quagga" not in all_text(step.library)
+    assert step.library.documents["topic-0002"].entries == (second,)
+    assert step.changes.written == ("topic-0002",)
+    step = forget(Library(stored, next_id=3), [1], tools(), {"Quagga, pony", "Quagga; a pony"})
+    assert step.library.documents["topic-0002"] == stored["topic-0002"]
+
+
+def test_a_title_without_spaces_does_not_either() -> None:
+    """It is made of pieces of what was said."""
+    first, second = Entry("长颈鹿吃树叶", first=1), Entry("I brush the pony Rex.", first=2)
+    stored = Document("topic-0001", body=(Heading("颈鹿, pony"), first, second))
+    left = forget(Library({"topic-0001": stored}, next_id=2), [1], tools()).library
+    assert "颈" not in all_text(left)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_word_of_many_forgotten_messages_stays(seed: int) -> None:
+    """Each message has a word of its own; documents were split and merged."""
+    rng = random.Random(seed)
+    named = ["".join(rng.choice("bdfgklmnpr") + rng.choice("aeiou") for _ in range(5)) for _ in range(60)]
+    facts = [
+        rng.choice(SAYINGS).format(rng.choice(("bassoon", "garden", "bakery", "kitchen")), word.capitalize())
+        for word in named
+    ]
+    library, by = filed(said(*facts), tools()), tools()
+    gone = rng.sample(range(1, 61), 30)
+    for seq in gone:
+        library = forget(library, [seq], by).library
+    held = all_text(library).lower()
+    assert [named[seq - 1] for seq in gone if named[seq - 1] in held] == []
 
 
 def test_a_merged_entry_keeps_its_other_sources() -> None:

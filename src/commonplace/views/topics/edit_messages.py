@@ -1,7 +1,9 @@
 """A person's edits as messages of the log, and back: what is written is what a rebuild reads again.
 
 A message has the new words alone. The old ones, and the headings above them, which may be made of anybody's
-words, are only marked (by a hash) so that they are found again: no message keeps what another said.
+words, are only marked (by a hash) so that they are found again: no message keeps what another said. New
+headings and summaries may keep some of the old words: `sources` has the messages that these may come from,
+and the edit is forgotten with them.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from commonplace.core import Message
-from commonplace.views.topics.document import Heading
-from commonplace.views.topics.editing import Edit, Kind, Part
+from commonplace.text.words import pieces
+from commonplace.views.topics.document import Heading, one_line
+from commonplace.views.topics.editing import Edit, Kind, Part, words_of
 from commonplace.views.topics.entry import Entry, read_entry
+from commonplace.views.topics.library import Library
 
 ROLE = "editor"
 SESSION = "topics"
@@ -32,19 +36,24 @@ class Asked:
     path: tuple[str, ...]  # marks of the titles above it; of a heading also its own
     words: str  # the new ones; empty when something is removed
     before: str | None  # mark of the old ones, by which it is found
-    sources: tuple[int, ...]  # of the entry that is meant
+    sources: tuple[int, ...]  # of the entry that is meant, or that a title may have its words from
     level: int  # of a heading; 0 where the message does not say it
     label: str | None  # for an entry that finds no section: the heading that the person wrote above it
     signed: Entry | None  # an entry's attributes as the person left them; None: bare words
 
 
-def to_messages(edits: Iterable[tuple[str, Edit]]) -> list[Message]:
-    """A message for each edit of a document (by its id), in their order."""
+def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Message]:
+    """A message for each edit of a document (by its id), in their order; `library` is what was edited."""
     by_document: dict[str, list[Edit]] = {}
     for document, edit in edits:
         by_document.setdefault(document, []).append(edit)
     return [
-        Message(_content(edit), role=ROLE, session=SESSION, metadata=_metadata(document, edit))
+        Message(
+            _content(edit),
+            role=ROLE,
+            session=SESSION,
+            metadata=_metadata(document, edit) | _sources(document, edit, library),
+        )
         for document, some in by_document.items()
         for edit in renamed(some)
     ]
@@ -93,6 +102,12 @@ def read(message: Message) -> Asked | None:
     )
 
 
+def written_words(messages: Iterable[Message]) -> set[str]:
+    """The headings and summaries that people wrote."""
+    asked = (read(message) for message in messages)
+    return {one_line(one.words) for one in asked if one is not None and one.part in {"heading", "summary"}}
+
+
 def mark_of(text: str) -> str:
     """By this a text is known again without its words."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -117,6 +132,34 @@ def _metadata(document: str, edit: Edit) -> dict[str, Any]:
     if isinstance(edit.after, Entry) and (signature := replace(edit.after, text="").line):
         told["entry"] = signature
     return told
+
+
+def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
+    """Of the document's entries that have a word of the heading or summary, as it was or is now.
+
+    For a word that was there and stays, and that no entry of the document has, of all entries that have it: a
+    heading may be older than a split.
+    """
+    if edit.part not in {"heading", "summary"}:
+        return {}
+    before, after = (pieces(words_of(one)) if one else set() for one in (edit.before, edit.after))
+    found = library.document(document)
+    here, covered = _saying(before | after, found.entries if found else (), library)
+    elsewhere, _ = _saying((before & after) - covered, library.entries(), library)
+    sources = sorted(here | elsewhere)
+    return {"sources": sources} if sources else {}
+
+
+def _saying(wanted: set[str], entries: Iterable[Entry], library: Library) -> tuple[set[int], set[str]]:
+    """Sources of the entries with such words, and which of the words they have."""
+    sources: set[int] = set()
+    covered: set[str] = set()
+    for entry in entries:
+        for one in (entry, *library.parts_of(entry)):
+            if shared := wanted & pieces(one.text):
+                sources.update(entry.sources)
+                covered |= shared
+    return sources, covered
 
 
 def _listed(value: object) -> list[object]:

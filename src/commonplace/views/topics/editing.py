@@ -40,7 +40,7 @@ class Edit:
         Removed words are not said again, so that no recall finds them; the metadata has them.
         """
         if self.after is not None:
-            return _words_of(self.after)
+            return words_of(self.after)
         seq = f" of message {self.before.seq}" if isinstance(self.before, Entry) and self.before.first else ""
         place = f" under {' > '.join(self.path)!r}" if self.path else ""
         return f"An editor removed the {self.part}{seq}{place} from memory."
@@ -54,7 +54,7 @@ class Edit:
             "path": list(self.path),
         }
         if self.before is not None:
-            found["before"] = _words_of(self.before)
+            found["before"] = words_of(self.before)
         if isinstance(self.before, Entry):
             found["sources"] = list(self.before.sources)
         return found
@@ -170,7 +170,7 @@ def _same_seq(before: Block, after: Block) -> float:
 
 
 def _words_alike(before: Block, after: Block) -> float:
-    share = _shared(_words_of(before), _words_of(after))
+    share = _shared(words_of(before), words_of(after))
     return share if share >= ALIKE else 0.0
 
 
@@ -181,7 +181,8 @@ def _shared(before: str, after: str) -> float:
     return 2 * (old & new).total() / total if total else 1.0
 
 
-def _words_of(block: Block) -> str:
+def words_of(block: Block) -> str:
+    """The text, or the title."""
     return block.title if isinstance(block, Heading) else block.text
 
 

@@ -40,6 +40,12 @@ class Exported:
     fingerprint: str  # of the document as it was exported
 
 
+EMPTY = (
+    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
+    " ('commonplace forget') to remove everything"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """A file that a person edited while memory changed the document too: nothing of it is taken over."""
@@ -118,7 +124,7 @@ def review(
 
     A file without an id is the document that its name had in the index, or else a new one. A file that is
     missing asks for nothing: that is no way to say that a whole document be forgotten.
-    Raises InvalidImport with the name of a file that cannot be read.
+    Raises InvalidImport with the name of a file that cannot be read, or that was emptied.
     """
     ids = {about.file: number for number, about in exported.items()}
     edits: list[tuple[str, Edit]] = []
@@ -133,6 +139,8 @@ def review(
         now = stored.get(number, Document(number))
         if fingerprint(edited) in {then, fingerprint(now)}:
             continue
+        if now.body and not files[name].strip():
+            raise InvalidImport(f"{name} is {EMPTY}")
         if number and then != fingerprint(now):
             before = render(now) if number in stored else ""
             conflicts.append(Conflict(name, number, conflict_diff(before, render(edited), name=name)))

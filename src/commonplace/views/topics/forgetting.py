@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from commonplace.text.words import content_words
+from commonplace.text.words import pieces
 from commonplace.views.topics.contradictions import claims, settle
 from commonplace.views.topics.document import Block, Document, Heading, Section
 from commonplace.views.topics.duplicates import groups
@@ -16,31 +16,35 @@ from commonplace.views.topics.summaries import finished, title
 from commonplace.views.topics.tools import Tools, Work
 
 
-def forget(library: Library, seqs: Iterable[int], tools: Tools) -> Step:
+def forget(
+    library: Library, seqs: Iterable[int], tools: Tools, by_people: AbstractSet[str] = frozenset()
+) -> Step:
     """Without the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
     What a forgotten entry had superseded is current again, unless something that is left contradicts it.
-    Summaries and headings of the documents that change are made anew, and empty documents go.
+    Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
+    other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
+    leaves headings over entries that they were not made of.
     """
     gone = frozenset(seqs)
     work = Work(tools, library)
     changed: dict[str, Document] = {}
     revived: set[str] = set()  # slots
-    words: dict[str, set[str]] = {}  # that a document may have from what is forgotten
     for document in library.everything():
         left = document.map_entries(lambda entry: _left(entry, gone, work, revived))
         if left.body != document.body:
             changed[document.id] = left
-            words[document.id] = _lost_words(document, left)
     changed |= _settled({**library.documents, CURRENT: library.current, **changed}, revived)
+    words = _lost(library, gone, changed, by_people)
+    changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     tools.forget()
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
     removed = [
         doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
     ]
     written = [
-        finished(_retitled(one, words.get(doc_id, set()), work), work, "forgotten", None)
+        finished(_retitled(one, words.get(doc_id, frozenset()), work), work, "forgotten", None)
         for doc_id, one in changed.items()
         if doc_id != CURRENT and doc_id not in removed
     ]
@@ -107,18 +111,33 @@ def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Docum
     }
 
 
-def _lost_words(before: Document, after: Document) -> set[str]:
-    """Words that only entries had which are gone."""
-    left = {word for entry in after.entries for word in content_words(entry.text)}
-    return {word for entry in before.entries for word in content_words(entry.text)} - left
+def _lost(
+    library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], by_people: AbstractSet[str]
+) -> dict[str, set[str]]:
+    """By document, those of its headings and its summary that have a word which is gone from its entries."""
+    known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
+    everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
+    found: dict[str, set[str]] = {}
+    for doc_id, before in library.documents.items():
+        left = _said(changed.get(doc_id, before).entries)
+        here, lost = _said(before.entries) - left, everywhere - left
+        shown = {before.summary, *(heading.title for heading in before.headings)}
+        stale = {one for one in shown if not pieces(one).isdisjoint(here if one in by_people else lost)}
+        if stale:
+            found[doc_id] = stale
+    return found
 
 
-def _retitled(document: Document, lost: set[str], work: Work) -> Document:
-    """With new headings for those that have a word that is gone."""
+def _said(entries: Iterable[Entry]) -> set[str]:
+    return {word for entry in entries for word in pieces(entry.text)}
+
+
+def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
+    """With new headings for these."""
     body: list[Block] = []
     for section in document.partitions():
         heading = section.heading
-        if heading and not lost.isdisjoint(content_words(heading.title)):
+        if heading and heading.title in stale:
             entries = section.entries or _below(document, section)
             body += [Heading(title(entries, work), heading.level), *section.blocks]
         else:

@@ -25,6 +25,7 @@ from commonplace.views.topics import table
 from commonplace.views.topics.agentic import Agentic
 from commonplace.views.topics.config import Consolidation
 from commonplace.views.topics.consolidation import add, flush_due
+from commonplace.views.topics.edit_messages import written_words
 from commonplace.views.topics.edits import apply, withdraw
 from commonplace.views.topics.forgetting import forget
 from commonplace.views.topics.hybrid import Hybrid
@@ -284,7 +285,9 @@ class TopicsView:
         """The library before and after; no model is waited for inside a transaction."""
         before = table.load(connection, generation) or Library()
         told, tools = log.fetch(connection, generation.user, list(seqs)), self._offline_tools()
-        after = forget(withdraw(before, told.values(), tools).library, seqs, tools).library
+        editors = log.editors(connection, generation.user)
+        by_people = written_words(one for one in editors if one.seq not in told)
+        after = forget(withdraw(before, told.values(), tools).library, seqs, tools, by_people).library
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
