@@ -8,6 +8,7 @@ from commonplace.views.topics.entry import AI, Entry, When
 from commonplace.views.topics.faithfulness import (
     LineWritten,
     check_extraction,
+    check_kept,
     check_rewriting,
     specifics,
 )
@@ -108,3 +109,59 @@ def test_a_fact_has_words() -> None:
     """An empty one is no fact."""
     with pytest.raises(ValueError, match="no text"):
         check_extraction([" "], "x")
+
+
+def test_a_fact_is_made_of_what_was_said() -> None:
+    """A few words of its own it may have, to be understood alone."""
+    check_extraction(["The user lives in Oslo."], "user: I live in Oslo.")
+    with pytest.raises(ValueError, match="yacht"):
+        check_extraction(["Ann has a secret yacht"], "Ann: My garden cost 300 dollars.")
+
+
+@pytest.mark.parametrize(
+    ("said", "facts", "fault"),
+    [
+        ("I met Rosa Diaz.", [], "diaz"),
+        ("My garden cost 300 dollars.", ["Ann has a garden."], "300"),
+        ("I live in oslo.", ["Ann lives."], "oslo"),
+        ("I live in oslo.", ["Ann lives in Oslo."], ""),
+        ("I met Rosa Diaz, Melanie.", ["Ann met Rosa.", "She is called Diaz."], ""),
+        ("I planted roses on the 7th.", ["Ann planted roses. 2024-03-07"], ""),
+        ("I live in oslo since spring.", ["Ann lives in Oslo."], ""),
+        ("I love roses.", [], ""),
+    ],
+)
+def test_an_extraction_keeps_names_numbers_and_claims(said: str, facts: list[str], fault: str) -> None:
+    """In any of the facts, or in its date; what nobody will look for may be left out, and who is called."""
+    if not fault:
+        check_kept(facts, [said], said, ("Ann", "Melanie"))
+        return
+    with pytest.raises(ValueError, match=fault):
+        check_kept(facts, [said], said, ("Ann", "Melanie"))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "fits"),
+    [
+        (("Ann lives in Rome.", "Ann"), ("Ann likes tea.", "Ann"), False),
+        (("Ann lives in Rome.", None), ("Ann likes tea.", None), False),
+        (("Ann lives in Rome.", "Bea"), ("Ann likes tea.", "Ann"), False),
+        (("I live in Rome.", "Ann"), ("I live in Oslo.", "Bea"), False),
+        (("I bought roses (2023-05-07).", "Ann"), ("I painted a boat (2023-06-07).", "Ann"), False),
+        (("Ann lives in Rome.", None), ("Ann moved from Rome to Oslo.", None), True),
+        (("I live in Rome.", "Ann"), ("I moved from Rome to Oslo.", "Ann"), True),
+        (("I live in Rome.", "Ann"), ("Ann moved from Rome to Oslo.", "Bea"), True),
+        (("The capital of Norland is Ulm.", "Ann"), ("The capital of Norland is Ash.", "Bea"), True),
+    ],
+)
+def test_an_entry_is_superseded_by_one_about_the_same(
+    older: tuple[str, str | None], newer: tuple[str, str | None], *, fits: bool
+) -> None:
+    """Being older is not enough."""
+    given = {n: Entry(text, first=n, source=who) for n, (text, who) in enumerate((older, newer), 1)}
+    lines = [LineWritten((1,)), LineWritten((2,))]
+    if fits:
+        check_rewriting(given, lines, [(1, 2)])
+        return
+    with pytest.raises(ValueError, match="something else"):
+        check_rewriting(given, lines, [(1, 2)])

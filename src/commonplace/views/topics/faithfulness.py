@@ -14,9 +14,9 @@ import regex
 from commonplace.text.salience import PHATIC, names
 from commonplace.text.sentences import sentences
 from commonplace.text.words import as_written, terms, words
-from commonplace.views.topics.contradictions import recency
+from commonplace.views.topics.contradictions import claims, recency
 from commonplace.views.topics.duplicates import sameness
-from commonplace.views.topics.entry import Entry
+from commonplace.views.topics.entry import AI, Entry
 
 _NEW = 0.34  # share of a text's terms that may be in none of its entries
 _NUMBER = regex.compile(r"\p{N}+")
@@ -68,16 +68,42 @@ def check_rewriting(
             )
         if (*recency(given[older]), older) > (*recency(given[newer]), newer):
             raise ValueError(f"entry {newer} is older than {older} and cannot supersede it: the newest holds")
+        if not _of_one_thing(given[older], given[newer]):
+            raise ValueError(f"entry {newer} is about something else than {older} and cannot supersede it")
 
 
 def check_extraction(texts: Iterable[str], known: str) -> None:
-    """No name or number in the texts that is not in what they were extracted from."""
-    there = set(words(known)) | {str(int(one)) for one in _NUMBER.findall(known) if one.isdecimal()}
+    """No name or number in the texts that is not in what they were extracted from, and few other words."""
+    there = {str(int(one)) for one in _NUMBER.findall(known) if one.isdecimal()}
+    there |= set(words(known)) | set(terms(known))
     for text in texts:
         if not text.strip():
             raise ValueError("a fact has no text")
         if invented := specifics(text) - there:
             raise ValueError(f"{text[:60]!r} has {sorted(invented)}, which the message does not say")
+        said = set(terms(text))
+        if len(new := said - there) > _NEW * len(said):
+            raise ValueError(f"{text[:60]!r} says {sorted(new)[:_SHOWN]}, which the message does not say")
+
+
+def check_kept(texts: Iterable[str], plain: Iterable[str], message: str, speakers: Sequence[str]) -> None:
+    """The texts have what the plain extraction has of the message's names and numbers, and of each claim.
+
+    `speakers` has who says it first, and then who else talks; they may be called by name, or not.
+    """
+    there: set[str] = set()
+    for text in texts:
+        there |= specifics(text) | set(words(text)) | set(terms(text))
+    told = specifics(message) | set(words(message))
+    parties = {word for speaker in speakers for word in words(speaker)}
+    wanted: set[str] = set()
+    for text in plain:
+        wanted |= {one for one in specifics(text) & told if not _is_call(one, parties)}
+        for claim in claims(Entry(text, source=speakers[0])):
+            value = claim.value & set(terms(message))
+            wanted |= value if value.isdisjoint(there) else set()
+    if lost := sorted(wanted - there):
+        raise ValueError(f"no fact has {lost[:_SHOWN]}, which the message says: leave out none of them")
 
 
 def _check_line(line: LineWritten, entries: list[Entry]) -> None:
@@ -113,3 +139,33 @@ def _check_line(line: LineWritten, entries: list[Entry]) -> None:
 
 def _negations(text: str) -> bool:
     return any(word.lower() in {"not", "never", "no", "t", "nobody", "nothing"} for word in as_written(text))
+
+
+def _is_call(word: str, parties: set[str]) -> bool:
+    """A short form of a party's name, or politeness that is written in capitals."""
+    named = word in parties or (len(word) > 2 and any(party.startswith(word) for party in parties))
+    return named or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
+
+
+def _of_one_thing(older: Entry, newer: Entry) -> bool:
+    """Whether the one can take the other's place: they claim one slot, or share a subject and a word.
+
+    The subject is shared when one person says both; else it must be a second word that they share. Neither
+    who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
+    """
+    if {one.slot for one in claims(older)} & {one.slot for one in claims(newer)}:
+        return True
+    if older.source == newer.source or AI in {older.source, newer.source}:
+        who = {*terms(older.source or ""), *terms(newer.source or ""), *(_first(older) & _first(newer))}
+        return bool(_content(older.text) & _content(newer.text) - who)
+    both = [_content(f"{one.source or ''} {one.text}") for one in (older, newer)]
+    return len(both[0] & both[1]) > 1
+
+
+def _content(text: str) -> set[str]:
+    return {term for term in set(terms(text)) - PHATIC if not _NUMBER.search(term)}
+
+
+def _first(entry: Entry) -> set[str]:
+    """The word that the text begins with: in capitals, what it is about or nothing."""
+    return set(terms(" ".join(as_written(entry.text)[:1])))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from commonplace.models.task import Task
 from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.faithfulness import LineWritten, check_extraction, check_rewriting
+from commonplace.views.topics.faithfulness import LineWritten, check_extraction, check_kept, check_rewriting
 
 _HIDDEN = {"sent": False}
 _LONGEST_FACT = 2000  # characters
@@ -150,7 +150,7 @@ class Extract(Task[Extracted]):
     fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Extracted) -> None:
-        """Nothing invented, and dates that are dates."""
+        """Nothing invented, no name, number or claim lost, and dates that are dates."""
         check_extraction([fact.text for fact in result.facts], self.known)
         for fact in result.facts:
             if fact.date:
@@ -158,6 +158,9 @@ class Extract(Task[Extracted]):
                     date.fromisoformat(fact.date)
                 except ValueError:
                     raise ValueError(f"date {fact.date!r} is not YYYY-MM-DD; or leave it empty") from None
+        told = [f"{fact.text} {fact.date}" for fact in result.facts]
+        speakers = [one.speaker for one in (self.message, self.before) if one]
+        check_kept(told, [fact.text for fact in self.fallback().facts], self.message.text, speakers)
 
     def offline(self) -> Extracted:
         """The sentences that carry facts."""
