@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from commonplace import Memory, Message
 from commonplace.errors import ModelFailed
 from commonplace.maintenance import serving
+from commonplace.models.base import ChatReply, ChatRequest
 from commonplace.testing import FrozenClock, HashEmbedder, ScriptedModel
 from commonplace.views.topics import Consolidation
 from commonplace.views.topics.library import Library
@@ -218,7 +221,16 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     assert memory.check_integrity().ok
 
 
-@pytest.mark.parametrize("answer", ["not JSON", '{"facts": []}', '{"entries": [], "documents": {}}', "{}"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "not JSON",
+        '{"facts": []}',
+        '{"facts": [{"text": "Ann has a secret yacht"}]}',
+        '{"entries": [], "documents": {}}',
+        "{}",
+    ],
+)
 def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
     """Every message's facts stand somewhere, and what was made offline says so."""
     chat = ScriptedModel(lambda _: answer)
@@ -226,7 +238,37 @@ def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
         memory.add(conversation(8), user="ann")
         report = memory.maintain()
         held = {seq for entry in library(memory).origins() for seq in entry.sources}
-        if answer != '{"facts": []}':  # a model may say that there is nothing to remember
-            assert held == set(range(1, 41))
-            assert report.degraded
+        assert held == set(range(1, 41))
+        assert not any("yacht" in entry.text for entry in library(memory).entries())
+        assert report.degraded
         assert memory.check_integrity().ok
+
+
+def test_a_slow_model_keeps_nobody_waiting(tmp_path):
+    """Others recall and add while it thinks; what they did does not show in the first answer."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(ScriptedModel):
+        def chat(self, request: ChatRequest) -> ChatReply:
+            if "patience" in repr(request):
+                asked.set()
+                assert go_on.wait(20)
+            return super().chat(request)
+
+    with Memory(tmp_path, chat=Slow(lambda _: "{}"), topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(9), user="ann")
+        memory.maintain()
+        quiet = memory.recall("Who sold the bassoon?", user="ann", views=["topics"])
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"])
+            assert asked.wait(20)
+            try:
+                second = pool.submit(memory.recall, "Who sold the bassoon?", user="ann", views=["topics"])
+                assert second.result(10).text == quiet.text
+                memory.add("Rosa Diaz sold a Xylophone to Otto.", user="ann")
+                pool.submit(memory.recall, "Xylophone", user="ann", views=["topics"]).result(10)
+            finally:
+                go_on.set()
+            found = first.result(20)
+        assert "Rosa Diaz" in found.text
+        assert "Xylophone" not in found.text
