@@ -405,6 +405,7 @@ class Memory(Looking):
                 name
                 for name in log.all_users(connection)
                 if any(maintenance.lag(connection, name, view) for view in self._chosen(None))
+                or (self._topics.name in self._maintained and self._topics.is_due(connection, name))
             ]
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,8 +16,10 @@ import numpy as np
 import pytest
 
 from commonplace import Memory, Message
+from commonplace.background import BackgroundWorker
 from commonplace.errors import InvalidImport, InvalidInput, ModelFailed
 from commonplace.maintenance import serving
+from commonplace.models.base import ChatReply, ChatRequest
 from commonplace.testing import FrozenClock, HashEmbedder, ScriptedModel
 from commonplace.views.topics import Consolidation
 from commonplace.views.topics.library import Library
@@ -197,6 +201,21 @@ def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
         assert [one.seq for one in found.citations] == [1]
 
 
+def test_the_background_worker_looks_at_the_clock(tmp_path):
+    """A user who is not behind, but whose CURRENT has been open for too long, is maintained."""
+    clock = FrozenClock(START)
+    with Memory(tmp_path, chat=None, maintained=["messages", "topics"], clock=clock) as memory:
+        memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
+        memory.maintain()
+        assert memory._users_behind() == []
+        clock.tick(timedelta(days=2))
+        assert memory._users_behind() == ["ann"]
+        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._users_behind)
+        memory._maintain_in_background("ann")
+        assert memory._users_behind() == []
+        assert library(memory).documents
+
+
 def test_two_users_are_strangers(memory):
     """Nothing of one user changes, or is found by, the other."""
     memory.add(conversation(4), user="ann")
@@ -256,7 +275,16 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     assert memory.check_integrity().ok
 
 
-@pytest.mark.parametrize("answer", ["not JSON", '{"facts": []}', '{"entries": [], "documents": {}}', "{}"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "not JSON",
+        '{"facts": []}',
+        '{"facts": [{"text": "Ann has a secret yacht"}]}',
+        '{"entries": [], "documents": {}}',
+        "{}",
+    ],
+)
 def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
     """Every message's facts stand somewhere, and what was made offline says so."""
     chat = ScriptedModel(lambda _: answer)
@@ -264,9 +292,9 @@ def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
         memory.add(conversation(8), user="ann")
         report = memory.maintain()
         held = {seq for entry in library(memory).origins() for seq in entry.sources}
-        if answer != '{"facts": []}':  # a model may say that there is nothing to remember
-            assert held == set(range(1, 41))
-            assert report.degraded
+        assert held == set(range(1, 41))
+        assert not any("yacht" in entry.text for entry in library(memory).entries())
+        assert report.degraded
         assert memory.check_integrity().ok
 
 
@@ -315,3 +343,33 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
             told = [seq for episode in one.episodes(user="ann") for seq in episode.seqs]
             assert len(told) == len(set(told))
             assert {1, 2, 4, 5, 6} <= set(told)
+
+
+def test_a_slow_model_keeps_nobody_waiting(tmp_path):
+    """Others recall and add while it thinks; what they did does not show in the first answer."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(ScriptedModel):
+        def chat(self, request: ChatRequest) -> ChatReply:
+            if "patience" in repr(request):
+                asked.set()
+                assert go_on.wait(20)
+            return super().chat(request)
+
+    with Memory(tmp_path, chat=Slow(lambda _: "{}"), topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(9), user="ann")
+        memory.maintain()
+        quiet = memory.recall("Who sold the bassoon?", user="ann", views=["topics"])
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"])
+            assert asked.wait(20)
+            try:
+                second = pool.submit(memory.recall, "Who sold the bassoon?", user="ann", views=["topics"])
+                assert second.result(10).text == quiet.text
+                memory.add("Rosa Diaz sold a Xylophone to Otto.", user="ann")
+                pool.submit(memory.recall, "Xylophone", user="ann", views=["topics"]).result(10)
+            finally:
+                go_on.set()
+            found = first.result(20)
+        assert "Rosa Diaz" in found.text
+        assert "Xylophone" not in found.text

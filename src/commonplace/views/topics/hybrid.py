@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -43,8 +44,19 @@ class Hybrid:
     def __init__(self, asker: Asker | None = None, settings: HybridSettings = DEFAULT) -> None:
         self._asker, self._settings = asker, settings
 
-    def read(self, index: ReadingIndex, question: str, *, user: str, today: date) -> Reading:
-        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
+    def read(
+        self,
+        index: ReadingIndex,
+        question: str,
+        *,
+        user: str,
+        today: date,
+        away: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Reading:
+        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model.
+
+        The model is asked inside `away`, in which the index may change; what it picked is then ranked anew.
+        """
         if not len(index):
             return Reading((), 0)
         ranked = rank(index, question, today)
@@ -55,8 +67,14 @@ class Hybrid:
         shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
         listed = tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown)
         task = PickDocuments(question, listed, settings.documents, likely)
-        answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
-        known = {one.id for one in listed}
+        places = index.places
+        with away():
+            answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
+        if index.places is not places:
+            if not len(index):
+                return Reading((), 0, model_calls=answer.calls, note=answer.degraded)
+            ranked = rank(index, question, today)
+        known = {one.id for one in listed} & index.documents.keys()
         picked = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
         picked = picked[: settings.documents]
         missed = partitions(index, question, settings.partitions, without=picked)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -74,16 +75,17 @@ def offer(
     """By Infini Memory-H. An embedder that fails leaves words alone to search by."""
     user, note = query.scope.user, ""
     ask = partial(Hybrid(asker).read, question=query.text, user=user, today=query.now.date())
+    update = partial(shown.update, library, tail, tools)
     with shown.lock:
         index = shown.index
         try:
-            shown.update(library, tail, tools)
-            reading = ask(index)
+            update()
+            reading = ask(index, away=partial(_unlocked, shown.lock, update))
         except ModelFailed as error:
             note = f"by words only: {error}"
             index = ReadingIndex(_nothing(index), shown.words)
             index.update(shown.library if shown.base is library else library)
-            reading = ask(index)
+            reading = ask(index, away=partial(_unlocked, shown.lock))
         relevance = _relevance(index, reading, query.text)
     inside = _inside(connection, query)
     chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
@@ -98,6 +100,17 @@ def offer(
         "; ".join(notes),
         reading.model_calls,
     )
+
+
+@contextmanager
+def _unlocked(lock: threading.Lock, back: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Lets others recall while a model is asked; `back` undoes what they changed."""
+    lock.release()
+    try:
+        yield
+    finally:
+        lock.acquire()
+    back()
 
 
 def _nothing(index: ReadingIndex) -> Callable[[Sequence[str]], Vectors]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -49,6 +50,13 @@ def load(connection: Connection, generation: Generation, known: Library | None =
             for row in parts
         },
     ).with_documents(one for one in documents if one.id != CURRENT)
+
+
+def opened(connection: Connection, user: str) -> datetime | None:
+    """Since when the user's oldest CURRENT that is not empty is open."""
+    c = topic_states.c
+    found = connection.execute(select(func.min(c.opened_us)).where(c.user == user)).scalar()
+    return None if found is None else from_us(found)
 
 
 def digest(connection: Connection, generation: Generation) -> str:

@@ -194,6 +194,11 @@ class TopicsView:
             log.touch(connection, generation.user)
         return Moved()
 
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether `tend` would flush a CURRENT by the clock, though nobody has written anything."""
+        opened = table.opened(connection, user)
+        return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
+
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""
         table.drop(connection, generation)
