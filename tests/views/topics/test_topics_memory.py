@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 import threading
@@ -373,3 +374,34 @@ def test_a_slow_model_keeps_nobody_waiting(tmp_path):
             found = first.result(20)
         assert "Rosa Diaz" in found.text
         assert "Xylophone" not in found.text
+
+
+def test_an_agent_reads_where_it_is_wanted(tmp_path):
+    """The model works with tools, what it looked at is recalled, and the documents stay as they are."""
+    asked: list[str] = []
+
+    def answer(request: ChatRequest) -> str:
+        asked.append(request.task)
+        if request.task != "topics.search_memory":
+            raise ModelFailed("only the reader works today")
+        if asked.count("topics.search_memory") == 1:
+            look = {"name": "grep", "arguments": {"pattern": "telescope"}}
+            return json.dumps({"done": False, "tool_calls": [look]})
+        return json.dumps({"done": True, "relevant_snippets": [], "relevant_docs": []})
+
+    agentic = replace(SMALL, reader="agentic")
+    with Memory(tmp_path, chat=None, topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(9), user="ann")
+        memory.maintain()
+    with Memory(tmp_path, chat=ScriptedModel(answer), topics=agentic, maintained=["topics"]) as memory:
+        found = memory.recall("What of the telescope?", user="ann", views=["topics"], floor=0.0)
+        assert "topics.search_memory" in asked
+        assert "telescope" in found.text
+        assert found.trace.views[0].model_calls >= 2
+        assert "other settings" not in found.trace.views[0].note
+
+
+def test_a_reader_that_is_none_is_refused():
+    """At the border."""
+    with pytest.raises(InvalidInput, match="reader must be 'hybrid' or 'agentic'"):
+        Consolidation(reader="oracle")

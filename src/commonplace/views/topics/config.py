@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
+from typing import Literal
 
 from commonplace.errors import InvalidInput
 
@@ -25,6 +26,8 @@ class Consolidation:
     route_similarity: float = 0.35  # cosine of centroids from which a block belongs to a document
     group_similarity: float = 0.45  # cosine from which entries stand under one heading
     merge_similarity: float = 0.1  # cosine of centroids from which small documents are merged offline
+    # How a chat model reads, where there is one (section 3.4): H picks documents, A works with tools.
+    reader: Literal["hybrid", "agentic"] = "hybrid"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -32,6 +35,9 @@ class Consolidation:
             if one.name == "current_window":
                 if not isinstance(value, timedelta) or value <= timedelta(0):
                     raise InvalidInput(f"current_window must be a timedelta above 0, not {value!r}")
+            elif one.name == "reader":
+                if value not in ("hybrid", "agentic"):
+                    raise InvalidInput(f"reader must be 'hybrid' or 'agentic', not {value!r}")
             elif one.name.endswith("_similarity"):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
                     raise InvalidInput(f"{one.name} must be a cosine from -1 to 1, not {value!r}")
@@ -50,5 +56,6 @@ class Consolidation:
 
     @property
     def fingerprint(self) -> str:
-        """All that decides what is stored."""
-        return ",".join(f"{name}={value}" for name, value in asdict(self).items())
+        """All that decides what is stored; who reads is left out."""
+        stored = {name: value for name, value in asdict(self).items() if name != "reader"}
+        return ",".join(f"{name}={value}" for name, value in stored.items())

@@ -19,6 +19,7 @@ from commonplace.models.base import Embedder, Tokenizer, Vectors
 from commonplace.rendering import line, line_tokens
 from commonplace.text.words import terms
 from commonplace.views.base import Offer, Query
+from commonplace.views.topics.agentic import Agentic
 from commonplace.views.topics.current import append
 from commonplace.views.topics.extraction import extract
 from commonplace.views.topics.finding import Found, Reading
@@ -72,21 +73,12 @@ def offer(
     tools: Tools,
     asker: Asker,
 ) -> Offer:
-    """By Infini Memory-H. An embedder that fails leaves words alone to search by."""
-    user, note = query.scope.user, ""
-    ask = partial(Hybrid(asker).read, question=query.text, user=user, today=query.now.date())
-    update = partial(shown.update, library, tail, tools)
-    with shown.lock:
-        index = shown.index
-        try:
-            update()
-            reading = ask(index, away=partial(_unlocked, shown.lock, update))
-        except ModelFailed as error:
-            note = f"by words only: {error}"
-            index = ReadingIndex(_nothing(index), shown.words)
-            index.update(shown.library if shown.base is library else library)
-            reading = ask(index, away=partial(_unlocked, shown.lock))
-        relevance = _relevance(index, reading, query.text)
+    """By Infini Memory-H, or -A. An embedder that fails leaves words alone to search by."""
+    user = query.scope.user
+    if tools.settings.reader == "agentic" and asker.has_model:
+        reading, relevance, note = _by_agent(shown, library, tail, query, tokenizer, tools, asker)
+    else:
+        reading, relevance, note = _by_hybrid(shown, library, tail, query, tools, asker)
     inside = _inside(connection, query)
     chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
     messages = log.fetch(connection, user, sorted({seq for one in chosen for seq in one.sources}))
@@ -100,6 +92,50 @@ def offer(
         "; ".join(notes),
         reading.model_calls,
     )
+
+
+def _by_hybrid(
+    shown: Shown, library: Library, tail: Sequence[Message], query: Query, tools: Tools, asker: Asker
+) -> tuple[Reading, float, str]:
+    """What was read, how relevant the question is, and what was degraded."""
+    user, note = query.scope.user, ""
+    ask = partial(Hybrid(asker).read, question=query.text, user=user, today=query.now.date())
+    update = partial(shown.update, library, tail, tools)
+    with shown.lock:
+        index = shown.index
+        try:
+            update()
+            reading = ask(index, away=partial(_unlocked, shown.lock, update))
+        except ModelFailed as error:
+            note = f"by words only: {error}"
+            index = ReadingIndex(_nothing(index), shown.words)
+            index.update(shown.library if shown.base is library else library)
+            reading = ask(index, away=partial(_unlocked, shown.lock))
+        return reading, _relevance(index, reading, query.text), note
+
+
+def _by_agent(
+    shown: Shown,
+    library: Library,
+    tail: Sequence[Message],
+    query: Query,
+    tokenizer: Tokenizer,
+    tools: Tools,
+    asker: Asker,
+) -> tuple[Reading, float, str]:
+    """As `_by_hybrid`. The agent has an index of its own: it asks for long, and nobody waits for it."""
+    try:
+        with shown.lock:
+            shown.update(library, tail, tools)
+            seen = shown.library
+        index = ReadingIndex(shown.index.embed, shown.words)
+        index.update(seen)
+        reading = Agentic(asker, tokenizer).read(
+            index, query.text, user=query.scope.user, today=query.now.date()
+        )
+        return reading, _relevance(index, reading, query.text), ""
+    except ModelFailed:  # of the embedder: the agent's tools need vectors
+        return _by_hybrid(shown, library, tail, query, tools, asker)
 
 
 @contextmanager

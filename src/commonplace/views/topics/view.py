@@ -22,13 +22,11 @@ from commonplace.storage.database import Database
 from commonplace.storage.placement import Moved
 from commonplace.views.base import Basis, Counted, Generation, Offer, Query, Stale
 from commonplace.views.topics import table
-from commonplace.views.topics.agentic import Agentic
 from commonplace.views.topics.config import Consolidation
 from commonplace.views.topics.consolidation import add, flush_due
 from commonplace.views.topics.edit_messages import written_words
 from commonplace.views.topics.edits import apply, withdraw
 from commonplace.views.topics.forgetting import forget
-from commonplace.views.topics.hybrid import Hybrid
 from commonplace.views.topics.library import Changes, Library
 from commonplace.views.topics.offering import NAME, Shown, offer
 from commonplace.views.topics.reading_index import ReadingIndex
@@ -235,14 +233,6 @@ class TopicsView:
         index = ReadingIndex(self._embed, self._word_embedder)
         index.update(library)
         return index
-
-    def agent(self) -> Agentic:
-        """The reader that works with tools (figure 5)."""
-        return Agentic(self._asker, self._tokenizer)
-
-    def hybrid(self) -> Hybrid:
-        """The reader that picks documents (figure 4)."""
-        return Hybrid(self._asker)
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
         """The one in memory where it is the database's, else read."""
