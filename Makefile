@@ -9,7 +9,7 @@ TORCH ?= 2.13.0
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/commonplace demo
+	$(BIN)/zibaldone demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest
@@ -21,8 +21,8 @@ lint: $(VENV)/.installed-dev
 
 # LOCOMO=path/to/locomo10.json, from the LoCoMo repository
 bench: $(VENV)/.installed
-	$(BIN)/commonplace bench locomo $(LOCOMO) --budget 500,1000,2000
-	$(BIN)/commonplace bench speed $(LOCOMO)
+	$(BIN)/zibaldone bench locomo $(LOCOMO) --budget 500,1000,2000
+	$(BIN)/zibaldone bench speed $(LOCOMO)
 
 clean:
 	rm -rf $(VENV)

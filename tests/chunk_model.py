@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.models import ChatRequest
-from commonplace.testing import ScriptedModel
+from zibaldone.models import ChatRequest
+from zibaldone.testing import ScriptedModel
 
 Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytest_socket import disable_socket
 
-from commonplace import Memory
-from commonplace.testing import FrozenClock
+from zibaldone import Memory
+from zibaldone.testing import FrozenClock
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
 

@@ -6,9 +6,9 @@ from functools import partial
 import anyio
 import pytest
 
-from commonplace import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmbedder, UnknownName
-from commonplace.looking import Looking
-from commonplace.views.messages import MessagesView
+from zibaldone import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmbedder, UnknownName
+from zibaldone.looking import Looking
+from zibaldone.views.messages import MessagesView
 
 LOOKING = {name for name in vars(Looking) if not name.startswith("_")}  # what Memory inherits
 ALL = sorted({name for name in vars(Memory) if not name.startswith("_")} | LOOKING)

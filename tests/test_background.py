@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from commonplace import MemAttention
-from commonplace.background import BackgroundWorker, Stopped
-from commonplace.errors import ModelUnavailable
+from zibaldone import MemAttention
+from zibaldone.background import BackgroundWorker, Stopped
+from zibaldone.errors import ModelUnavailable
 
 SMALL = MemAttention(chunk_gate_tokens=40)
 

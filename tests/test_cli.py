@@ -8,10 +8,10 @@ from datetime import datetime
 import pytest
 from typer.testing import CliRunner
 
-from commonplace import errors
-from commonplace.cli import _exit_code, app
-from commonplace.demo import show
-from commonplace.importers.jsonl import JSONLines
+from zibaldone import errors
+from zibaldone.cli import _exit_code, app
+from zibaldone.demo import show
+from zibaldone.importers.jsonl import JSONLines
 
 TALK = [
     {
@@ -31,7 +31,7 @@ def run(tmp_path):
     """Run the command line on a memory of the test's own."""
 
     def run(*arguments, code=0, stdin=None, user="me"):
-        environment = {"COMMONPLACE_MEMORY": str(tmp_path / "memory"), "COMMONPLACE_USER": user}
+        environment = {"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "ZIBALDONE_USER": user}
         done = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=environment)
         assert done.exit_code == code, done.output
         assert "Traceback" not in done.output
@@ -102,7 +102,7 @@ def test_import_says_what_it_did(run, talk):
     """The summary is the answer; how to go on is said beside it."""
     done = run("import", talk)
     assert done.stdout == "jsonl: 3 messages in 1 conversation for me: 3 added\n"
-    assert "commonplace recall" in done.stderr
+    assert "zibaldone recall" in done.stderr
 
 
 def test_import_twice_adds_nothing(run, talk):
@@ -124,7 +124,7 @@ def test_import_keeps_the_users_of_the_file(tmp_path):
     path.write_text('{"content": "x", "user": "ann"}', encoding="utf-8")
     for given, expected in (([], "ann"), (["--user", "bob"], "bob")):
         arguments = ["import", str(path), "--memory", str(tmp_path / "memory"), "--json", *given]
-        done = CliRunner().invoke(app, arguments, env={"COMMONPLACE_USER": None})
+        done = CliRunner().invoke(app, arguments, env={"ZIBALDONE_USER": None})
         assert json.loads(done.stdout)["users"] == [expected]
 
 
@@ -133,7 +133,7 @@ def test_import_of_a_file_without_users_goes_to_me(tmp_path, talk):
     done = CliRunner().invoke(
         app,
         ["import", str(talk), "--memory", str(tmp_path / "memory"), "--json"],
-        env={"COMMONPLACE_USER": None},
+        env={"ZIBALDONE_USER": None},
     )
     assert json.loads(done.stdout)["users"] == ["me"]
 
@@ -153,7 +153,7 @@ def test_a_file_is_read_once(talk, tmp_path, monkeypatch):
     read = JSONLines.read
     monkeypatch.setattr(JSONLines, "read", lambda self, path: reads.append(path) or read(self, path))
     arguments = ["import", str(talk), "--memory", str(tmp_path / "memory")]
-    assert CliRunner().invoke(app, arguments, env={"COMMONPLACE_USER": None}).exit_code == 0
+    assert CliRunner().invoke(app, arguments, env={"ZIBALDONE_USER": None}).exit_code == 0
     assert reads == [talk]
 
 
@@ -286,7 +286,7 @@ STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
 def test_terminal_cannot_be_steered(run, monkeypatch, arguments):
     """No control character of a message is passed to a terminal; its line breaks are no such thing."""
     run("add", STEERING)
-    monkeypatch.setattr("commonplace.cli_output._is_terminal", lambda: True)
+    monkeypatch.setattr("zibaldone.cli_output._is_terminal", lambda: True)
     shown = run(*arguments).stdout_bytes.decode()
     assert not set(shown) & set("\x1b\x9b\r")
     if arguments == ["messages"]:
@@ -333,7 +333,7 @@ def test_forget_does_not_go_ahead_without_an_answer(filled):
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 2), ("n\n", 1, 3), ("\n", 1, 3)])
 def test_forget_asks(filled, monkeypatch, answer, code, left):
     """On a terminal the counts are shown and the answer decides; the default is no."""
-    monkeypatch.setattr("commonplace.cli_input._is_terminal", lambda: True)
+    monkeypatch.setattr("zibaldone.cli_input._is_terminal", lambda: True)
     done = filled("forget", "--seq", "1", stdin=answer, code=code)
     assert "would forget 1 message of 'me' (seq 1)" in done.stderr
     assert f"messages: {left}\n" in filled("stats").stdout
@@ -415,7 +415,7 @@ def test_usage_errors_are_two():
 def test_bench_help_is_passed_on():
     """The benchmarks have their own help, under their own name."""
     shown = CliRunner().invoke(app, ["bench", "--help"]).stdout
-    assert "commonplace bench" in shown
+    assert "zibaldone bench" in shown
     assert "locomo" in shown
 
 
@@ -439,7 +439,7 @@ def test_version():
 
 def test_benchmarks_formats_and_demo_wait():
     """The benchmarks, the importers' formats and the demo wait until they are asked for."""
-    program = "import sys, commonplace.cli; print([m for m in sys.modules if m.startswith('commonplace.')])"
+    program = "import sys, zibaldone.cli; print([m for m in sys.modules if m.startswith('zibaldone.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for module in ("bench", "demo", "importers.chatgpt"):
-        assert f"'commonplace.{module}'" not in done.stdout
+        assert f"'zibaldone.{module}'" not in done.stdout

@@ -1,4 +1,4 @@
-"""commonplace topics on the command line."""
+"""zibaldone topics on the command line."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from commonplace.cli import app
+from zibaldone.cli import app
 
 TALK = ["I adopted a black cat named Moss.", "Moss the cat only eats salmon.", "I am allergic to walnuts."]
 
@@ -16,7 +16,7 @@ TALK = ["I adopted a black cat named Moss.", "Moss the cat only eats salmon.", "
 @pytest.fixture
 def run(tmp_path):
     """Runs a command on a folder of one's own; (exit code, standard output, standard error)."""
-    runner = CliRunner(env={"COMMONPLACE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
+    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
 
     def run(*words, text=None, env=None):
         done = runner.invoke(app, list(words), input=text, env=env)
@@ -73,7 +73,7 @@ def test_as_json(filled, tmp_path):
 def test_nothing_yet(run):
     """An empty list says what to do."""
     run("add", "Hello.")
-    assert "commonplace maintain --view topics" in run("topics", "list")[2]
+    assert "zibaldone maintain --view topics" in run("topics", "list")[2]
     assert json.loads(run("topics", "list", "--json")[1]) == []
 
 
@@ -82,14 +82,14 @@ def test_export_edit_import(filled, tmp_path):
     out = tmp_path / "out"
     code, said, hint = filled("topics", "export", str(out))
     assert (code, said) == (0, f"1 document written to {out}\n")
-    assert f"commonplace topics import {out}" in hint
+    assert f"zibaldone topics import {out}" in hint
     file = out / "current.md"
     file.write_text(file.read_text().replace("salmon", "trout"))
     code, said, hint = filled("topics", "import", str(out))
     assert code == 0
     assert said.startswith("1 edit taken over\n")
     assert "editor: Moss the cat only eats trout." in said
-    assert f"commonplace topics export {out}" in hint
+    assert f"zibaldone topics export {out}" in hint
     assert "trout" in filled("topics", "show", "CURRENT")[1]
     assert filled("topics", "import", str(out))[1] == "0 edits taken over\n"
 
@@ -141,7 +141,7 @@ def test_edit_that_leaves_nothing(filled, editor):
 def test_edit_while_memory_goes_on(filled, editor, tmp_path):
     """A conflict is shown as a diff of both sides, and what was written is kept in a file."""
     later = (
-        "from commonplace import Memory\n"
+        "from zibaldone import Memory\n"
         f"with Memory({str(tmp_path / 'memory')!r}) as memory:\n"
         "    memory.add('My sister Bea plays the bassoon.', user='me')\n"
         "    memory.maintain(user='me', views=['topics'])"

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from commonplace.cli import app
+from zibaldone.cli import app
 
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(90)]
 
@@ -13,7 +13,7 @@ FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday."
 @pytest.fixture
 def run(tmp_path):
     """Runs a command on a folder of one's own; (exit code, standard output, standard error)."""
-    runner = CliRunner(env={"COMMONPLACE_MEMORY": str(tmp_path / "memory")})
+    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory")})
 
     def run(*words, text=None):
         done = runner.invoke(app, list(words), input=text)
@@ -61,7 +61,7 @@ def test_as_json(filled):
 def test_nothing_yet(run):
     """An empty list says what to do."""
     run("add", "Hello.")
-    assert "commonplace maintain" in run("chunks")[2]
+    assert "zibaldone maintain" in run("chunks")[2]
     assert "no model was used" in run("usage")[2]
 
 

@@ -10,8 +10,8 @@ from datetime import datetime
 import pytest
 from rich.console import Console
 
-from commonplace import demo
-from commonplace.demo import sample, show
+from zibaldone import demo
+from zibaldone.demo import sample, show
 
 LINES = [json.loads(line) for line in sample.CONVERSATION.read_text(encoding="utf-8").splitlines()]
 
@@ -92,8 +92,8 @@ def test_output_fits_and_says_what_next(shown):
     _, output = shown
     assert max(len(line) for line in output.splitlines()) <= 100
     assert output.rstrip().endswith(show.NEXT)
-    assert "commonplace import" in show.NEXT
-    assert "commonplace recall" in show.NEXT
+    assert "zibaldone import" in show.NEXT
+    assert "zibaldone recall" in show.NEXT
 
 
 def test_output_cites_and_explains(shown):

@@ -9,9 +9,9 @@ import sys
 import pytest
 from sqlalchemy import update
 
-from commonplace import InvalidInput, Memory, StorageBusy, StorageCorrupt
-from commonplace.storage.schema import message_units
-from commonplace.testing import HashEmbedder
+from zibaldone import InvalidInput, Memory, StorageBusy, StorageCorrupt
+from zibaldone.storage.schema import message_units
+from zibaldone.testing import HashEmbedder
 
 LONG = (
     "The weather was dull all morning and we stayed in. My sister's greyhound is called Biscuit. After lunch"
@@ -105,7 +105,7 @@ def test_a_failure_behind_the_commit_is_not_told_as_a_failure(memory, monkeypatc
         raise StorageBusy("locked")
 
     memory.add({"content": "One.", "id": "1"}, user="ann")
-    monkeypatch.setattr("commonplace.maintenance.advance", busy)
+    monkeypatch.setattr("zibaldone.maintenance.advance", busy)
     stored = memory.add([{"content": "One.", "id": "1"}, {"content": "Two.", "id": "2"}], user="ann")
     assert [message.seq for message in stored] == [1, 2]
 
@@ -132,7 +132,7 @@ def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatc
     def dies(_):
         raise StorageBusy("as good as dead")
 
-    monkeypatch.setattr("commonplace.storage.database.Database.purge", dies)
+    monkeypatch.setattr("zibaldone.storage.database.Database.purge", dies)
     assert not memory.forget(user="ann", seqs=[1]).purged
     memory.close()
     monkeypatch.undo()

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from commonplace import Counted, InvalidInput, Receipt, Removed, StorageBusy
-from commonplace.testing import FailingEmbedder, HashEmbedder
 from traces import Traceable, serial, serials
+from zibaldone import Counted, InvalidInput, Receipt, Removed, StorageBusy
+from zibaldone.testing import FailingEmbedder, HashEmbedder
 
 LONG = " ".join(f"On day {i} we climbed hill {i * 7}." for i in range(120))
 TALK = [

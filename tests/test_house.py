@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-import commonplace
-from commonplace import errors
+import zibaldone
+from zibaldone import errors
 
-SOURCE = Path(commonplace.__file__).parent
+SOURCE = Path(zibaldone.__file__).parent
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -59,7 +59,7 @@ def imported(path: Path) -> Iterator[tuple[str, ...]]:
             continue
         for name in names:
             first, *parts = name.split(".")
-            if first == "commonplace":
+            if first == "zibaldone":
                 while parts and not exists(parts):
                     parts.pop()  # a name inside a module
                 yield tuple(parts)
@@ -96,11 +96,11 @@ def test_all_is_what_is_public():
     """`__all__` lists every public name of the package, no more and no less, sorted."""
     public = {
         name
-        for name, value in vars(commonplace).items()
+        for name, value in vars(zibaldone).items()
         if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert set(commonplace.__all__) == public
-    assert commonplace.__all__ == sorted(commonplace.__all__)
+    assert set(zibaldone.__all__) == public
+    assert zibaldone.__all__ == sorted(zibaldone.__all__)
 
 
 def test_every_error_is_public_and_drawn_in_the_tree():
@@ -108,19 +108,19 @@ def test_every_error_is_public_and_drawn_in_the_tree():
     raised = {
         name: cls for name, cls in vars(errors).items() if inspect.isclass(cls) and issubclass(cls, Exception)
     }
-    assert set(raised) <= set(commonplace.__all__)
-    drawn, parents = {}, ["CommonplaceError"]
+    assert set(raised) <= set(zibaldone.__all__)
+    drawn, parents = {}, ["ZibaldoneError"]
     for line in errors.__doc__.splitlines():
         if branch := re.match(r"([│ ]*)[├└]── (\w+)", line):
             depth = len(branch[1]) // 4 + 1
             drawn[branch[2]] = parents[depth - 1]
             parents[depth:] = [branch[2]]
     assert drawn == {
-        name: cls.__mro__[1].__name__ for name, cls in raised.items() if name != "CommonplaceError"
+        name: cls.__mro__[1].__name__ for name, cls in raised.items() if name != "ZibaldoneError"
     }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: ".".join(place(path)) or "commonplace")
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: ".".join(place(path)) or "zibaldone")
 def test_imports_go_downwards(path):
     """A file imports of its own layer or of those below, never of one above."""
     mine = top(place(path))
@@ -193,7 +193,7 @@ def test_the_package_says_that_it_is_typed():
 def test_the_version_is_that_of_the_project():
     """What the package says and what pip installs is one version."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'version = "{commonplace.__version__}"' in project
+    assert f'version = "{zibaldone.__version__}"' in project
 
 
 def test_every_import_is_declared():
@@ -207,7 +207,7 @@ def test_every_import_is_declared():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            for module in {module.split(".")[0] for module in modules} - {"commonplace", "__future__"}:
+            for module in {module.split(".")[0] for module in modules} - {"zibaldone", "__future__"}:
                 if module not in sys.stdlib_module_names:
                     found = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
                     assert found & names, f"{path.name} imports {module}, which is not declared"

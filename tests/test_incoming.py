@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import pytest
 
-from commonplace import InvalidInput, InvalidMessage, Memory, Message
-from commonplace.incoming import shown, to_messages, to_time
+from zibaldone import InvalidInput, InvalidMessage, Memory, Message
+from zibaldone.incoming import shown, to_messages, to_time
 
 
 def one(message, session=None):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import IdConflict, InvalidMessage, Message
-from commonplace.log import from_us, to_us
+from zibaldone import IdConflict, InvalidMessage, Message
+from zibaldone.log import from_us, to_us
 
 FIRST = {
     "id": "x",

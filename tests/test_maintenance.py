@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from commonplace import Message, log, maintenance
-from commonplace.errors import ModelFailed
-from commonplace.maintenance import advance, commit_new, rebuild, serving
-from commonplace.storage.database import Database
+from zibaldone import Message, log, maintenance
+from zibaldone.errors import ModelFailed
+from zibaldone.maintenance import advance, commit_new, rebuild, serving
+from zibaldone.storage.database import Database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 

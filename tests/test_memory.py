@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from commonplace import (
+from zibaldone import (
     Imported,
     InvalidImport,
     InvalidInput,

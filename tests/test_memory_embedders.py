@@ -2,8 +2,8 @@
 
 import pytest
 
-from commonplace import ModelFailed, UnknownName
-from commonplace.testing import FailingEmbedder, HashEmbedder
+from zibaldone import ModelFailed, UnknownName
+from zibaldone.testing import FailingEmbedder, HashEmbedder
 
 TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from commonplace import ClosedMemory, Memory
+from zibaldone import ClosedMemory, Memory
 
 TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
 
@@ -26,7 +26,7 @@ def test_opening_again_keeps_everything(opened, tmp_path):
     with opened() as memory:
         memory.add(TALK, user="ann")
         before = memory.messages(user="ann"), same(memory.recall("dentist", user="ann"))
-    assert [p.name for p in (tmp_path / "memory").iterdir()] == ["commonplace.sqlite3"]
+    assert [p.name for p in (tmp_path / "memory").iterdir()] == ["zibaldone.sqlite3"]
     again = opened()
     assert (again.messages(user="ann"), same(again.recall("dentist", user="ann"))) == before
 
@@ -35,7 +35,7 @@ def test_opening_again_keeps_everything(opened, tmp_path):
 def test_folders_of_any_name(opened, tmp_path, name):
     """A folder's name is a name, whatever it means in a URL."""
     opened(name).add("x", user="ann")
-    assert (tmp_path / name / "commonplace.sqlite3").stat().st_size
+    assert (tmp_path / name / "zibaldone.sqlite3").stat().st_size
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
@@ -109,3 +109,16 @@ def test_many_threads(memory):
     assert {m.content for m in stored} >= {f"thread {n} tulip {i}" for n in range(8) for i in range(12)}
     assert memory.check_integrity().ok
     assert memory.stats().views[0].lag == 0
+
+
+def test_a_folder_of_the_earlier_name_opens(opened, tmp_path):
+    """A folder that was written as commonplace keeps its file, and everything in it."""
+    with opened() as memory:
+        memory.add(TALK, user="ann")
+        before = memory.messages(user="ann"), same(memory.recall("dentist", user="ann"))
+    (tmp_path / "memory" / "zibaldone.sqlite3").rename(tmp_path / "memory" / "commonplace.sqlite3")
+    again = opened()
+    assert (again.messages(user="ann"), same(again.recall("dentist", user="ann"))) == before
+    again.add("And tea.", user="ann")
+    assert len(again.messages(user="ann")) == len(TALK) + 1
+    assert not (tmp_path / "memory" / "zibaldone.sqlite3").exists()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from commonplace import Memory, Message
-from commonplace.models.static import shared_static_embedder
-from commonplace.rendering import header
-from commonplace.text.sentences import sentences
+from zibaldone import Memory, Message
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.rendering import header
+from zibaldone.text.sentences import sentences
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 START = datetime(2023, 11, 1, 8, tzinfo=UTC)

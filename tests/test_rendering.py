@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Evidence
-from commonplace.rendering import header, in_order, line, render
+from zibaldone import Evidence
+from zibaldone.rendering import header, in_order, line, render
 
 START = datetime(2023, 5, 8, 9, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from chunk_model import chunk_model
-from commonplace import MemAttention, Placement
-from commonplace.testing import HashEmbedder
+from zibaldone import MemAttention, Placement
+from zibaldone.testing import HashEmbedder
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
 QUESTIONS = (

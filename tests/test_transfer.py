@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from commonplace import InvalidInput
-from commonplace.cli_output import message_object
+from zibaldone import InvalidInput
+from zibaldone.cli_output import message_object
 
 
 def write(path, *messages):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.bench.base import Tools
-from commonplace.core import Message
-from commonplace.models.static import shared_static_embedder
+from zibaldone.bench.base import Tools
+from zibaldone.core import Message
+from zibaldone.models.static import shared_static_embedder
 
 LOCOMO = [
     {

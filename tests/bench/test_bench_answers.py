@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from commonplace.bench.answers import bleu1, f1_original, f1_set
+from zibaldone.bench.answers import bleu1, f1_original, f1_set
 
 
 def test_the_original_form_stems_and_drops_articles():

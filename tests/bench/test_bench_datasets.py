@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from commonplace.bench.locomo import LoCoMo, dia_ids
-from commonplace.bench.longmemeval import LongMemEval
-from commonplace.errors import InvalidImport, InvalidInput
+from zibaldone.bench.locomo import LoCoMo, dia_ids
+from zibaldone.bench.longmemeval import LongMemEval
+from zibaldone.errors import InvalidImport, InvalidInput
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from commonplace import MissingExtra
-from commonplace.bench import locality, locality_report
-from commonplace.bench.cli import bench_app
-from commonplace.bench.locality import Layout, layouts, replay, trace, with_updates
-from commonplace.bench.locomo import LoCoMo
-from commonplace.storage.placement import Placement
+from zibaldone import MissingExtra
+from zibaldone.bench import locality, locality_report
+from zibaldone.bench.cli import bench_app
+from zibaldone.bench.locality import Layout, layouts, replay, trace, with_updates
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.storage.placement import Placement
 
 SENTENCES = (
     "On day {i} {name} repaired clock number {i} in the cellar of house {i}; the river rose by {i} inches."
@@ -108,4 +108,4 @@ def test_without_matplotlib(path, tmp_path, monkeypatch):
     monkeypatch.setattr(locality, "trace", None)
     done = CliRunner().invoke(bench_app, ["locality", str(path), "--plot", str(tmp_path / "x.png")])
     assert isinstance(done.exception, MissingExtra)
-    assert "commonplace[plot]" in str(done.exception)
+    assert "zibaldone[plot]" in str(done.exception)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.bench.metrics import answer_coverage, evidence_density, is_found
+from zibaldone.bench.metrics import answer_coverage, evidence_density, is_found
 
 TURN = "I adopted a greyhound called Comet yesterday"  # adopted greyhound called comet yesterday
 

@@ -7,14 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from chunk_model import chunk_model, inputs_of
-from commonplace.bench.base import Cost
-from commonplace.bench.cli import bench_app
-from commonplace.bench.locomo import LoCoMo
-from commonplace.bench.reader import Reader
-from commonplace.bench.report import make_report
-from commonplace.bench.runner import run
-from commonplace.models import Asker, ChatReply, Meter
-from commonplace.testing import ScriptedModel
+from zibaldone.bench.base import Cost
+from zibaldone.bench.cli import bench_app
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.reader import Reader
+from zibaldone.bench.report import make_report
+from zibaldone.bench.runner import run
+from zibaldone.models import Asker, ChatReply, Meter
+from zibaldone.testing import ScriptedModel
 
 
 def answering(answer):

@@ -8,17 +8,17 @@ from itertools import islice
 import pytest
 from typer.testing import CliRunner
 
-from commonplace.bench import floor, speed, workload
-from commonplace.bench.base import Context, Example, Unit
-from commonplace.bench.cli import bench_app
-from commonplace.bench.cold import resident_bytes
-from commonplace.bench.locomo import LoCoMo
-from commonplace.bench.longmemeval import LongMemEval
-from commonplace.bench.report import make_report
-from commonplace.bench.runner import Judge, run
-from commonplace.bench.speed_report import make_report as make_speed_report
-from commonplace.bench.speed_report import table
-from commonplace.errors import InvalidInput
+from zibaldone.bench import floor, speed, workload
+from zibaldone.bench.base import Context, Example, Unit
+from zibaldone.bench.cli import bench_app
+from zibaldone.bench.cold import resident_bytes
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.longmemeval import LongMemEval
+from zibaldone.bench.report import make_report
+from zibaldone.bench.runner import Judge, run
+from zibaldone.bench.speed_report import make_report as make_speed_report
+from zibaldone.bench.speed_report import table
+from zibaldone.errors import InvalidInput
 
 EXAMPLE = Example(
     "q", "u", "Who?", "red greyhound", "multi-hop", ("My red greyhound", "A blue cello"), ("1", "2")
@@ -87,8 +87,8 @@ def test_longmemeval_is_judged_by_sessions(haystack_path, tools):
 
 def test_the_engine_is_judged_by_whole_messages(tools):
     """Passages of one message stand in one line of the text, so they are one unit."""
-    from commonplace.bench.engine import to_context
-    from commonplace.core import Evidence, Recall, Trace
+    from zibaldone.bench.engine import to_context
+    from zibaldone.core import Evidence, Recall, Trace
 
     one = Evidence("Red.", "Ann", (1,), datetime(2024, 1, 1, tzinfo=UTC), "s", "messages", "passage", 1.0, 3)
     parts = (one, replace(one, text="Green.", place=50, score=9.0), replace(one, sources=(2,), score=5.0))

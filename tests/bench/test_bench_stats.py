@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.bench.stats import Mean, growth_exponent, percentile
+from zibaldone.bench.stats import Mean, growth_exponent, percentile
 
 
 def test_the_interval_holds_the_mean_and_is_repeatable():

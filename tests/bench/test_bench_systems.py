@@ -2,8 +2,8 @@
 
 import pytest
 
-from commonplace.bench.base import DEFAULT_SYSTEMS, make_system
-from commonplace.errors import UnknownName
+from zibaldone.bench.base import DEFAULT_SYSTEMS, make_system
+from zibaldone.errors import UnknownName
 
 BUDGETED = ("bm25", "dense", "zsum", "rag", "messages")
 

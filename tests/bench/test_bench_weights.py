@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from commonplace import Memory
-from commonplace.bench.cli import bench_app
-from commonplace.bench.engine import to_context
-from commonplace.bench.listwise import contests, fit, loss
-from commonplace.bench.locomo import LoCoMo
-from commonplace.bench.metrics import is_found
-from commonplace.bench.weights import (
+from zibaldone import Memory
+from zibaldone.bench.cli import bench_app
+from zibaldone.bench.engine import to_context
+from zibaldone.bench.listwise import contests, fit, loss
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.metrics import is_found
+from zibaldone.bench.weights import (
     FEATURES,
     FITTED,
     VARIANTS,
@@ -24,8 +24,8 @@ from commonplace.bench.weights import (
     judge,
     read_talks,
 )
-from commonplace.bench.weights_report import WeightsReport, tables
-from commonplace.errors import InvalidInput
+from zibaldone.bench.weights_report import WeightsReport, tables
+from zibaldone.errors import InvalidInput
 
 SHIPPED = Variant("shipped", fitted_on="")
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.bench.consolidation.facts import SIZES_TOKENS, make_stream
-from commonplace.bench.consolidation.names import KINDS, PLAIN_VALUES
-from commonplace.bench.consolidation.relations import RELATIONS
-from commonplace.errors import InvalidInput
-from commonplace.models.static import shared_static_embedder
-from commonplace.text.words import words
+from zibaldone.bench.consolidation.facts import SIZES_TOKENS, make_stream
+from zibaldone.bench.consolidation.names import KINDS, PLAIN_VALUES
+from zibaldone.bench.consolidation.relations import RELATIONS
+from zibaldone.errors import InvalidInput
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.text.words import words
 
 TOKENIZER = shared_static_embedder()
 SEEDS = st.integers(0, 10_000)

@@ -7,14 +7,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from commonplace.bench.base import Context
-from commonplace.bench.consolidation import run as running
-from commonplace.bench.consolidation.cli import add_commands
-from commonplace.bench.consolidation.facts import Fact, Link, Question, make_stream
-from commonplace.bench.consolidation.judging import Judgement, judge
-from commonplace.bench.consolidation.report import MULTI, SINGLE, make_report, tables
-from commonplace.bench.consolidation.run import evaluate
-from commonplace.models.static import shared_static_embedder
+from zibaldone.bench.base import Context
+from zibaldone.bench.consolidation import run as running
+from zibaldone.bench.consolidation.cli import add_commands
+from zibaldone.bench.consolidation.facts import Fact, Link, Question, make_stream
+from zibaldone.bench.consolidation.judging import Judgement, judge
+from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_report, tables
+from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.models.static import shared_static_embedder
 
 OLD = Fact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
 NEW = Fact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from commonplace import InvalidInput, Memory, MissingExtra
-from commonplace.bench.cli import bench_app
-from commonplace.bench.hierarchy import plot, questions, selecting, signal, structure
-from commonplace.bench.hierarchy.cli import add_commands, hierarchy
-from commonplace.bench.hierarchy.hashed import HashedEmbedder
-from commonplace.bench.hierarchy.structure import RESTRUCTURING, Measuring, Row, Setting, build
-from commonplace.bench.locomo import LoCoMo
-from commonplace.errors import InvalidImport
-from commonplace.models.static import shared_static_embedder
-from commonplace.views.hierarchy import XMemory
-from commonplace.views.hierarchy.calibration import calibrate
+from zibaldone import InvalidInput, Memory, MissingExtra
+from zibaldone.bench.cli import bench_app
+from zibaldone.bench.hierarchy import plot, questions, selecting, signal, structure
+from zibaldone.bench.hierarchy.cli import add_commands, hierarchy
+from zibaldone.bench.hierarchy.hashed import HashedEmbedder
+from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Measuring, Row, Setting, build
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.errors import InvalidImport
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.views.hierarchy import XMemory
+from zibaldone.views.hierarchy.calibration import calibrate
 
 THINGS = ("cello", "greyhound", "kayak", "telescope", "sourdough", "violin", "orchid", "motorbike")
 SAID = (
@@ -292,4 +292,4 @@ def test_without_matplotlib(run, tmp_path, monkeypatch):
     monkeypatch.setattr(structure, "build", None)
     done = run("--plot", str(tmp_path / "x.png"))
     assert isinstance(done.exception, MissingExtra)
-    assert "commonplace[plot]" in str(done.exception)
+    assert "zibaldone[plot]" in str(done.exception)

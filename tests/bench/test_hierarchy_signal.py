@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Message
-from commonplace.bench.base import Example
-from commonplace.bench.hierarchy.reading import Node, ask, stand_in, talk
-from commonplace.bench.hierarchy.signal import SIGNALS, auc, fixed, judge, policies
-from commonplace.models import StaticEmbedder
+from zibaldone import Message
+from zibaldone.bench.base import Example
+from zibaldone.bench.hierarchy.reading import Node, ask, stand_in, talk
+from zibaldone.bench.hierarchy.signal import SIGNALS, auc, fixed, judge, policies
+from zibaldone.models import StaticEmbedder
 
 STATIC = StaticEmbedder()
 SUBJECTS = ("bassoon concert", "garden tomatoes", "marathon training", "violin lessons", "chess club")

@@ -3,10 +3,10 @@
 import random
 from dataclasses import replace
 
-from commonplace import Memory
-from commonplace.bench.kv import toy
-from commonplace.bench.kv.quality import CHECKPOINT, load, toy_format, toy_needles
-from commonplace.kv import Budget, KVMemory
+from zibaldone import Memory
+from zibaldone.bench.kv import toy
+from zibaldone.bench.kv.quality import CHECKPOINT, load, toy_format, toy_needles
+from zibaldone.kv import Budget, KVMemory
 
 TURNS = 1200  # tokens of them
 ASKED = 15

@@ -8,9 +8,9 @@ import pytest
 import torch
 from rich.console import Console
 
-from commonplace import InvalidInput
-from commonplace.bench.kv import speed, speed_report, speed_scoring
-from commonplace.bench.kv.speed_model import QUESTION_TOKENS, SHAPES, Settings, new_model, new_tokenizer
+from zibaldone import InvalidInput
+from zibaldone.bench.kv import speed, speed_report, speed_scoring
+from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, SHAPES, Settings, new_model, new_tokenizer
 
 TOP_K = 4
 RECALLED = TOP_K * 16 + 128  # the chosen blocks and the newest turns
@@ -29,7 +29,7 @@ def told():
 def report(tmp_path_factory, told):
     """One run."""
     folder = tmp_path_factory.mktemp("kv-speed")
-    return speed.evaluate(SMALL, folder, "commonplace bench kv-speed", lambda *said: told.append(said))
+    return speed.evaluate(SMALL, folder, "zibaldone bench kv-speed", lambda *said: told.append(said))
 
 
 def test_there_is_a_row_per_history_and_per_index(report):
@@ -109,7 +109,7 @@ def test_json_has_every_field_and_the_ratios(report):
     whole = json.loads(report.to_json())
     assert whole["setting"]["shape"] == "tiny"
     assert whole["setting"]["layers"] == [1, 2]
-    assert whole["provenance"]["command"] == "commonplace bench kv-speed"
+    assert whole["provenance"]["command"] == "zibaldone bench kv-speed"
     assert whole["first_token"][0]["full_ratio"] == report.first_token[0].full_ratio
     assert whole["first_token"][1]["warm"]["probe_ms"] == report.first_token[1].warm.probe_ms
     assert whole["ingest"]["overhead_ratio"] == report.ingest.overhead_ratio

@@ -12,15 +12,15 @@ import kv_case
 import pytest
 from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 
-from commonplace.models import Embedder, StaticEmbedder
-from commonplace.models.asking import Asker
-from commonplace.models.meter import Meter
-from commonplace.storage.blocks import LocalBlocks
-from commonplace.storage.records import RecordStore
-from commonplace.views.chunks import ChunksView, MemAttention
-from commonplace.views.hierarchy import HierarchyView
-from commonplace.views.messages import MessagesView
-from commonplace.views.topics import Consolidation, TopicsView
+from zibaldone.models import Embedder, StaticEmbedder
+from zibaldone.models.asking import Asker
+from zibaldone.models.meter import Meter
+from zibaldone.storage.blocks import LocalBlocks
+from zibaldone.storage.records import RecordStore
+from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.hierarchy import HierarchyView
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),

@@ -15,14 +15,14 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from commonplace.models import Embedder
-from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.encoding import Encoder
-from commonplace.views.kv.fingerprint import fingerprint, of_model
-from commonplace.views.kv.store import FOLDER, KVStore
-from commonplace.views.kv.tap import Tap
-from commonplace.views.kv.turns import plain
-from commonplace.views.kv.view import KVView
+from zibaldone.models import Embedder
+from zibaldone.views.kv.config import MemArt
+from zibaldone.views.kv.encoding import Encoder
+from zibaldone.views.kv.fingerprint import fingerprint, of_model
+from zibaldone.views.kv.store import FOLDER, KVStore
+from zibaldone.views.kv.tap import Tap
+from zibaldone.views.kv.turns import plain
+from zibaldone.views.kv.view import KVView
 
 LAYERS = (0, 1)
 CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128, layers=LAYERS)

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, event, select, text
 
-from commonplace import forgetting, log, maintenance
-from commonplace.core import Message, Scope
-from commonplace.forgetting import Receipt, Selector
-from commonplace.models.base import Embedder, Vectors
-from commonplace.models.static import shared_static_embedder
-from commonplace.storage.database import Database
-from commonplace.views.base import Basis, Generation, Query, View
+from zibaldone import forgetting, log, maintenance
+from zibaldone.core import Message, Scope
+from zibaldone.forgetting import Receipt, Selector
+from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Basis, Generation, Query, View
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace import InvalidImport, Memory
-from commonplace.importers import get, names, recognise
-from commonplace.importers.files import read_head
-from commonplace.importers.importing import read_all
-from commonplace.incoming import to_messages
+from zibaldone import InvalidImport, Memory
+from zibaldone.importers import get, names, recognise
+from zibaldone.importers.files import read_head
+from zibaldone.importers.importing import read_all
+from zibaldone.incoming import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
 

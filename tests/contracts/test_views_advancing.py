@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig import CONVERSATION, STATIC, Crash, Hooked, Reversed, Rig
 
-from commonplace import maintenance
-from commonplace.errors import ModelFailed
+from zibaldone import maintenance
+from zibaldone.errors import ModelFailed
 
 
 def _snapshot(rig):

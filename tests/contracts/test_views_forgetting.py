@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, QUESTIONS, Crash, Hooked, mentions
 
-from commonplace import maintenance
-from commonplace.errors import ModelFailed
+from zibaldone import maintenance
+from zibaldone.errors import ModelFailed
 
 SECRET = "Marguerite"  # only message 6 has it
 SECRET_SEQ = 6

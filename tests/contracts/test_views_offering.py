@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from rig import CONVERSATION, NOW, QUESTIONS, STATIC, USER, Rig, mentions, messages_from
 from sqlalchemy import text
 
-from commonplace import maintenance
-from commonplace.core import Scope
-from commonplace.rendering import line, line_tokens
-from commonplace.views.base import Query
+from zibaldone import maintenance
+from zibaldone.core import Scope
+from zibaldone.rendering import line, line_tokens
+from zibaldone.views.base import Query
 
 OTHERS = messages_from(
     ("1", "Zoe", "The orchestra pays me for the bassoon, and Ann moved to Lisbon."),

@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, USER, Crash, Hooked
 
-from commonplace import maintenance
-from commonplace.errors import ModelFailed
+from zibaldone import maintenance
+from zibaldone.errors import ModelFailed
 
 
 def _asleep_after(seq):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.errors import InvalidImport
-from commonplace.importers.base import Conversation
-from commonplace.importers.importing import read_all
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import Conversation
+from zibaldone.importers.importing import read_all
 
 Write = Callable[[object], Path]
 Read = Callable[[object], list[Conversation]]

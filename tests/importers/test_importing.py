@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.core import Message
-from commonplace.errors import InvalidImport, UnknownName
-from commonplace.importers import get, names, recognise
-from commonplace.importers.base import Conversation
-from commonplace.importers.importing import NoUser, assign_users, read_all
+from zibaldone.core import Message
+from zibaldone.errors import InvalidImport, UnknownName
+from zibaldone.importers import get, names, recognise
+from zibaldone.importers.base import Conversation
+from zibaldone.importers.importing import NoUser, assign_users, read_all
 
 HEADS = {
     "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from commonplace.models import Task
+from zibaldone.models import Task
 
 
 class Colours(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from colours_task import NameColours
 
-from commonplace.testing import FakeOpenAIServer
+from zibaldone.testing import FakeOpenAIServer
 
 
 @pytest.fixture

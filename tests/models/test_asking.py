@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from commonplace.errors import CeilingReached, ModelFailed, ModelUnavailable, QuestionOpen
-from commonplace.models import Asker, Ceilings, ChatReply, Meter, StaticEmbedder, Turn
-from commonplace.testing import ScriptedModel
+from zibaldone.errors import CeilingReached, ModelFailed, ModelUnavailable, QuestionOpen
+from zibaldone.models import Asker, Ceilings, ChatReply, Meter, StaticEmbedder, Turn
+from zibaldone.testing import ScriptedModel
 
 STATIC = StaticEmbedder()
 GOOD = {"colours": ["red"]}
@@ -175,7 +175,7 @@ def test_free_text_is_metered_and_fails_aloud():
     with pytest.raises(ModelFailed, match="refused"):
         asker.ask_text(turns, user="ann", view="bench", task="read")
     assert [one.calls for one in meter.usage()] == [2]
-    with pytest.raises(ModelFailed, match="COMMONPLACE_CHAT_MODEL"):
+    with pytest.raises(ModelFailed, match="ZIBALDONE_CHAT_MODEL"):
         Asker(None, meter, STATIC).ask_text(turns, user="ann", view="bench", task="read")
     tight = Asker(ScriptedModel(["Hello."]), Meter(None, Ceilings(tokens_per_call=0)), STATIC)
     with pytest.raises(CeilingReached):

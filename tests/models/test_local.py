@@ -2,15 +2,15 @@
 
 import pytest
 
-from commonplace.errors import ModelFailed
-from commonplace.models import ChatRequest, Turn
+from zibaldone.errors import ModelFailed
+from zibaldone.models import ChatRequest, Turn
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from commonplace.bench.kv import toy  # noqa: E402 - only where torch is installed
-from commonplace.models.local import LocalChat  # noqa: E402
-from commonplace.models.logprobs import uncertainty  # noqa: E402
+from zibaldone.bench.kv import toy  # noqa: E402 - only where torch is installed
+from zibaldone.models.local import LocalChat  # noqa: E402
+from zibaldone.models.logprobs import uncertainty  # noqa: E402
 
 SHARED = "USER name1 attribute1 value1 value2 SEP"
 

@@ -7,10 +7,10 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 from sqlalchemy import text
 
-from commonplace.errors import CeilingReached, InvalidInput, StorageFull
-from commonplace.models import Ceilings, Meter, Usage
-from commonplace.storage.database import Database
-from commonplace.testing import FrozenClock
+from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
+from zibaldone.models import Ceilings, Meter, Usage
+from zibaldone.storage.database import Database
+from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)
 

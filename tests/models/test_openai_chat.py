@@ -7,11 +7,11 @@ import traceback
 import pytest
 from pydantic import BaseModel, Field
 
-from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
-from commonplace.models import Asker, ChatRequest, Meter, OpenAIChat, StaticEmbedder, Turn
-from commonplace.models.openai import strict_schema
-from commonplace.testing import FakeOpenAIServer, Misbehaviour
-from commonplace.testing import server as server_module
+from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
+from zibaldone.models import Asker, ChatRequest, Meter, OpenAIChat, StaticEmbedder, Turn
+from zibaldone.models.openai import strict_schema
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone.testing import server as server_module
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 

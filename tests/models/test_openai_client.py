@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commonplace import MissingExtra
-from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
-from commonplace.models import Asker, ChatRequest, Meter, OpenAIChat, OpenAIEmbedder, StaticEmbedder, Turn
-from commonplace.models.openai import strict_schema
-from commonplace.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone import MissingExtra
+from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
+from zibaldone.models import Asker, ChatRequest, Meter, OpenAIChat, OpenAIEmbedder, StaticEmbedder, Turn
+from zibaldone.models.openai import strict_schema
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -212,7 +212,7 @@ def test_a_schema_that_is_strict():
 def test_without_the_extra(monkeypatch):
     """The error names the extra."""
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"commonplace\[openai\]"):
+    with pytest.raises(MissingExtra, match=r"zibaldone\[openai\]"):
         OpenAIChat("gpt", api_key="k")
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable
-from commonplace.models import OpenAIEmbedder
-from commonplace.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
+from zibaldone.models import OpenAIEmbedder
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -195,5 +195,5 @@ def test_arguments_that_cannot_be_meant(name, value):
 
 def test_what_is_missing_is_named_by_its_own_variable():
     """An embedder's address is not the chat model's."""
-    with pytest.raises(InvalidInput, match="COMMONPLACE_EMBED_BASE_URL"):
+    with pytest.raises(InvalidInput, match="ZIBALDONE_EMBED_BASE_URL"):
         OpenAIEmbedder("m")

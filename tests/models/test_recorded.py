@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.errors import InvalidInput, ModelFailed, ModelUnavailable, QuestionOpen
-from commonplace.models import Asker, ChatReply, ChatRequest, Meter, RecordedModel, StaticEmbedder, Turn
-from commonplace.models.base import TokenLogprob
-from commonplace.models.recorded import page, read_page
-from commonplace.testing import ScriptedModel
+from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable, QuestionOpen
+from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, RecordedModel, StaticEmbedder, Turn
+from zibaldone.models.base import TokenLogprob
+from zibaldone.models.recorded import page, read_page
+from zibaldone.testing import ScriptedModel
 
 REQUEST = ChatRequest(
     "tests.ask",

@@ -2,11 +2,11 @@
 
 import pytest
 
-from commonplace import settings
-from commonplace.errors import InvalidInput
-from commonplace.models import Ceilings, OpenAIChat, OpenAIEmbedder
-from commonplace.settings import FROM_ENVIRONMENT
-from commonplace.testing import HashEmbedder, ScriptedModel
+from zibaldone import settings
+from zibaldone.errors import InvalidInput
+from zibaldone.models import Ceilings, OpenAIChat, OpenAIEmbedder
+from zibaldone.settings import FROM_ENVIRONMENT
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 
 def test_nothing_set_means_offline():
@@ -18,8 +18,8 @@ def test_nothing_set_means_offline():
 
 def test_what_is_given_wins(monkeypatch):
     """An argument, None too, is not overruled by a variable."""
-    monkeypatch.setenv("COMMONPLACE_CHAT_MODEL", "m")
-    monkeypatch.setenv("COMMONPLACE_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("ZIBALDONE_CHAT_MODEL", "m")
+    monkeypatch.setenv("ZIBALDONE_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
     model, embedder = ScriptedModel([]), HashEmbedder()
     assert settings.chat(model) is model
     assert settings.chat(None) is None
@@ -41,7 +41,7 @@ def test_models_and_ceilings_by_name(monkeypatch):
         "MAX_TOKENS_PER_USER_PER_DAY": "3",
         "MAX_TOKENS_PER_DAY": "4",
     }.items():
-        monkeypatch.setenv(f"COMMONPLACE_{name}", value)
+        monkeypatch.setenv(f"ZIBALDONE_{name}", value)
     assert settings.chat(FROM_ENVIRONMENT).name == "qwen"
     embedder = settings.embedder(FROM_ENVIRONMENT)
     assert isinstance(embedder, OpenAIEmbedder)
@@ -65,8 +65,8 @@ def test_models_and_ceilings_by_name(monkeypatch):
 def test_a_bad_number_is_named(monkeypatch, name, value):
     """The error says which variable."""
     for key in ("CHAT_MODEL", "EMBED_MODEL"):
-        monkeypatch.setenv(f"COMMONPLACE_{key}", "m")
-        monkeypatch.setenv(f"COMMONPLACE_{key.replace('MODEL', 'API_KEY')}", "k")
-    monkeypatch.setenv(f"COMMONPLACE_{name}", value)
-    with pytest.raises(InvalidInput, match=f"COMMONPLACE_{name}"):
+        monkeypatch.setenv(f"ZIBALDONE_{key}", "m")
+        monkeypatch.setenv(f"ZIBALDONE_{key.replace('MODEL', 'API_KEY')}", "k")
+    monkeypatch.setenv(f"ZIBALDONE_{name}", value)
+    with pytest.raises(InvalidInput, match=f"ZIBALDONE_{name}"):
         settings.chat(FROM_ENVIRONMENT), settings.embedder(FROM_ENVIRONMENT), settings.ceilings()

@@ -10,7 +10,7 @@ import pytest
 from colours_task import Colours, NameColours
 from pydantic import BaseModel
 
-from commonplace.models import Task
+from zibaldone.models import Task
 
 PROMPT = Path(__file__).parent / "prompts" / "name_colours.md"
 
@@ -92,7 +92,7 @@ def test_inputs_cannot_be_changed(task):
 @pytest.mark.parametrize("prompt", ["compress", "select_related", "joint_compact", "colocate"])
 def test_prompts_are_part_of_the_package(prompt):
     """Each task of the chunks view finds its instructions beside its module."""
-    from commonplace.views.chunks import tasks
+    from zibaldone.views.chunks import tasks
 
     kinds = [one for one in vars(tasks).values() if isinstance(one, type) and issubclass(one, Task)]
     (kind,) = [one for one in kinds if getattr(one, "prompt", None) == prompt]

@@ -9,10 +9,10 @@ import subprocess
 import pytest
 from children import Child
 
-from commonplace import Memory, StorageCorrupt, StorageFull, StorageUnusable
-from commonplace.testing import HashEmbedder
+from zibaldone import Memory, StorageCorrupt, StorageFull, StorageUnusable
+from zibaldone.testing import HashEmbedder
 
-FILE = "commonplace.sqlite3"
+FILE = "zibaldone.sqlite3"
 PAGE = 4096
 EMBEDDER = HashEmbedder(16)
 NOBODY = 65534
@@ -126,7 +126,7 @@ def test_a_foreign_database(tmp_path):
         connection.execute(f"CREATE TABLE {table}")
         connection.close()
         before = (path / FILE).read_bytes()
-        with pytest.raises(StorageUnusable, match=r"not commonplace's .* choose another folder"):
+        with pytest.raises(StorageUnusable, match=r"not zibaldone's .* choose another folder"):
             Memory(path)
         assert {p.name: p.read_bytes() for p in path.iterdir()} == {FILE: before}
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace import InvalidMessage, Memory
-from commonplace.testing import HashEmbedder
+from zibaldone import InvalidMessage, Memory
+from zibaldone.testing import HashEmbedder
 
 SCRIPTS = {
     "Adlam": "𞤀𞤣𞤤𞤢𞤥 𞤆𞤵𞤤𞤢𞤪 𞤋𞤲𞤣𞤫",

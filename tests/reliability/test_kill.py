@@ -5,9 +5,9 @@ import random
 import pytest
 from children import Child
 
-from commonplace import Memory
-from commonplace.testing import HashEmbedder
 from traces import Traceable, serial, serials
+from zibaldone import Memory
+from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
 KILLS = 100

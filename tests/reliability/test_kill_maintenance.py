@@ -5,10 +5,10 @@ from collections import Counter
 
 from children import Child
 
-from commonplace import MemAttention, Memory, Placement
-from commonplace.memory import MAINTAINED
-from commonplace.storage.reclaim import reclaim_orphans
-from commonplace.testing import HashEmbedder
+from zibaldone import MemAttention, Memory, Placement
+from zibaldone.memory import MAINTAINED
+from zibaldone.storage.reclaim import reclaim_orphans
+from zibaldone.testing import HashEmbedder
 
 KILLS = 100
 EMBEDDER = HashEmbedder(16)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from commonplace import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel
-from commonplace.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -177,7 +177,7 @@ def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
 
 def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
     """It does not settle for offline answers: it tries again, and the chunks are the model's in the end."""
-    from commonplace import background
+    from zibaldone import background
 
     monkeypatch.setattr(background, "_FIRST_WAIT_S", 0.01)
     server.always = Misbehaviour.SERVER_ERROR
@@ -197,7 +197,7 @@ def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server
 
 def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkeypatch):
     """The worker is given some time to end, and no more; what it had not committed is done again later."""
-    from commonplace import memory as module
+    from zibaldone import memory as module
 
     monkeypatch.setattr(module, "_STOP_S", 0.05)
     client = OpenAIChat("fake", base_url=server.base_url, timeout_s=30, max_retries=0)

@@ -4,8 +4,8 @@ import random
 
 from children import Child
 
-from commonplace import MemAttention, Memory, Placement
-from commonplace.testing import HashEmbedder
+from zibaldone import MemAttention, Memory, Placement
+from zibaldone.testing import HashEmbedder
 
 RESTLESS = Placement(block_bytes=900, tau_assoc=0, least_fill=0, least_regret=0)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace import CommonplaceError, Memory, Message
+from zibaldone import Memory, Message, ZibaldoneError
 
 
 class Kind(StrEnum):
@@ -91,7 +91,7 @@ def test_wrong_types_at_any_depth(shared, values):
         before = len(shared.messages(user="u"))
         try:
             call()
-        except CommonplaceError as raised:
+        except ZibaldoneError as raised:
             error = raised
         else:
             continue

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.dense import Matrix, from_bytes, to_bytes
+from zibaldone.search.dense import Matrix, from_bytes, to_bytes
 
 
 def unit_rows(n, dimension, seed=0):

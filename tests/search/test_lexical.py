@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.lexical import K1, B, LexicalIndex
+from zibaldone.search.lexical import K1, B, LexicalIndex
 
 TERM = st.sampled_from(["bassoon", "lisbon", "犬が", "ё", "a", ""])
 ROWS = st.lists(st.lists(TERM, max_size=12), max_size=15)

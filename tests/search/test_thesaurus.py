@@ -1,7 +1,7 @@
 """The user's own vocabulary by meaning: what is near, what is learnt, what is forgotten."""
 
-from commonplace.models.static import shared_static_embedder
-from commonplace.search.thesaurus import Thesaurus
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.thesaurus import Thesaurus
 
 
 def taught(*words):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import StorageCorrupt, StorageFull, StorageUnusable
-from commonplace.storage.blocks import (
+from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
+from zibaldone.storage.blocks import (
     BlockStore,
     LocalBlocks,
     MemoryBlocks,

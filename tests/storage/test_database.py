@@ -6,8 +6,8 @@ import time
 import pytest
 from sqlalchemy import text
 
-from commonplace import ClosedMemory, InvalidInput, Memory, StorageBusy
-from commonplace.storage.database import FILE, Database
+from zibaldone import ClosedMemory, InvalidInput, Memory, StorageBusy
+from zibaldone.storage.database import FILE, Database
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records_rig import ANN, BOB, RecordsRig
 
-from commonplace import InvalidInput
-from commonplace.storage.blocks import overhead
-from commonplace.storage.placement import Placed, Placement, groups_above, pack
+from zibaldone import InvalidInput
+from zibaldone.storage.blocks import overhead
+from zibaldone.storage.placement import Placed, Placement, groups_above, pack
 
 
 def lone(number: int, size: int) -> Placed:

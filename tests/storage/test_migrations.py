@@ -5,10 +5,10 @@ import sqlite3
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from commonplace import Memory, NewerSchema, StorageError
-from commonplace.storage import migrations, schema
-from commonplace.storage.database import FILE, Database
-from commonplace.storage.migrations import MIGRATIONS, migrate
+from zibaldone import Memory, NewerSchema, StorageError
+from zibaldone.storage import migrations, schema
+from zibaldone.storage.database import FILE, Database
+from zibaldone.storage.migrations import MIGRATIONS, migrate
 
 
 @pytest.fixture

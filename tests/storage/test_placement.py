@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from records_rig import ANN, BOB, Crash, RecordsRig
 
-from commonplace import BlockMissing, StorageCorrupt
-from commonplace.storage.blocks import overhead
-from commonplace.storage.placement import Placement, flush
-from commonplace.storage.reclaim import release
-from commonplace.storage.records import Owner, Record
+from zibaldone import BlockMissing, StorageCorrupt
+from zibaldone.storage.blocks import overhead
+from zibaldone.storage.placement import Placement, flush
+from zibaldone.storage.reclaim import release
+from zibaldone.storage.records import Owner, Record
 
 TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
 

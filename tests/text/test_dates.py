@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.text.dates import Days, find_days
+from zibaldone.text.dates import Days, find_days
 
 SAID = date(2023, 5, 25)  # a Thursday
 

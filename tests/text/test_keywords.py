@@ -1,6 +1,6 @@
 """Keywords of one user's texts."""
 
-from commonplace.text.keywords import idf, keywords, term_forms
+from zibaldone.text.keywords import idf, keywords, term_forms
 
 
 def test_what_is_rare_comes_first():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from commonplace.text.salience import carries_fact, is_echo, is_phatic, names
-from commonplace.text.words import terms
+from zibaldone.text.salience import carries_fact, is_echo, is_phatic, names
+from zibaldone.text.words import terms
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from commonplace.models.static import shared_static_embedder
-from commonplace.text.sentences import passages, sentences
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.text.sentences import passages, sentences
 
 FORTY_SCRIPTS = """
 Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։

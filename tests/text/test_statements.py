@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.text.statements import statements, supersedes
+from zibaldone.text.statements import statements, supersedes
 
 
 def one(sentence, speaker="Ann"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.words import STOP_WORDS, content_words, term_of, terms, words
+from zibaldone.text.words import STOP_WORDS, content_words, term_of, terms, words
 
 
 def test_words_are_lower_case_without_punctuation():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace import Evidence, Memory, Message, Recall
+from zibaldone import Evidence, Memory, Message, Recall
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 

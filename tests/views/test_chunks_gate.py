@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.core import Message
-from commonplace.models import StaticEmbedder
-from commonplace.views.chunks.compress import compress
-from commonplace.views.chunks.gate import PASSAGE_TOKENS, closed_gates, pieces
+from zibaldone.core import Message
+from zibaldone.models import StaticEmbedder
+from zibaldone.views.chunks.compress import compress
+from zibaldone.views.chunks.gate import PASSAGE_TOKENS, closed_gates, pieces
 
 STATIC = StaticEmbedder()
 NOW = datetime(2024, 3, 1, tzinfo=UTC)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chunk_model import chunk_model, inputs_of, joint
-from commonplace import InvalidInput, MemAttention, Placement
-from commonplace.testing import FailingEmbedder, HashEmbedder
-from commonplace.views.chunks.forgetting import owner_of
+from zibaldone import InvalidInput, MemAttention, Placement
+from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.views.chunks.forgetting import owner_of
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)

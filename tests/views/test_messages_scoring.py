@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from commonplace.models.base import Vectors
-from commonplace.models.static import shared_static_embedder
-from commonplace.search.lexical import K1, B
-from commonplace.text.words import terms
-from commonplace.views.messages import MessagesView
+from zibaldone.models.base import Vectors
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.lexical import K1, B
+from zibaldone.text.words import terms
+from zibaldone.views.messages import MessagesView
 
 ZEROS = 256
 

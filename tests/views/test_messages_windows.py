@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.views.messages.windows import Windows
+from zibaldone.views.messages.windows import Windows
 
 
 @st.composite

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from commonplace.core import Message
-from commonplace.models.base import Vectors
-from commonplace.testing import HashEmbedder
-from commonplace.views.hierarchy.episodes import cohesion_text
-from commonplace.views.hierarchy.nodes import Semantic
-from commonplace.views.hierarchy.semantics import Near
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.testing import HashEmbedder
+from zibaldone.views.hierarchy.episodes import cohesion_text
+from zibaldone.views.hierarchy.nodes import Semantic
+from zibaldone.views.hierarchy.semantics import Near
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)

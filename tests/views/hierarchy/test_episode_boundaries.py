@@ -9,8 +9,8 @@ from hierarchy_talk import START, talk, vectors_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.core import Message
-from commonplace.views.hierarchy.episodes import CONTEXT, LONGEST, SHORTEST, Cut, OpenEpisodes, closed
+from zibaldone.core import Message
+from zibaldone.views.hierarchy.episodes import CONTEXT, LONGEST, SHORTEST, Cut, OpenEpisodes, closed
 
 GARDEN = (
     "Ann: My garden grows tomatoes and basil this year.",

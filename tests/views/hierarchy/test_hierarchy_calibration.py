@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from commonplace.errors import InvalidInput
-from commonplace.models.static import shared_static_embedder
-from commonplace.views.hierarchy.calibration import (
+from zibaldone.errors import InvalidInput
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.views.hierarchy.calibration import (
     ATTACH,
     Thresholds,
     calibrate,
@@ -18,7 +18,7 @@ from commonplace.views.hierarchy.calibration import (
     sample_digest,
     strangers,
 )
-from commonplace.views.hierarchy.themes import ThemeMap
+from zibaldone.views.hierarchy.themes import ThemeMap
 
 
 class Shifted:

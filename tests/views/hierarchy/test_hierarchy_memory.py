@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace import Memory, Message, UnknownName, XMemory
-from commonplace.errors import InvalidInput, ModelFailed
-from commonplace.maintenance import serving
-from commonplace.models.base import ChatReply, ChatRequest
-from commonplace.testing import HashEmbedder, ScriptedModel
-from commonplace.views.hierarchy.graph import Graph
-from commonplace.views.hierarchy.objective import objective
-from commonplace.views.hierarchy.structure import Structure
+from zibaldone import Memory, Message, UnknownName, XMemory
+from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.maintenance import serving
+from zibaldone.models.base import ChatReply, ChatRequest
+from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.views.hierarchy.graph import Graph
+from zibaldone.views.hierarchy.objective import objective
+from zibaldone.views.hierarchy.structure import Structure
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
@@ -83,7 +83,7 @@ def check(memory: Memory, cap: int = 12) -> None:
 
 def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     """The view's tables, but for numbers of generations."""
-    with closing(sqlite3.connect(folder / "commonplace.sqlite3")) as connection:
+    with closing(sqlite3.connect(folder / "zibaldone.sqlite3")) as connection:
         names = [
             name
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -13,24 +13,24 @@ from hierarchy_talk import EMBEDDER, START, talk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import log
-from commonplace.core import Message, Scope
-from commonplace.errors import ModelFailed
-from commonplace.models.base import ChatRequest, Vectors
-from commonplace.models.logprobs import Draft
-from commonplace.models.static import shared_static_embedder
-from commonplace.storage.database import Database
-from commonplace.views.base import Generation, Offer, Query
-from commonplace.views.hierarchy import table
-from commonplace.views.hierarchy.cache import Mark, Shown, ShownCache
-from commonplace.views.hierarchy.config import XMemory
-from commonplace.views.hierarchy.graph import Graph, Neighbours
-from commonplace.views.hierarchy.inclusion import StageTwo
-from commonplace.views.hierarchy.lexicon import Lexicon
-from commonplace.views.hierarchy.nodes import Episode, Semantic, Statement
-from commonplace.views.hierarchy.offering import offer_from
-from commonplace.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow
-from commonplace.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal
+from zibaldone import log
+from zibaldone.core import Message, Scope
+from zibaldone.errors import ModelFailed
+from zibaldone.models.base import ChatRequest, Vectors
+from zibaldone.models.logprobs import Draft
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Generation, Offer, Query
+from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.cache import Mark, Shown, ShownCache
+from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.graph import Graph, Neighbours
+from zibaldone.views.hierarchy.inclusion import StageTwo
+from zibaldone.views.hierarchy.lexicon import Lexicon
+from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.hierarchy.offering import offer_from
+from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow
+from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal
 
 DEFAULT = XMemory()
 NOW = START + timedelta(days=30)

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from hierarchy_talk import EMBEDDER, Memory, talk, vectors_of
 
-from commonplace.errors import ModelUnavailable
-from commonplace.models import ChatRequest
-from commonplace.models.asking import OFFLINE, Asker
-from commonplace.models.meter import Meter
-from commonplace.models.openai import OpenAIChat
-from commonplace.models.static import shared_static_embedder
-from commonplace.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
-from commonplace.views.hierarchy.episodes import Cut, OpenEpisodes, closed
-from commonplace.views.hierarchy.narrative import narrative, title
-from commonplace.views.hierarchy.nodes import Semantic, Statement
-from commonplace.views.hierarchy.reading import find_cuts, name_theme, read_episode
-from commonplace.views.hierarchy.semantics import statements
+from zibaldone.errors import ModelUnavailable
+from zibaldone.models import ChatRequest
+from zibaldone.models.asking import OFFLINE, Asker
+from zibaldone.models.meter import Meter
+from zibaldone.models.openai import OpenAIChat
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
+from zibaldone.views.hierarchy.episodes import Cut, OpenEpisodes, closed
+from zibaldone.views.hierarchy.narrative import narrative, title
+from zibaldone.views.hierarchy.nodes import Semantic, Statement
+from zibaldone.views.hierarchy.reading import find_cuts, name_theme, read_episode
+from zibaldone.views.hierarchy.semantics import statements
 
 TALK = (
     "Ann: I adopted a puppy called Rex yesterday!",

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.errors import InvalidInput
-from commonplace.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, candidates, include
-from commonplace.views.hierarchy.selection import Pick
-from commonplace.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
+from zibaldone.errors import InvalidInput
+from zibaldone.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, candidates, include
+from zibaldone.views.hierarchy.selection import Pick
+from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)

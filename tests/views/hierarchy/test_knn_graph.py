@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.views.hierarchy.graph import Graph, Neighbours, on_grid
+from zibaldone.views.hierarchy.graph import Graph, Neighbours, on_grid
 
 
 def unit(rows):

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 import pytest
 from hierarchy_talk import START, talk
 
-from commonplace.core import Message
-from commonplace.views.hierarchy.narrative import narrative, resolved, title
+from zibaldone.core import Message
+from zibaldone.views.hierarchy.narrative import narrative, resolved, title
 
 SAID = date(2023, 5, 8)  # a Monday
 

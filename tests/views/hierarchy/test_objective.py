@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.views.hierarchy.objective import (
+from zibaldone.views.hierarchy.objective import (
     EPSILON,
     Objective,
     Regrouping,

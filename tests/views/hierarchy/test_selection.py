@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.errors import InvalidInput
-from commonplace.views.hierarchy.selection import StageOne, normalised, representatives, select
+from zibaldone.errors import InvalidInput
+from zibaldone.views.hierarchy.selection import StageOne, normalised, representatives, select
 
 
 def neighbours_of(edges):

@@ -5,10 +5,10 @@ from hierarchy_talk import EMBEDDER, Memory, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.text.sentences import sentences
-from commonplace.views.hierarchy.facts import facts
-from commonplace.views.hierarchy.rewriting import third_person
-from commonplace.views.hierarchy.semantics import distil, novelty, settle, statements
+from zibaldone.text.sentences import sentences
+from zibaldone.views.hierarchy.facts import facts
+from zibaldone.views.hierarchy.rewriting import third_person
+from zibaldone.views.hierarchy.semantics import distil, novelty, settle, statements
 
 
 def texts(*lines):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.views.hierarchy.calibration import Thresholds
-from commonplace.views.hierarchy.changes import Changes, Move
-from commonplace.views.hierarchy.objective import objective
-from commonplace.views.hierarchy.themes import ThemeMap
+from zibaldone.views.hierarchy.calibration import Thresholds
+from zibaldone.views.hierarchy.changes import Changes, Move
+from zibaldone.views.hierarchy.objective import objective
+from zibaldone.views.hierarchy.themes import ThemeMap
 
 LIMITS = Thresholds(lenient=0.5, attach=0.62, component=0.66, fetch=0.7, coherence=0.72, merge=0.78)
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.errors import InvalidInput, ModelFailed, QuestionOpen
-from commonplace.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
-from commonplace.models.logprobs import ChatDrafter, Draft, uncertainty
-from commonplace.testing import FakeOpenAIServer, Misbehaviour
-from commonplace.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, include
-from commonplace.views.hierarchy.uncertainty import (
+from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
+from zibaldone.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
+from zibaldone.models.logprobs import ChatDrafter, Draft, uncertainty
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, include
+from zibaldone.views.hierarchy.uncertainty import (
     COVERAGE,
     NLL,
     Context,
@@ -212,7 +212,7 @@ class TestReader:
 def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
     """Each is given what is left; when that is nothing the offline signal goes on, and says why."""
     now, given_s = [100.0], []
-    monkeypatch.setattr("commonplace.views.hierarchy.uncertainty.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("zibaldone.views.hierarchy.uncertainty.time.monotonic", lambda: now[0])
 
     class Slow:
         name = "slow"

@@ -22,12 +22,12 @@ from transformers import (
     Qwen3Config,
 )
 
-from commonplace.views.kv.codec import decode
-from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.encoding import Chain, Encoder
-from commonplace.views.kv.generation import Context
-from commonplace.views.kv.tap import Raw, Tap
-from commonplace.views.kv.turns import Piece, TurnFormat
+from zibaldone.views.kv.codec import decode
+from zibaldone.views.kv.config import MemArt
+from zibaldone.views.kv.encoding import Chain, Encoder
+from zibaldone.views.kv.generation import Context
+from zibaldone.views.kv.tap import Raw, Tap
+from zibaldone.views.kv.turns import Piece, TurnFormat
 
 torch.set_num_threads(1)
 

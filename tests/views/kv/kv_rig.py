@@ -16,13 +16,13 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from commonplace import Memory
-from commonplace.kv import Budget, KVMemory, MemArt, TurnFormat
-from commonplace.maintenance import serving
-from commonplace.testing import FrozenClock
-from commonplace.views.kv import manifest, places
-from commonplace.views.kv.encoding import Encoder
-from commonplace.views.kv.manifest import Block, Pool
+from zibaldone import Memory
+from zibaldone.kv import Budget, KVMemory, MemArt, TurnFormat
+from zibaldone.maintenance import serving
+from zibaldone.testing import FrozenClock
+from zibaldone.views.kv import manifest, places
+from zibaldone.views.kv.encoding import Encoder
+from zibaldone.views.kv.manifest import Block, Pool
 
 USER = "ann"
 QUESTION = "w3 w4 w5"

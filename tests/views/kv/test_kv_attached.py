@@ -8,8 +8,8 @@ from kv_models import CONTEXT, FAMILIES, captured, logits, new_model, stock, tap
 from kv_models import IDS as WORDS
 from transformers import DynamicCache
 
-from commonplace.errors import UnsupportedModel
-from commonplace.views.kv.tap import Tap
+from zibaldone.errors import UnsupportedModel
+from zibaldone.views.kv.tap import Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

@@ -9,11 +9,11 @@ import torch
 from kv_rig import CONFIG, FORM, USER, Rig, filled, line, model, tokenizer
 from transformers import GenerationConfig
 
-from commonplace import Memory
-from commonplace.errors import ClosedMemory, InvalidInput, UnsupportedModel
-from commonplace.kv import Budget, KVMemory
-from commonplace.testing import FrozenClock
-from commonplace.views.kv.tap import Tap
+from zibaldone import Memory
+from zibaldone.errors import ClosedMemory, InvalidInput, UnsupportedModel
+from zibaldone.kv import Budget, KVMemory
+from zibaldone.testing import FrozenClock
+from zibaldone.views.kv.tap import Tap
 
 
 @pytest.fixture

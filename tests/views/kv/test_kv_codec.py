@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
 
-from commonplace.views.kv.codec import decode, decode_keys, encode
-from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.layout import ALIGNMENT, LayerSize, Layout
-from commonplace.views.kv.tap import RawKV
+from zibaldone.views.kv.codec import decode, decode_keys, encode
+from zibaldone.views.kv.config import MemArt
+from zibaldone.views.kv.layout import ALIGNMENT, LayerSize, Layout
+from zibaldone.views.kv.tap import RawKV
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))  # also an odd number of numbers, for four bits
 STEPS = {"int8": 127, "int4": 7}

@@ -13,13 +13,13 @@ from kv_rig import (
     secrets_of,
 )
 
-from commonplace import Memory
-from commonplace.errors import StorageCorrupt, StorageError, StorageFull
-from commonplace.kv import Budget
-from commonplace.testing import FrozenClock
-from commonplace.views.kv import manifest
-from commonplace.views.kv.pool import PoolFiles
-from commonplace.views.kv.view import KVView
+from zibaldone import Memory
+from zibaldone.errors import StorageCorrupt, StorageError, StorageFull
+from zibaldone.kv import Budget
+from zibaldone.testing import FrozenClock
+from zibaldone.views.kv import manifest
+from zibaldone.views.kv.pool import PoolFiles
+from zibaldone.views.kv.view import KVView
 
 
 class Crash(BaseException):

@@ -15,11 +15,11 @@ from kv_rig import (
 )
 from sqlalchemy import text
 
-from commonplace import Memory
-from commonplace.testing import FrozenClock
-from commonplace.views.kv import manifest
-from commonplace.views.kv.pool import PoolFiles
-from commonplace.views.kv.store import KVStore
+from zibaldone import Memory
+from zibaldone.testing import FrozenClock
+from zibaldone.views.kv import manifest
+from zibaldone.views.kv.pool import PoolFiles
+from zibaldone.views.kv.store import KVStore
 
 
 class Crash(BaseException):

@@ -19,9 +19,9 @@ from kv_models import (
     tapped,
 )
 
-from commonplace import InvalidInput
-from commonplace.views.kv.generation import generate, generate_layered, room_for
-from commonplace.views.kv.tap import Tap
+from zibaldone import InvalidInput
+from zibaldone.views.kv.generation import generate, generate_layered, room_for
+from zibaldone.views.kv.tap import Tap
 
 SLIDING = ("mistral-sliding", "gpt-oss")
 

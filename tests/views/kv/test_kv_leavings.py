@@ -16,8 +16,8 @@ from kv_models import (
     tapped,
 )
 
-from commonplace.views.kv.encoding import joined
-from commonplace.views.kv.generation import finish, generate
+from zibaldone.views.kv.encoding import joined
+from zibaldone.views.kv.generation import finish, generate
 
 
 def parts_of(encoder, context):

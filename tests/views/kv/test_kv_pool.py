@@ -3,10 +3,10 @@
 import pytest
 from kv_rig import USER, Rig, filled, flip, line, with_config
 
-from commonplace.errors import BlockMissing
-from commonplace.views.kv import manifest, places
-from commonplace.views.kv.layout import ALIGNMENT, LayerSize, Layout
-from commonplace.views.kv.pool import PoolFiles
+from zibaldone.errors import BlockMissing
+from zibaldone.views.kv import manifest, places
+from zibaldone.views.kv.layout import ALIGNMENT, LayerSize, Layout
+from zibaldone.views.kv.pool import PoolFiles
 
 LAYOUT = Layout((LayerSize(2, 8, 8), LayerSize(1, 4, 12)), 8, "float32", 4, "native")
 

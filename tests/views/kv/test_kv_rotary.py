@@ -4,8 +4,8 @@ import pytest
 import torch
 from kv_models import FAMILIES, tapped
 
-from commonplace.errors import UnsupportedModel
-from commonplace.views.kv.rotary import probe
+from zibaldone.errors import UnsupportedModel
+from zibaldone.views.kv.rotary import probe
 
 DIM, TOKENS = 16, 12
 X = torch.randn((1, 2, TOKENS, DIM), generator=torch.Generator().manual_seed(3))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from commonplace.views.kv import scoring
-from commonplace.views.kv.compress import bounding_box, enclosing
-from commonplace.views.kv.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
+from zibaldone.views.kv import scoring
+from zibaldone.views.kv.compress import bounding_box, enclosing
+from zibaldone.views.kv.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
 
 HEADS, KV, TOKENS, DIM, BLOCKS, SIZE = 4, 2, 3, 8, 7, 5
 HOW = [(n, a) for n in ("softmax", "reciprocal_rank") for a in ("max", "sum")]

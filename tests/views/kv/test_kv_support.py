@@ -18,10 +18,10 @@ from transformers import (
     T5Config,
 )
 
-from commonplace.errors import UnsupportedModel
-from commonplace.views.kv.rotary import Rotation
-from commonplace.views.kv.support import check_config, window_of
-from commonplace.views.kv.tap import Tap
+from zibaldone.errors import UnsupportedModel
+from zibaldone.views.kv.rotary import Rotation
+from zibaldone.views.kv.support import check_config, window_of
+from zibaldone.views.kv.tap import Tap
 
 SMALL = {"vocab_size": 120, "hidden_size": 64, "num_hidden_layers": 2}
 NARROW = {

@@ -21,10 +21,10 @@ from kv_models import (
 from kv_models import IDS as WORDS
 from transformers import DynamicCache, Phi3Config
 
-from commonplace.errors import UnsupportedModel
-from commonplace.views.kv.config import MemArt
-from commonplace.views.kv.encoding import cut, joined
-from commonplace.views.kv.tap import RawKV, Tap
+from zibaldone.errors import UnsupportedModel
+from zibaldone.views.kv.config import MemArt
+from zibaldone.views.kv.encoding import cut, joined
+from zibaldone.views.kv.tap import RawKV, Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

@@ -6,13 +6,13 @@ import pytest
 import torch
 from kv_rig import USER, Rig, encodings, filled, leaked, line, secrets_of, vectors, with_config
 
-from commonplace import log
-from commonplace.kv import Budget, KVMemory
-from commonplace.views.kv.eviction import evict
-from commonplace.views.kv.store import KVStore
-from commonplace.views.kv.tap import RawKV
-from commonplace.views.kv.tiers import Hits, Lru, Tiers, size_of
-from commonplace.views.kv.view import KVView
+from zibaldone import log
+from zibaldone.kv import Budget, KVMemory
+from zibaldone.views.kv.eviction import evict
+from zibaldone.views.kv.store import KVStore
+from zibaldone.views.kv.tap import RawKV
+from zibaldone.views.kv.tiers import Hits, Lru, Tiers, size_of
+from zibaldone.views.kv.view import KVView
 
 STRIDE = 4096  # of the tiny model's blocks
 

@@ -10,9 +10,9 @@ from kv_rig import USER, Rig, encodings, filled, line
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from commonplace.errors import ForeignKV, InvalidImport, InvalidInput
-from commonplace.kv import Budget
-from commonplace.views.kv.pool import checksum
+from zibaldone.errors import ForeignKV, InvalidImport, InvalidInput
+from zibaldone.kv import Budget
+from zibaldone.views.kv.pool import checksum
 
 COUNT = 8
 
@@ -197,7 +197,7 @@ def test_metadata_that_makes_no_sense_is_refused(exported, target, written):
 def test_another_format_is_refused(exported, target):
     """Such as a later version's."""
     path, _, _ = exported
-    _changed(path, facts={"format": "commonplace-kv-99"})
+    _changed(path, facts={"format": "zibaldone-kv-99"})
     with pytest.raises(InvalidImport, match=path.name):
         target.kv.import_(path, user=USER)
 

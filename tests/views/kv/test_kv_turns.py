@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kv_models import some_ids, tokenizer, words
 
-from commonplace import InvalidInput, Message
-from commonplace.errors import UnsupportedModel
-from commonplace.views.kv.turns import (
+from zibaldone import InvalidInput, Message
+from zibaldone.errors import UnsupportedModel
+from zibaldone.views.kv.turns import (
     Piece,
     chat,
     check_tokenizer,

@@ -6,8 +6,8 @@ import threading
 import pytest
 from kv_rig import USER, Rig, encodings, filled, line
 
-from commonplace.errors import StorageFull
-from commonplace.views.kv.writer import Writer
+from zibaldone.errors import StorageFull
+from zibaldone.views.kv.writer import Writer
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_closed_writer_starts_again(writer):
     done = []
     writer.put(lambda: done.append(threading.current_thread().name))
     writer.wait()
-    assert done == ["commonplace-kv-write"]
+    assert done == ["zibaldone-kv-write"]
 
 
 def test_waiting_in_the_writer_itself_returns(writer):

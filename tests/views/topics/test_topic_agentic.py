@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, indexed, shelf
 
-from commonplace.errors import ModelUnavailable, QuestionOpen
-from commonplace.models import ChatRequest
-from commonplace.models.asking import Asker
-from commonplace.models.meter import Ceilings, Meter
-from commonplace.models.openai import OpenAIChat
-from commonplace.testing import FakeOpenAIServer, ScriptedModel
-from commonplace.testing.fakes import Scripted
-from commonplace.views.topics.agentic import Agentic, AgenticSettings
-from commonplace.views.topics.finding import Reading
-from commonplace.views.topics.hybrid import Hybrid
-from commonplace.views.topics.library import Library
+from zibaldone.errors import ModelUnavailable, QuestionOpen
+from zibaldone.models import ChatRequest
+from zibaldone.models.asking import Asker
+from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.openai import OpenAIChat
+from zibaldone.testing import FakeOpenAIServer, ScriptedModel
+from zibaldone.testing.fakes import Scripted
+from zibaldone.views.topics.agentic import Agentic, AgenticSettings
+from zibaldone.views.topics.finding import Reading
+from zibaldone.views.topics.hybrid import Hybrid
+from zibaldone.views.topics.library import Library
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
 LITTLE = AgenticSettings(min_retrieval_tokens=1)

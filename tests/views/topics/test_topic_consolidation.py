@@ -23,16 +23,16 @@ from topic_steps import (
     tools,
 )
 
-from commonplace.core import Message
-from commonplace.errors import InvalidInput
-from commonplace.views.topics.config import Consolidation
-from commonplace.views.topics.consolidation import add, flush, flush_due
-from commonplace.views.topics.contradictions import claims, settle
-from commonplace.views.topics.document import Document, Heading, Text
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.library import CURRENT, Library, Step
-from commonplace.views.topics.parsing import parse
-from commonplace.views.topics.printing import render
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidation import add, flush, flush_due
+from zibaldone.views.topics.contradictions import claims, settle
+from zibaldone.views.topics.document import Document, Heading, Text
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.library import CURRENT, Library, Step
+from zibaldone.views.topics.parsing import parse
+from zibaldone.views.topics.printing import render
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [

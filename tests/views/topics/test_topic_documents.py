@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents, entries, lines
 
-from commonplace import InvalidInput
-from commonplace.errors import InvalidImport
-from commonplace.views.topics.document import Document, Event, Heading, Text
-from commonplace.views.topics.entry import AI, Entry, When, merged
-from commonplace.views.topics.parsing import parse, parse_body
-from commonplace.views.topics.printing import regions, render, render_body
+from zibaldone import InvalidInput
+from zibaldone.errors import InvalidImport
+from zibaldone.views.topics.document import Document, Event, Heading, Text
+from zibaldone.views.topics.entry import AI, Entry, When, merged
+from zibaldone.views.topics.parsing import parse, parse_body
+from zibaldone.views.topics.printing import regions, render, render_body
 
 often = settings(max_examples=80, deadline=None)
 

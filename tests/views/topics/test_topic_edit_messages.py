@@ -8,17 +8,17 @@ from hypothesis import assume, given, settings
 from topic_steps import NOON, tools
 from topic_texts import documents
 
-from commonplace.core import Message
-from commonplace.incoming import to_messages as checked
-from commonplace.views.topics.document import Document, Text
-from commonplace.views.topics.edit_messages import to_messages
-from commonplace.views.topics.editing import diff
-from commonplace.views.topics.edits import apply, withdraw
-from commonplace.views.topics.entry import Entry, When
-from commonplace.views.topics.forgetting import forget
-from commonplace.views.topics.library import CURRENT, Library, key_of
-from commonplace.views.topics.parsing import parse, parse_body
-from commonplace.views.topics.printing import render, render_body
+from zibaldone.core import Message
+from zibaldone.incoming import to_messages as checked
+from zibaldone.views.topics.document import Document, Text
+from zibaldone.views.topics.edit_messages import to_messages
+from zibaldone.views.topics.editing import diff
+from zibaldone.views.topics.edits import apply, withdraw
+from zibaldone.views.topics.entry import Entry, When
+from zibaldone.views.topics.forgetting import forget
+from zibaldone.views.topics.library import CURRENT, Library, key_of
+from zibaldone.views.topics.parsing import parse, parse_body
+from zibaldone.views.topics.printing import render, render_body
 
 BODY = """\
 # Cats

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents, nasty
 
-from commonplace.errors import InvalidImport
-from commonplace.views.topics.document import Document, Heading, Text
-from commonplace.views.topics.editing import Edit, conflict_diff, diff
-from commonplace.views.topics.entry import Entry, When
-from commonplace.views.topics.exported import (
+from zibaldone.errors import InvalidImport
+from zibaldone.views.topics.document import Document, Heading, Text
+from zibaldone.views.topics.editing import Edit, conflict_diff, diff
+from zibaldone.views.topics.entry import Entry, When
+from zibaldone.views.topics.exported import (
     INDEX,
     Exported,
     Review,
@@ -23,8 +23,8 @@ from commonplace.views.topics.exported import (
     render_index,
     review,
 )
-from commonplace.views.topics.parsing import parse, parse_body
-from commonplace.views.topics.printing import render
+from zibaldone.views.topics.parsing import parse, parse_body
+from zibaldone.views.topics.printing import render
 
 often = settings(max_examples=50, deadline=None)
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_steps import NOON, SMALL, said, tools
 
-from commonplace.core import Message
-from commonplace.views.topics.entry import AI, Entry
-from commonplace.views.topics.extraction import extract, source_of
-from commonplace.views.topics.library import Library
-from commonplace.views.topics.tools import Work
+from zibaldone.core import Message
+from zibaldone.views.topics.entry import AI, Entry
+from zibaldone.views.topics.extraction import extract, source_of
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.tools import Work
 
 
 def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.views.topics.entry import AI, Entry, When
-from commonplace.views.topics.faithfulness import (
+from zibaldone.views.topics.entry import AI, Entry, When
+from zibaldone.views.topics.faithfulness import (
     LineWritten,
     check_extraction,
     check_kept,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from topic_shelves import EMBEDDER, TODAY, facts, indexed, shelf
 
-from commonplace.bench.consolidation.facts import make_stream
-from commonplace.bench.consolidation.judging import judge
-from commonplace.views.topics.document import Document
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.finding import Found
-from commonplace.views.topics.following import follow
-from commonplace.views.topics.hybrid import Hybrid
-from commonplace.views.topics.naming import Casing
-from commonplace.views.topics.ranking import rank
-from commonplace.views.topics.wording import outdated, wordings
+from zibaldone.bench.consolidation.facts import make_stream
+from zibaldone.bench.consolidation.judging import judge
+from zibaldone.views.topics.document import Document
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.finding import Found
+from zibaldone.views.topics.following import follow
+from zibaldone.views.topics.hybrid import Hybrid
+from zibaldone.views.topics.naming import Casing
+from zibaldone.views.topics.ranking import rank
+from zibaldone.views.topics.wording import outdated, wordings
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_steps import SMALL, fed, filed, kept, one, said, texts, tools
 
-from commonplace.views.topics.consolidation import flush
-from commonplace.views.topics.document import Document, Heading
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.forgetting import forget
-from commonplace.views.topics.library import CURRENT, Library, Step
-from commonplace.views.topics.printing import render
+from zibaldone.views.topics.consolidation import flush
+from zibaldone.views.topics.document import Document, Heading
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.forgetting import forget
+from zibaldone.views.topics.library import CURRENT, Library, Step
+from zibaldone.views.topics.printing import render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",

@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, TODAY, facts, indexed, shelf
 
-from commonplace.errors import ModelUnavailable, QuestionOpen
-from commonplace.models import ChatRequest
-from commonplace.models.asking import Asker
-from commonplace.models.meter import Meter
-from commonplace.models.openai import OpenAIChat
-from commonplace.testing import FakeOpenAIServer, ScriptedModel
-from commonplace.testing.fakes import Scripted
-from commonplace.views.topics.document import Document, Heading
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.finding import Reading, within
-from commonplace.views.topics.hybrid import Hybrid, partitions
-from commonplace.views.topics.library import Library
-from commonplace.views.topics.partitions import K1, B, bm25
-from commonplace.views.topics.ranking import rank
-from commonplace.views.topics.reading_index import ReadingIndex
+from zibaldone.errors import ModelUnavailable, QuestionOpen
+from zibaldone.models import ChatRequest
+from zibaldone.models.asking import Asker
+from zibaldone.models.meter import Meter
+from zibaldone.models.openai import OpenAIChat
+from zibaldone.testing import FakeOpenAIServer, ScriptedModel
+from zibaldone.testing.fakes import Scripted
+from zibaldone.views.topics.document import Document, Heading
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.finding import Reading, within
+from zibaldone.views.topics.hybrid import Hybrid, partitions
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.partitions import K1, B, bm25
+from zibaldone.views.topics.ranking import rank
+from zibaldone.views.topics.reading_index import ReadingIndex
 
 
 def read(question: str, *answers: Scripted, library: Library | None = None) -> tuple[Reading, ScriptedModel]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from commonplace.models.task import Task
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.tasks import (
+from zibaldone.models.task import Task
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,
     DocumentShown,

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, indexed, shelf
 
-from commonplace.errors import InvalidInput
-from commonplace.views.topics.document import Document
-from commonplace.views.topics.printing import render_body
-from commonplace.views.topics.tool_text import LONGEST_ANSWER
-from commonplace.views.topics.toolset import LONGEST_LINE, Toolset
+from zibaldone.errors import InvalidInput
+from zibaldone.views.topics.document import Document
+from zibaldone.views.topics.printing import render_body
+from zibaldone.views.topics.tool_text import LONGEST_ANSWER
+from zibaldone.views.topics.toolset import LONGEST_LINE, Toolset
 
 TOOLS = Toolset(indexed())
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace import Memory, Message
-from commonplace.background import BackgroundWorker
-from commonplace.errors import InvalidImport, InvalidInput, ModelFailed
-from commonplace.maintenance import serving
-from commonplace.models.base import ChatReply, ChatRequest
-from commonplace.testing import FrozenClock, HashEmbedder, ScriptedModel
-from commonplace.views.topics import Consolidation
-from commonplace.views.topics.library import Library
+from zibaldone import Memory, Message
+from zibaldone.background import BackgroundWorker
+from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
+from zibaldone.maintenance import serving
+from zibaldone.models.base import ChatReply, ChatRequest
+from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
+from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.library import Library
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SMALL = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=120)
@@ -67,7 +67,7 @@ def library(memory: Memory, user: str = "ann") -> Library:
 def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     """The view's tables, but for numbers of generations."""
     found = {}
-    with closing(sqlite3.connect(folder / "commonplace.sqlite3")) as connection:
+    with closing(sqlite3.connect(folder / "zibaldone.sqlite3")) as connection:
         for name in ("topic_states", "topic_documents", "topic_parts"):
             columns = [one[1] for one in connection.execute(f"PRAGMA table_info({name})")]
             kept = ", ".join(f'"{one}"' for one in columns if one != "generation")

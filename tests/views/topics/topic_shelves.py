@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from commonplace.models.static import shared_static_embedder
-from commonplace.views.topics.document import Document, Heading
-from commonplace.views.topics.entry import Entry, When
-from commonplace.views.topics.library import Library
-from commonplace.views.topics.reading_index import ReadingIndex
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.views.topics.document import Document, Heading
+from zibaldone.views.topics.entry import Entry, When
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
 EMBEDDER = shared_static_embedder()

@@ -11,18 +11,18 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from commonplace.core import Message
-from commonplace.errors import ModelFailed
-from commonplace.models.asking import Answer
-from commonplace.models.base import ChatRequest
-from commonplace.models.task import Task
-from commonplace.testing import HashEmbedder, ScriptedModel
-from commonplace.views.topics.config import Consolidation
-from commonplace.views.topics.consolidation import add, flush
-from commonplace.views.topics.entry import Entry
-from commonplace.views.topics.extraction import extract
-from commonplace.views.topics.library import Changes, Library
-from commonplace.views.topics.tools import Tools, Work
+from zibaldone.core import Message
+from zibaldone.errors import ModelFailed
+from zibaldone.models.asking import Answer
+from zibaldone.models.base import ChatRequest
+from zibaldone.models.task import Task
+from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidation import add, flush
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.extraction import extract
+from zibaldone.views.topics.library import Changes, Library
+from zibaldone.views.topics.tools import Tools, Work
 
 R = TypeVar("R", bound=BaseModel)
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)

@@ -1,7 +1,0 @@
-"""The messages view: raw turns, lexical and dense. Always on."""
-
-from __future__ import annotations
-
-from commonplace.views.messages.view import MessagesView
-
-__all__ = ["MessagesView"]

@@ -1,0 +1,132 @@
+"""Memory for LLM agents: every message kept once, word for word, and remembered in several ways."""
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.core import (
+    ChannelScore,
+    Citation,
+    Decision,
+    Evidence,
+    Message,
+    Recall,
+    Scope,
+    Trace,
+    ViewTrace,
+)
+from zibaldone.errors import (
+    BlockMissing,
+    CeilingReached,
+    ClosedMemory,
+    ForeignKV,
+    IdConflict,
+    InvalidImport,
+    InvalidInput,
+    InvalidMessage,
+    MissingExtra,
+    ModelFailed,
+    ModelUnavailable,
+    NewerSchema,
+    QuestionOpen,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnusable,
+    UnknownName,
+    UnsupportedModel,
+    ZibaldoneError,
+)
+from zibaldone.forgetting import Receipt, Removed
+from zibaldone.inspection import Integrity, Stats, ViewStats
+from zibaldone.log import Session
+from zibaldone.maintenance import Behind, Maintained
+from zibaldone.memory import Memory
+from zibaldone.models import (
+    Ceilings,
+    ChatModel,
+    Embedder,
+    OpenAIChat,
+    OpenAIEmbedder,
+    RecordedModel,
+    StaticEmbedder,
+    Usage,
+)
+from zibaldone.storage.placement import Moved, Placement
+from zibaldone.topics import AsyncTopics, Topics, TopicsEdited, TopicsExported
+from zibaldone.transfer import Imported
+from zibaldone.views.base import Counted
+from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
+
+__all__ = [
+    "AsyncMemory",
+    "AsyncTopics",
+    "Behind",
+    "BlockMissing",
+    "CeilingReached",
+    "Ceilings",
+    "ChannelScore",
+    "ChatModel",
+    "Citation",
+    "ClosedMemory",
+    "Consolidation",
+    "Counted",
+    "Decision",
+    "Document",
+    "Embedder",
+    "Entry",
+    "Episode",
+    "Evidence",
+    "ForeignKV",
+    "IdConflict",
+    "Imported",
+    "Integrity",
+    "InvalidImport",
+    "InvalidInput",
+    "InvalidMessage",
+    "Maintained",
+    "MemAttention",
+    "Memory",
+    "Message",
+    "MissingExtra",
+    "ModelFailed",
+    "ModelUnavailable",
+    "Moved",
+    "NewerSchema",
+    "OpenAIChat",
+    "OpenAIEmbedder",
+    "Past",
+    "Placement",
+    "QuestionOpen",
+    "Recall",
+    "Receipt",
+    "RecordedModel",
+    "Removed",
+    "Scope",
+    "Semantic",
+    "Session",
+    "Statement",
+    "StaticEmbedder",
+    "Stats",
+    "StorageBusy",
+    "StorageCorrupt",
+    "StorageError",
+    "StorageFull",
+    "StorageUnusable",
+    "StoredChunk",
+    "Theme",
+    "Toolset",
+    "Topics",
+    "TopicsEdited",
+    "TopicsExported",
+    "Trace",
+    "UnknownName",
+    "UnsupportedModel",
+    "Usage",
+    "ViewStats",
+    "ViewTrace",
+    "XMemory",
+    "ZibaldoneError",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,146 @@
+"""What benchmarks and systems agree on: examples, contexts, and the two contracts between them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from zibaldone.core import Message
+from zibaldone.errors import UnknownName
+from zibaldone.models.base import ChatModel, Embedder, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question about one user's conversation, and what a good context for it holds."""
+
+    id: str
+    user: str  # whose messages answer it: `Benchmark.messages(user)`
+    question: str
+    answer: str | None  # the gold answer; None when there is none to cover
+    category: str
+    evidence: tuple[str, ...] = ()  # the texts of the turns that answer it
+    evidence_sessions: tuple[str, ...] = ()  # the sessions that answer it, where a data set names them
+    answerable: bool = True  # False: it is left out of every figure of recall
+    faulted: bool = False  # a public audit says that its gold answer or its evidence is wrong
+    now: datetime | None = None  # when it is asked
+
+
+class Benchmark(Protocol):
+    """A data set of conversations and questions."""
+
+    name: str
+    categories: tuple[str, ...]  # in the order in which a table shows them
+    has_faults: bool  # whether an audit file says which questions are faulted
+
+    def num_examples(self) -> int:
+        """How many questions there are."""
+
+    def get_example(self, index: int) -> Example:
+        """The question at this place; those of one user stand together."""
+
+    def messages(self, user: str) -> tuple[Message, ...]:
+        """The user's conversation in its order, every message with a session and a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a chat model was used for."""
+
+    calls: int = 0
+    tokens: int = 0  # of prompts and answers
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One intact piece of a recalled text."""
+
+    text: str
+    session: str
+    rank: int  # from 1, best first, among the units of its context
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a system gives a reader for one question."""
+
+    text: str
+    units: tuple[Unit, ...]  # in the order of the text
+    tokens: int  # of the text
+    cost: Cost = Cost()
+
+
+class System(Protocol):
+    """Something that recalls: the engine, or a baseline beside it.
+
+    An instance is made for a run and closed after it. `load` does all work that can be done before a
+    question is known, so that a timed `recall` is warm.
+    """
+
+    name: str
+    budgeted: bool  # False: it ignores the budget and is asked once per question
+
+    def load(self, user: str, messages: Sequence[Message]) -> Cost | None:
+        """Take in the whole conversation of a user; what that cost, when a model can be asked."""
+
+    def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
+        """The context for the question in at most `budget_tokens` tokens."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every system of a run shares, so that vectors and token counts compare."""
+
+    embedder: Embedder
+    tokenizer: Tokenizer
+    folder: Path  # for a system that keeps files; removed after the run
+    floor: float | None = None  # the engine's relevance floor; None: its default
+    chat: ChatModel | None = None  # what views may ask; None: they work offline
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of one text."""
+        return self.tokenizer.count([text])[0]
+
+
+_SYSTEMS = {
+    "bm25": "baselines:BM25",
+    "dense": "baselines:Dense",
+    "zsum": "baselines:ZSum",
+    "rag": "baselines:NaiveRAG",
+    "full": "baselines:FullContext",
+    "messages": "engine:Messages",
+    "chunks": "engine:Chunks",
+    "chunks-whole": "engine:ChunksWholeContext",
+    "chunks-nojoint": "engine:ChunksNoJoint",
+    "chunks-dense": "engine:ChunksDense",
+    "chunks-session": "engine:ChunksOfSessions",
+    "messages+chunks": "engine:MessagesAndChunks",
+    "hierarchy": "engine:Hierarchy",
+    "hierarchy-memory": "engine:HierarchyMemoryOnly",
+    "hierarchy-repsel": "engine:HierarchyRepSel",
+    "hierarchy-uncsion": "engine:HierarchyUncSion",
+    "messages+hierarchy": "engine:MessagesAndHierarchy",
+    "topics-h": "engine:Topics",
+}
+DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks", "hierarchy")
+
+
+def check_system(name: str) -> str:
+    """The name itself; UnknownName when no system has it."""
+    if name not in _SYSTEMS:
+        raise UnknownName(f"no benchmark system {name!r}: choose from {', '.join(_SYSTEMS)}")
+    return name
+
+
+def make_system(name: str, tools: Tools) -> System:
+    """A fresh instance of the named system, its module imported only now."""
+    module, _, cls = _SYSTEMS[check_system(name)].partition(":")
+    system: System = getattr(importlib.import_module(f"zibaldone.bench.{module}"), cls)(tools)
+    return system

@@ -1,0 +1,158 @@
+"""The relevance floor's trade-off: what it empties that should be empty, and what it costs.
+
+Every question is recalled once with no floor; its relevance then says at which floor it would be emptied.
+Four kinds of question are asked of each LoCoMo conversation: its own answerable ones (emptying them loses
+evidence), its own adversarial ones (about the right people, never answered), and answerable ones of the
+other conversations, as they are and with the two speakers' names put in place of the strangers', so that
+a name alone cannot give them away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+
+from zibaldone.bench.base import Example, Tools
+from zibaldone.bench.locomo import ADVERSARIAL, LoCoMo
+from zibaldone.bench.metrics import is_found
+from zibaldone.bench.report import Provenance
+from zibaldone.bench.runner import Progress
+from zibaldone.bench.stats import SEED
+from zibaldone.core import Message
+from zibaldone.memory import Memory
+
+KINDS = ("answerable", "adversarial", "foreign", "foreign-renamed")
+FLOORS = tuple(round(0.05 * step, 2) for step in range(20))
+FOREIGN_PER_CONVERSATION = 150
+BUDGET_TOKENS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, how relevant the memory found itself, and what it recalled without a floor."""
+
+    id: str
+    user: str  # whose memory was asked
+    kind: str
+    question: str
+    relevance: float
+    recall: float | None  # share of the evidence turns found; None for what has none to find
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One floor."""
+
+    floor: float
+    emptied: dict[str, float]  # kind -> share of its questions with a relevance below the floor
+    evidence_recall: float  # of the answerable questions, an emptied one counting 0
+
+
+@dataclass(frozen=True, slots=True)
+class FloorReport:
+    """The curve, and every question behind it."""
+
+    provenance: Provenance
+    data: str
+    default_floor: float  # the engine's own
+    points: tuple[Point, ...]
+    asked: tuple[Asked, ...]
+
+
+def evaluate(
+    benchmark: LoCoMo,
+    tools: Tools,
+    *,
+    limit: int | None = None,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> tuple[list[Asked], float]:
+    """Ask everything; also the engine's default floor. `limit` is per conversation and kind."""
+    examples = [benchmark.get_example(i) for i in range(benchmark.num_examples())]
+    asked: list[Asked] = []
+    default_floor = 0.0
+    with Memory(tools.folder / "floor", embedder=tools.embedder) as memory:
+        for place, user in enumerate(benchmark.users()):
+            progress(user, place, len(benchmark.users()))
+            memory.add(benchmark.messages(user), user=user)
+            now = max(message.time for message in benchmark.messages(user) if message.time)
+            default_floor = memory.recall("?", user=user, now=now).trace.floor
+            for kind, example, question in _questions(benchmark, examples, user, limit):
+                found = memory.recall(
+                    question, user=user, budget_tokens=BUDGET_TOKENS, views=["messages"], floor=0.0, now=now
+                )
+                units = [evidence.text for evidence in found.evidence]
+                turns = example.evidence if kind == "answerable" else ()
+                recall = sum(is_found(turn, units) for turn in turns) / len(turns) if turns else None
+                asked.append(Asked(example.id, user, kind, question, found.trace.relevance, recall))
+    return asked, default_floor
+
+
+def curve(asked: Sequence[Asked], floors: Sequence[float] = FLOORS) -> tuple[Point, ...]:
+    """What every floor would have done."""
+    by_kind = {kind: [one for one in asked if one.kind == kind] for kind in KINDS}
+    judged = [one for one in asked if one.recall is not None]
+    return tuple(
+        Point(
+            floor=floor,
+            emptied={
+                kind: sum(one.relevance < floor for one in ones) / len(ones)
+                for kind, ones in by_kind.items()
+                if ones
+            },
+            evidence_recall=sum(one.recall or 0.0 for one in judged if one.relevance >= floor)
+            / max(len(judged), 1),
+        )
+        for floor in floors
+    )
+
+
+def table(report: FloorReport) -> Table:
+    """One row per floor, the engine's default marked."""
+    shown = Table(title="relevance floor: share of questions emptied", title_justify="left", box=None)
+    shown.add_column("floor", no_wrap=True)
+    for kind in KINDS:
+        shown.add_column(kind.replace("-", "\n"), justify="right", no_wrap=True)
+    shown.add_column("evidence\nrecall", justify="right", no_wrap=True)
+    for point in report.points:
+        shares = (point.emptied.get(kind) for kind in KINDS)
+        shown.add_row(
+            f"{point.floor:.2f}" + (" *" if point.floor == report.default_floor else ""),
+            *("-" if share is None else f"{share:.3f}" for share in shares),
+            f"{point.evidence_recall:.3f}",
+        )
+    shown.caption = "* the default"
+    return shown
+
+
+def rename(question: str, strangers: Sequence[str], speakers: Sequence[str]) -> str:
+    """The question with the strangers' names replaced by the speakers', one for one."""
+    names = dict(zip(strangers, speakers, strict=False))
+    pattern = r"\b(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")\b"
+    return re.sub(pattern, lambda found: names[found[1]], question) if names else question
+
+
+def _questions(
+    benchmark: LoCoMo, examples: Sequence[Example], user: str, limit: int | None
+) -> Iterator[tuple[str, Example, str]]:
+    own = [example for example in examples if example.user == user]
+    for example in [example for example in own if example.answerable][:limit]:
+        yield "answerable", example, example.question
+    for example in [example for example in own if example.category == ADVERSARIAL][:limit]:
+        yield "adversarial", example, example.question
+    others = [example for example in examples if example.user != user and example.answerable]
+    rng = np.random.default_rng(SEED)
+    count = min(len(others), FOREIGN_PER_CONVERSATION if limit is None else limit)
+    speakers = _speakers(benchmark.messages(user))
+    for i in sorted(rng.choice(len(others), count, replace=False)) if others else []:
+        stranger = others[int(i)]
+        yield "foreign", stranger, stranger.question
+        strangers = _speakers(benchmark.messages(stranger.user))
+        yield "foreign-renamed", stranger, rename(stranger.question, strangers, speakers)
+
+
+def _speakers(messages: Sequence[Message]) -> list[str]:
+    return list(dict.fromkeys(message.speaker for message in messages))

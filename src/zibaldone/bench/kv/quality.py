@@ -1,0 +1,362 @@
+"""Accuracy of answers from KV memory, far beyond a model's window, beside what else one could do.
+
+The model is a small one that we train ourselves (train.py), the conversations are synthetic (toy.py): this
+shows what positions, selection and encoding do, and nothing of language.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+
+from zibaldone import Memory
+from zibaldone.bench.kv import toy
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.kv import KVMemory, Needles, TurnFormat
+from zibaldone.views.kv.config import BEST, PAPER, Aggregation, MemArt, Normalization
+from zibaldone.views.kv.generation import Context, generate
+
+CHECKPOINT = Path(__file__).parent / "checkpoint"
+MULTIPLES = (0.9, 8.0, 31.0, 117.0)  # of the window
+TOP_K = 8
+_FORWARD_TOKENS = 512
+_START = datetime(2024, 3, 1, tzinfo=UTC)
+_USER = "toy"
+
+Tell = Callable[[str, int, int], None]  # what, done, of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way of answering at one length of history."""
+
+    method: str
+    multiple: float  # of the window
+    history_tokens: int
+    questions: int
+    accuracy: float  # both words right
+    memory_tokens: float  # mean, beside the question
+    prefill_tokens: float  # mean, computed for the question
+    seconds: float  # in all
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A history, and questions about it."""
+
+    multiple: float
+    said: tuple[str, ...]
+    asked: tuple[toy.Fact, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Of the history."""
+        return sum(len(turn.split()) for turn in self.said)
+
+
+def load(folder: Path) -> tuple[Any, Any]:
+    """(model, tokenizer) as train.py saved them. Raises InvalidInput for a folder that holds none."""
+    if not (folder / "model.safetensors").is_file():
+        raise InvalidInput(f"{str(folder)!r} holds no model: zibaldone bench kv-train makes one")
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+def toy_format() -> TurnFormat:
+    """Turns and questions as they are; an answer ends with SEP."""
+    return TurnFormat(turn=lambda message: message.content, ask=lambda _: "", answer_end=f" {toy.SEP}")
+
+
+def toy_needles(seed: int = 99) -> Needles:
+    """Calibration in the toy's own words."""
+    said, facts = toy.history(random.Random(seed), 700)
+    asked = facts[:: max(1, len(facts) // 16)]
+    return Needles(tuple(said), tuple((fact.question, said.index(fact.turn)) for fact in asked))
+
+
+def trial(multiple: float, questions: int, seed: int, window: int) -> Trial:
+    """A conversation of so many windows, and questions about facts all over it."""
+    rng = random.Random(f"{seed}/{multiple}")
+    said, facts = toy.history(rng, int(multiple * window), facts=_share(multiple, window))
+    return Trial(multiple, tuple(said), tuple(rng.sample(facts, min(questions, len(facts)))))
+
+
+def _share(multiple: float, window: int) -> float:
+    """Of the turns that are facts: 1,024 names with attributes must last for the whole conversation."""
+    turns = multiple * window / 7
+    return min(0.5, 0.8 * len(toy.NAMES) * len(toy.ATTRIBUTES) / turns)
+
+
+class Bench:
+    """One model, one trial, one folder."""
+
+    def __init__(self, model: Any, tokenizer: Any, given: Trial, folder: Path) -> None:
+        self.model, self.tokenizer, self.trial = model, tokenizer, given
+        self.window = int(model.config.max_position_embeddings)
+        self.memory = Memory(folder / f"memory-{given.multiple}")
+        self.memory.add(
+            [
+                Message(turn, role="user", session="toy", time=_START + timedelta(minutes=i))
+                for i, turn in enumerate(given.said)
+            ],
+            user=_USER,
+        )
+        self.ids = [toy.IDS[word] for turn in given.said for word in turn.split()]
+
+    @contextmanager
+    def attached(self, config: MemArt) -> Iterator[KVMemory]:
+        """A KVMemory of these settings that has read the history."""
+        kv = KVMemory(
+            self.model, self.tokenizer, self.memory, config=config, format=toy_format(), needles=toy_needles()
+        )
+        try:
+            kv.remember(user=_USER)
+            yield kv
+        finally:
+            kv.close()
+
+    def memart(self, method: str, config: MemArt, k: int = TOP_K) -> Row:
+        """KV memory with these settings."""
+        with self.attached(config) as kv:
+
+            def answer(fact: toy.Fact) -> tuple[str, int, int]:
+                found = kv.generate(fact.question, user=_USER, top_k=k, max_new_tokens=2)
+                return found.text, found.kv_tokens, found.prefill_tokens
+
+            return self._row(method, answer)
+
+    def random_blocks(self, config: MemArt, k: int = TOP_K) -> Row:
+        """As many blocks, whichever."""
+        rng = random.Random(0)
+        with self.attached(config) as kv, kv.reading(_USER) as (connection, pool):
+            every = kv.view.indexes.get(connection, pool).blocks
+
+            def answer(fact: toy.Fact) -> tuple[str, int, int]:
+                chosen = sorted(rng.sample(every, min(k, len(every))), key=lambda b: b.chronological)
+                raw = kv.view.fetch(connection, pool, chosen).raw
+                ids = tuple(toy.IDS[word] for word in fact.question.split())
+                context = Context(tuple(chosen), raw, (), ids)
+                options = {"max_new_tokens": 2, "do_sample": False}
+                (done,) = generate(kv.view.encoder, [context], catch=False, options=options)
+                return self.tokenizer.decode(list(done.sequences[0])), context.kv_tokens, len(ids)
+
+            return self._row("random blocks", answer)
+
+    def text_recall(self, tokens: int) -> Row:
+        """The messages view's best messages, so many tokens of them, prefilled as text."""
+
+        def answer(fact: toy.Fact) -> tuple[str, int, int]:
+            found = self.memory.recall(fact.question, user=_USER, budget_tokens=40 * tokens, floor=0.0)
+            left, chosen = tokens, []
+            for decision in found.trace.decisions:
+                length = len(decision.evidence.text.split())
+                if length <= left:
+                    left -= length
+                    chosen.append(decision.evidence)
+            chosen.sort(key=lambda evidence: evidence.sources)
+            words = [word for evidence in chosen for word in evidence.text.split()]
+            text, prefill = self._plain([toy.IDS[word] for word in words], fact)
+            return text, len(words), prefill
+
+        return self._row("text recall", answer)
+
+    def truncated(self) -> Row:
+        """The last window."""
+
+        def answer(fact: toy.Fact) -> tuple[str, int, int]:
+            room = self.window - 8
+            text, prefill = self._plain(self.ids[-room:], fact)
+            return text, 0, prefill
+
+        return self._row("truncation", answer)
+
+    @torch.no_grad()
+    def full(self) -> Row:
+        """Everything in sight, positions as they come: read once, each question goes on from there."""
+        cache = DynamicCache()
+        ids = [toy.IDS[toy.BOS], *self.ids]
+        for start in range(0, len(ids), _FORWARD_TOKENS):
+            self.model(
+                input_ids=torch.tensor([ids[start : start + _FORWARD_TOKENS]]),
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+
+        def answer(fact: toy.Fact) -> tuple[str, int, int]:
+            asked = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
+            said: list[int] = []
+            for _ in range(2):
+                logits = self.model(input_ids=asked, past_key_values=cache, use_cache=True).logits
+                said.append(int(logits[0, -1].argmax()))
+                asked = torch.tensor([said[-1:]])
+            cache.crop(len(ids) - cache.get_seq_length())
+            return self.tokenizer.decode(said), 0, len(ids) + len(fact.question.split())
+
+        return self._row("full context", answer)
+
+    def close(self) -> None:
+        """The memory's files."""
+        self.memory.close()
+
+    @torch.no_grad()
+    def _plain(self, before: Sequence[int], fact: toy.Fact) -> tuple[str, int]:
+        ids = [toy.IDS[toy.BOS], *before, *(toy.IDS[word] for word in fact.question.split())]
+        given = torch.tensor([ids])
+        out = self.model.generate(
+            input_ids=given, attention_mask=torch.ones_like(given), max_new_tokens=2, do_sample=False
+        )
+        return self.tokenizer.decode(out[0, len(ids) :]), len(ids)
+
+    def _row(self, method: str, answer: Callable[[toy.Fact], tuple[str, int, int]]) -> Row:
+        began = time.perf_counter()
+        right = memory = prefill = 0
+        for fact in self.trial.asked:
+            text, held, computed = answer(fact)
+            right += text.strip() == fact.answer
+            memory, prefill = memory + held, prefill + computed
+        count = len(self.trial.asked)
+        return Row(
+            method,
+            self.trial.multiple,
+            self.trial.tokens,
+            count,
+            right / count,
+            memory / count,
+            prefill / count,
+            time.perf_counter() - began,
+        )
+
+
+def methods(bench: Bench, *, most_full: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """(name, how to measure it): all that are compared at one length."""
+    if bench.trial.multiple <= most_full:
+        yield "full context", bench.full
+    yield "truncation", bench.truncated
+    yield "text recall", lambda: bench.text_recall(TOP_K * 6)
+    yield "MemArt, paper", lambda: bench.memart("MemArt, paper", paper())
+    yield (
+        f"MemArt, paper, k={2 * TOP_K}",
+        lambda: bench.memart(f"MemArt, paper, k={2 * TOP_K}", paper(), 2 * TOP_K),
+    )
+    yield "MemArt, best", lambda: bench.memart("MemArt, best", BEST)
+    coupled = replace(BEST, positions="coupled")
+    yield "MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)
+    yield "random blocks", lambda: bench.random_blocks(BEST)
+
+
+def paper() -> MemArt:
+    """The paper's settings; a block's context is half the window at most, where the paper says nothing."""
+    return PAPER
+
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "best": {},
+    "blocks on a grid": {"align": "grid"},
+    "blocks on a grid, with neighbours": {"align": "grid", "neighbours": 1},
+    "no recent turns before the question": {"probe_tokens": 0},
+    "nothing pinned before the question": {"pinned": False},
+    "boxes alone, no rescoring": {"rescore": 0},
+    "all layers": {"layers": "all"},
+    "heads added": {"heads": "sum"},
+    "products not scaled": {"scaled": False},
+    "turns encoded alone": {"context_tokens": 0},
+    "turns behind their whole segment": {"context_tokens": None, "segment_tokens": 256},
+    "reciprocal rank": {"normalization": "reciprocal_rank"},
+    "sum over tokens": {"aggregation": "sum"},
+    "int8": {"codec": "int8"},
+    "int4": {"codec": "int4"},
+}
+
+
+def compare(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    *,
+    multiples: Sequence[float],
+    questions: int,
+    seed: int,
+    most_full: float,
+    tell: Tell,
+) -> list[Row]:
+    """Every method at every length."""
+    rows = []
+    for place, multiple in enumerate(multiples):
+        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
+        bench = Bench(model, tokenizer, given, folder)
+        try:
+            for name, measure in methods(bench, most_full=most_full):
+                tell(f"{multiple:g}x: {name}", place, len(multiples))
+                rows.append(measure())
+        finally:
+            bench.close()
+    return rows
+
+
+def ablate(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    *,
+    multiples: Sequence[float],
+    questions: int,
+    seed: int,
+    tell: Tell,
+) -> list[Row]:
+    """The best settings but for one each."""
+    rows = []
+    for multiple in multiples:
+        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
+        bench = Bench(model, tokenizer, given, folder / "ablations")
+        try:
+            for place, (name, changed) in enumerate(ABLATIONS.items()):
+                tell(f"{multiple:g}x: {name}", place, len(ABLATIONS))
+                rows.append(bench.memart(name, replace(BEST, **changed)))
+        finally:
+            bench.close()
+    return rows
+
+
+def grid(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    *,
+    multiple: float,
+    questions: int,
+    seed: int,
+    tell: Tell,
+    sizes: Sequence[int] = (8, 16),
+    ks: Sequence[int] = (4, 8, 16, 32),
+) -> list[Row]:
+    """Figure 5: four strategies, block sizes and k, all else as in the paper."""
+    rows = []
+    given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
+    bench = Bench(model, tokenizer, given, folder / "grid")
+    strategies: tuple[tuple[str, Normalization, Aggregation], ...] = (
+        ("Softmax-Sum", "softmax", "sum"),
+        ("Softmax-Max", "softmax", "max"),
+        ("RR-Sum", "reciprocal_rank", "sum"),
+        ("RR-Max", "reciprocal_rank", "max"),
+    )
+    cells = [(size, *strategy) for size in sizes for strategy in strategies]
+    try:
+        for place, (size, name, normalization, aggregation) in enumerate(cells):
+            tell(f"blocks of {size}, {name}", place, len(cells))
+            config = replace(paper(), block_tokens=size, normalization=normalization, aggregation=aggregation)
+            name = f"{name}, blocks of {size}"
+            rows += [bench.memart(f"{name}, k={k * 16 // size}", config, k * 16 // size) for k in ks]
+    finally:
+        bench.close()
+    return rows

@@ -1,0 +1,80 @@
+"""From queries to the best blocks (Eqs. 3-4, Table 1), beside one reading of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
+from zibaldone.bench.kv.speed_report import Scoring
+from zibaldone.bench.kv.timing import PATIENCE_S, alternating
+from zibaldone.bench.runner import Progress
+from zibaldone.views.kv.config import Aggregation, MemArt, Normalization
+from zibaldone.views.kv.scoring import Asked, aggregate, box_scores
+
+REPEATS = 3
+STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
+    "softmax-max": ("softmax", "max"),
+    "softmax-sum": ("softmax", "sum"),
+    "rr-max": ("reciprocal_rank", "max"),
+    "rr-sum": ("reciprocal_rank", "sum"),
+}
+_MOST_WANTED = 4096  # as views.kv.retrieval
+
+
+def scorings(
+    sizes: Sequence[int], shape: Shape, config: MemArt, device: torch.device, progress: Progress
+) -> tuple[Scoring, ...]:
+    """One layer's random boxes and queries in bfloat16, with heads of this shape."""
+    found: list[Scoring] = []
+    for done, blocks in enumerate(ordered := sorted(set(sizes))):
+        progress(f"scoring {blocks:,}", done, len(ordered))
+        found.append(_scoring(blocks, shape, config, device, found[-1] if found else None))
+    return tuple(found)
+
+
+def _scoring(
+    blocks: int, shape: Shape, config: MemArt, device: torch.device, before: Scoring | None
+) -> Scoring:
+    def normal(*size: int) -> Tensor:
+        return torch.randn(size, dtype=torch.bfloat16, device=device)
+
+    boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
+    asked = Asked(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
+    wanted = min(wanted, _MOST_WANTED, blocks)
+    sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
+    for name in STRATEGIES:
+        if before is None or _takes(before, name, blocks) < PATIENCE_S:
+            sides[name] = partial(_score, asked, boxes, name, config, wanted)
+    ms = alternating(device, sides, REPEATS)
+    return Scoring(
+        blocks=blocks,
+        rows=shape.heads * QUESTION_TOKENS,
+        wanted=wanted,
+        index_bytes=boxes.nbytes,
+        read_ms=ms["read"],
+        ms={name: ms.get(name) for name in STRATEGIES},
+    )
+
+
+def _takes(before: Scoring, name: str, blocks: int) -> float:
+    """Seconds at least, from a smaller size."""
+    ms = before.ms[name]
+    return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
+
+
+def _score(asked: Asked, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+    normalization, aggregation = STRATEGIES[name]
+    scores = aggregate(
+        box_scores(asked, boxes, config.heads),
+        len(boxes),
+        normalization,
+        aggregation,
+        rank_constant=config.rank_constant,
+        k=wanted,
+    )
+    return scores.top(wanted)

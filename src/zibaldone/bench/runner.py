@@ -1,0 +1,149 @@
+"""Asks every system every question of a benchmark at every budget, and judges what comes back."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from zibaldone.bench.base import Benchmark, Context, Cost, Example, System, Tools, make_system
+from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found
+from zibaldone.bench.reader import Reader, Scored
+
+_FREE = Cost()
+_LINE_BREAK_TOKENS = 1  # what a unit costs beside its own tokens
+
+Progress = Callable[[str, int, int], None]  # (what is going on, done, of)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question asked of one system at one budget: enough to look at a miss."""
+
+    id: str
+    user: str
+    category: str
+    faulted: bool
+    question: str
+    answer: str | None
+    system: str
+    budget_tokens: int | None  # None: the system was given no budget
+    tokens: int
+    units: int
+    ms: float
+    evidence: int  # turns that answer it
+    missed: tuple[str, ...]  # the texts of those that are in no recalled unit
+    session_recall: float | None  # share of the evidence sessions with a recalled unit
+    answer_coverage: float | None
+    density: Density | None  # of the answer's words in the units; None without an answer to cover
+    cost: Cost = _FREE  # of this recall
+    turns: int = 0  # of the user's conversation
+    ingest: Cost = _FREE  # of taking it in, the same for all questions of the user
+    scored: Scored | None = None  # the answer that a chat model gave from the context
+
+    @property
+    def evidence_recall(self) -> float | None:
+        """Share of the evidence turns found; None without evidence turns."""
+        return 1 - len(self.missed) / self.evidence if self.evidence else None
+
+
+def run(
+    benchmark: Benchmark,
+    systems: Sequence[str],
+    budgets_tokens: Sequence[int],
+    tools: Tools,
+    *,
+    limit: int | None = None,
+    reader: Reader | None = None,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> list[Record]:
+    """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
+
+    Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
+    answered are left out: nothing is to be found for them. A `reader` answers each from its context.
+    """
+    examples = [
+        example for i in range(benchmark.num_examples()) if (example := benchmark.get_example(i)).answerable
+    ][:limit]
+    judge = Judge(tools)
+    records: list[Record] = []
+    for user, group in itertools.groupby(examples, key=lambda example: example.user):
+        progress(f"loading {user}", len(records), 0)
+        asked = list(group)
+        loaded = [make_system(name, tools) for name in systems]
+        try:
+            messages = benchmark.messages(user)
+            ingest: dict[str, Cost] = {}
+            for system in loaded:
+                ingest[system.name] = system.load(user, messages) or Cost()
+                system.recall(user, asked[0].question, budgets_tokens[0], asked[0].now)
+            for example in asked:
+                for system in loaded:
+                    told = _ask(system, example, budgets_tokens, judge, reader)
+                    cost = ingest[system.name]
+                    records += [replace(record, turns=len(messages), ingest=cost) for record in told]
+                progress(user, len({record.id for record in records}), len(examples))
+        finally:
+            for system in loaded:
+                system.close()
+    return records
+
+
+def _ask(
+    system: System,
+    example: Example,
+    budgets_tokens: Sequence[int],
+    judge: Judge,
+    reader: Reader | None,
+) -> Iterator[Record]:
+    for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
+        start = time.perf_counter()
+        context = system.recall(example.user, example.question, budget, example.now)
+        ms = (time.perf_counter() - start) * 1000
+        record = judge.record(example, system.name, context, budget if system.budgeted else None, ms)
+        yield replace(record, scored=reader.read(example, context)) if reader else record
+
+
+class Judge:
+    """Says everything that is said of one context for one question."""
+
+    def __init__(self, tools: Tools) -> None:
+        # The same unit comes back for question after question; its tokens are counted once.
+        self._unit_tokens = lru_cache(maxsize=1 << 16)(tools.count_tokens)
+
+    def record(
+        self, example: Example, system: str, context: Context, budget_tokens: int | None, ms: float
+    ) -> Record:
+        """The figures of one recall that took `ms`."""
+        texts = [unit.text for unit in context.units]
+        recalled = {unit.session for unit in context.units}
+        wanted = example.evidence_sessions
+        density = self._density(example, context)
+        return Record(
+            id=example.id,
+            user=example.user,
+            category=example.category,
+            faulted=example.faulted,
+            question=example.question,
+            answer=example.answer,
+            system=system,
+            budget_tokens=budget_tokens,
+            tokens=context.tokens,
+            units=len(texts),
+            ms=round(ms, 3),
+            evidence=len(example.evidence),
+            missed=tuple(turn for turn in example.evidence if not is_found(turn, texts)),
+            session_recall=sum(s in recalled for s in wanted) / len(wanted) if wanted else None,
+            answer_coverage=None if example.answer is None else answer_coverage(example.answer, context.text),
+            density=density,
+            cost=context.cost,
+        )
+
+    def _density(self, example: Example, context: Context) -> Density | None:
+        if example.answer is None:
+            return None
+        ranked = [unit.text for unit in sorted(context.units, key=lambda unit: unit.rank)]
+        costs = [self._unit_tokens(text) + _LINE_BREAK_TOKENS for text in ranked]
+        return evidence_density(example.answer, ranked, costs)

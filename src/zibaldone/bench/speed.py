@@ -1,0 +1,186 @@
+"""What writing, recalling, memory and disk cost, each beside its physical yardstick of the same run.
+
+Yardsticks: a bare `sqlite3` insert of the same rows with the same durability (WAL, synchronous=FULL), the
+embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, so
+that a busy moment hits both; what counts is the ratio of medians, for an absolute time says little on a
+shared machine. One user holds all messages: the largest single memory, hence the worst case.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from zibaldone.bench.base import Tools
+from zibaldone.bench.runner import Progress
+from zibaldone.bench.speed_report import Speed
+from zibaldone.bench.stats import percentile
+from zibaldone.bench.workload import questions, repeated
+from zibaldone.core import Message
+from zibaldone.memory import Memory
+
+USER = "speed"
+BATCH = 100  # messages per call when adding in batches
+SINGLES = 100  # calls of one message each
+WARM_UPS = 10  # untimed calls
+RECALLS = 100
+BUDGET_TOKENS = 1000
+COLD_OPENS = 3
+
+
+def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progress) -> Speed:
+    """Build a memory of `size` messages and measure it on the way and at the end."""
+    rows = list(itertools.islice(repeated(turns), size + SINGLES))
+    folder = tools.folder / f"speed-{size}"
+    folder.mkdir()
+    batch = min(BATCH, size)
+    batches, singles = _Alternating(), _Alternating()
+    bare = BareSQLite(folder / "bare.sqlite")
+    with Memory(folder / "memory", embedder=tools.embedder) as memory:
+        _warm_up(memory, bare, tools)
+        for start in range(0, size, batch):
+            progress(f"adding {size:,}", start, size)
+            part = rows[start : min(start + batch, size)]
+            batches.time(
+                engine=partial(memory.add, part, user=USER),
+                insert=partial(bare.insert, part),
+                embed=partial(tools.embedder.embed, [message.content for message in part]),
+            )
+        recalls = _recalls(memory, rows[:size], tools, progress)
+        for one in rows[size:]:
+            singles.time(
+                engine=partial(memory.add, one, user=USER),
+                insert=partial(bare.insert, [one]),
+                embed=partial(tools.embedder.embed, [one.content]),
+            )
+    bare.close()
+    progress(f"opening {size:,}", size, size)
+    cold = _cold(folder / "memory", questions(rows, 1)[0])
+    return Speed(
+        messages=size,
+        add_one_ms=singles.median_ms("engine"),
+        bare_insert_one_ms=singles.median_ms("insert"),
+        embed_one_ms=singles.median_ms("embed"),
+        add_batch_ms=batches.median_ms("engine"),
+        bare_insert_batch_ms=batches.median_ms("insert"),
+        embed_batch_ms=batches.median_ms("embed"),
+        batch=batch,
+        recall_p50_ms=recalls.median_ms("engine"),
+        recall_p95_ms=percentile(recalls.ms["engine"], 95),
+        embed_query_ms=recalls.median_ms("embed"),
+        product_ms=recalls.median_ms("product"),
+        memory_bytes=cold.memory_bytes,
+        memory_before_bytes=cold.memory_before_bytes,
+        disk_bytes=_bytes_of(folder / "memory"),
+        bare_disk_bytes=(folder / "bare.sqlite").stat().st_size,
+        text_bytes=sum(len(message.content.encode()) for message in rows),
+        cold_recall_ms=cold.recall_ms,
+        cold_process_ms=cold.process_ms,
+    )
+
+
+def _warm_up(memory: Memory, bare: BareSQLite, tools: Tools) -> None:
+    """The first calls of each side pay for files and caches. Another user's, whose few rows weigh nothing."""
+    hello = Message("Hello there.", time=datetime(2024, 1, 1, tzinfo=UTC))
+    for _ in range(WARM_UPS):
+        memory.add(hello, user="warm-up")
+        memory.recall("hello?", user="warm-up")
+        bare.insert([hello])
+        tools.embedder.embed([hello.content])
+
+
+class BareSQLite:
+    """The floor of a durable write: the same rows, nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute(
+            "CREATE TABLE message (seq INTEGER PRIMARY KEY, role TEXT, name TEXT, time TEXT, session TEXT,"
+            " content TEXT)"
+        )
+
+    def insert(self, messages: Sequence[Message]) -> None:
+        """One transaction."""
+        rows = [(m.role, m.name, str(m.time), m.session, m.content) for m in messages]
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.executemany(
+            "INSERT INTO message (role, name, time, session, content) VALUES (?, ?, ?, ?, ?)", rows
+        )
+        self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Write the log back and close the file."""
+        self._connection.close()
+
+
+class _Alternating:
+    """Times the sides of a comparison in turn."""
+
+    def __init__(self) -> None:
+        self.ms: dict[str, list[float]] = {}
+
+    def time(self, **sides: Callable[[], object]) -> None:
+        for name, call in sides.items():
+            start = time.perf_counter()
+            call()
+            self.ms.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+    def median_ms(self, side: str) -> float:
+        return median(self.ms[side])
+
+
+def _recalls(memory: Memory, rows: Sequence[Message], tools: Tools, progress: Progress) -> _Alternating:
+    timed = _Alternating()
+    vectors = tools.embedder.embed([message.content for message in rows])
+    asked = questions(rows, WARM_UPS + RECALLS)
+    for question in asked[:WARM_UPS]:
+        memory.recall(question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0)
+    for done, question in enumerate(asked[WARM_UPS:]):
+        progress(f"recalling from {len(rows):,}", done, RECALLS)
+        vector = tools.embedder.embed([question])[0]
+        timed.time(
+            engine=partial(memory.recall, question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0),
+            embed=partial(tools.embedder.embed, [question]),
+            product=partial(np.matmul, vectors, vector),
+        )
+    return timed
+
+
+@dataclass(frozen=True, slots=True)
+class _Cold:
+    recall_ms: float
+    process_ms: float
+    memory_bytes: int
+    memory_before_bytes: int
+
+
+def _cold(folder: Path, question: str) -> _Cold:
+    """In new processes, medians of a few. The operating system's file cache stays warm."""
+    runs = []
+    for _ in range(COLD_OPENS):
+        command = [sys.executable, "-m", "zibaldone.bench.cold", str(folder), USER, question]
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        process_ms = (time.perf_counter() - start) * 1000
+        said = json.loads(done.stdout)
+        runs.append(_Cold(said["recall_ms"], process_ms, said["memory_bytes"], said["memory_before_bytes"]))
+    return _Cold(*(median(getattr(one, f.name) for one in runs) for f in fields(_Cold)))
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

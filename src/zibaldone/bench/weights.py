@@ -1,0 +1,230 @@
+"""The ranking weights of the messages view, fitted on some LoCoMo conversations and judged on another.
+
+Every conversation in turn is left out, weights are fitted on the others (listwise.py), and the one left out
+is ranked with them. From the ranking on, all is the engine's own: its candidates, choice, budget and floor.
+So the figures are those of `bench locomo`, for weights that never saw the question or its conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+
+from zibaldone.bench.base import Example, Tools
+from zibaldone.bench.engine import to_context
+from zibaldone.bench.listwise import Contests, contests, fit
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.metrics import is_found
+from zibaldone.bench.runner import Progress
+from zibaldone.bench.weights_report import Recalled, Row, make_row
+from zibaldone.core import Evidence, Message, Recall, Scope, Trace
+from zibaldone.errors import InvalidInput
+from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall import DEFAULT_FLOOR, choose
+from zibaldone.search import dense
+from zibaldone.search.lexical import Doubles, Floats
+from zibaldone.search.thesaurus import Thesaurus
+from zibaldone.views.base import Query
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.messages.index import UserIndex
+from zibaldone.views.messages.question import take_apart
+from zibaldone.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
+from zibaldone.views.messages.units import to_units
+from zibaldone.views.messages.view import best, evidence_of
+
+BUDGETS_TOKENS = (500, 1000, 2000)
+FEATURES = tuple(field.name for field in fields(Weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One row of the table: which features it has, and what its weights are fitted on."""
+
+    name: str
+    without: tuple[str, ...] = ()
+    fitted_on: str = "others"  # "others": all conversations but the judged one; "all"; "": not fitted
+    synonyms: bool = True
+
+
+_GROUPS = {
+    "windows": ("lexical_2", "lexical_5", "dense_2"),
+    "anything lexical": ("lexical", "lexical_2", "lexical_5"),
+    "anything dense": ("dense", "dense_2"),
+    "clues": ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day"),
+    "dates": ("date", "same_day"),
+}
+FITTED = Variant("fitted on the others")
+VARIANTS = (
+    FITTED,
+    Variant("shipped", fitted_on=""),
+    Variant("fitted on all", fitted_on="all"),
+    *(Variant(f"without {name}", (name,)) for name in FEATURES),
+    *(Variant(f"without {name}", without) for name, without in _GROUPS.items()),
+    Variant("without synonyms", synonyms=False),
+    Variant("lexical and dense only", _GROUPS["windows"] + _GROUPS["clues"]),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, its conversation's units already looked at."""
+
+    example: Example
+    features: Floats  # (n, d), columns in the order of FEATURES
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation: its units, its questions, and what is learnt from them."""
+
+    user: str
+    index: UserIndex
+    units: tuple[Evidence, ...]  # (n,), in the order of the index
+    asked: tuple[Asked, ...]
+    contests: Contests
+
+
+def evaluate(
+    benchmark: LoCoMo,
+    tools: Tools,
+    *,
+    budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
+    variants: Sequence[Variant] = VARIANTS,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> list[Row]:
+    """A row per variant, in their order; changes are against the first one.
+
+    Raises InvalidInput when fewer than two conversations have questions with evidence.
+    """
+    progress("reading", 0, 0)
+    talks = {on: read_talks(benchmark, tools, synonyms=on) for on in {v.synonyms for v in variants}}
+    found = len(next(iter(talks.values())))
+    if found < 2:
+        raise InvalidInput(
+            f"only {found} conversation with answerable questions in the file: weights are fitted on some"
+            " and judged on another, so give a file with at least 2, such as the whole locomo10.json"
+        )
+    count = LineCounter(tools.tokenizer)
+    rows: list[Row] = []
+    for done, variant in enumerate(variants):
+        progress(variant.name, done, len(variants))
+        judged = talks[variant.synonyms]
+        fitted = fold_weights(judged, variant)
+        recalled = [
+            Recalled(
+                asked.example.id,
+                asked.example.category,
+                tuple(judge(talk, asked, weights, budget, count) for budget in budgets_tokens),
+            )
+            for talk, weights in zip(judged, fitted, strict=True)
+            for asked in talk.asked
+        ]
+        folds = {talk.user: Weights(*weights.tolist()) for talk, weights in zip(judged, fitted, strict=True)}
+        first = rows[0] if rows else None
+        rows.append(make_row(variant.name, folds, recalled, benchmark.categories, first))
+    return rows
+
+
+def read_talks(benchmark: LoCoMo, tools: Tools, *, synonyms: bool = True) -> list[Talk]:
+    """The conversations that have answerable questions with evidence, indexed and asked."""
+    by_user: dict[str, list[Example]] = {}
+    for example in map(benchmark.get_example, range(benchmark.num_examples())):
+        if example.answerable and example.evidence:
+            by_user.setdefault(example.user, []).append(example)
+    return [
+        _read(benchmark.messages(user), asked, tools, synonyms=synonyms) for user, asked in by_user.items()
+    ]
+
+
+def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
+    """(d,) per conversation: the weights with which the variant ranks it."""
+    shipped = np.array([getattr(DEFAULT_WEIGHTS, name) for name in FEATURES])
+    kept = [column for column, name in enumerate(FEATURES) if name not in variant.without]
+    data = [talk.contests for talk in talks]
+    if variant.fitted_on == "others":
+        return [fit(data[:fold] + data[fold + 1 :], kept) for fold in range(len(data))]
+    return [fit(data, kept) if variant.fitted_on else shipped] * len(data)
+
+
+def judge(
+    talk: Talk, asked: Asked, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
+) -> float:
+    """The share of the question's evidence that the engine recalls when it ranks with these weights."""
+    example = asked.example
+    if asked.relevance < DEFAULT_FLOOR:
+        return 0.0
+    assert example.now is not None
+    query = Query(example.question, Scope(example.user), budget_tokens, example.now)
+    ranked = best(talk.index, asked.features @ weights.astype(np.float32), budget_tokens)
+    chosen = choose([talk.units[row] for row in ranked], query, count)
+    trace = Trace((), (), asked.relevance, DEFAULT_FLOOR, 0.0)
+    context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
+    texts = [unit.text for unit in context.units]
+    return sum(is_found(turn, texts) for turn in example.evidence) / len(example.evidence)
+
+
+class LineCounter:
+    """Counts the tokens of a text line by line and each line once: the same lines come again and again.
+
+    Exact, because no token of the embedded tokenizer holds a line break.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._first = lru_cache(maxsize=1 << 16)(lambda line: self._count(f"{line}\n") - 1)
+        self._other = lru_cache(maxsize=1 << 16)(
+            lambda line: self._count(f"\n{line}") - self._count("\n") + 1
+        )
+
+    def __call__(self, text: str) -> int:
+        """Tokens of the text."""
+        first, *others = text.split("\n")
+        return self._first(first) + sum(map(self._other, others)) if text else 0
+
+    def _count(self, text: str) -> int:
+        return self._tokenizer.count([text])[0]
+
+
+def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools, *, synonyms: bool) -> Talk:
+    words = shared_static_embedder()
+    prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
+    stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
+    units = to_units(messages, prepared.cuts)
+    index = UserIndex(tools.embedder.dimension, words)
+    index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
+    if not synonyms:
+        index.thesaurus = Thesaurus(words)  # an empty one
+    asked = tuple(_ask(index, example, tools.embedder) for example in examples)
+    relevant = [_relevant(index, messages, example) for example in examples]
+    return Talk(
+        user=examples[0].user,
+        index=index,
+        units=tuple(map(evidence_of, units)),  # only ranks matter from here on
+        asked=asked,
+        contests=contests([one.features for one in asked], relevant),
+    )
+
+
+def _ask(index: UserIndex, example: Example, embedder: Embedder) -> Asked:
+    """As the view does it."""
+    assert example.now is not None
+    newest = date.fromordinal(int(index.days.max()))
+    question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)
+    vector = embedder.embed([question.subject])[0]  # zero for no words
+    found, relevance = features(index, question, vector)
+    return Asked(example, np.stack([found[name] for name in FEATURES], axis=1), relevance)
+
+
+def _relevant(index: UserIndex, messages: Sequence[Message], example: Example) -> list[int]:
+    """The units of the evidence turns. An importer adds to a turn's text, so the shortest that starts so."""
+    seqs: set[int] = set()
+    for turn in example.evidence:
+        starting = [message for message in messages if message.content.startswith(turn.strip())]
+        seqs.update(message.seq for message in sorted(starting, key=lambda m: len(m.content))[:1])
+    return [row for row, unit in enumerate(index.units) if unit.seq in seqs]

@@ -1,0 +1,68 @@
+"""The sample, the questions to it, and what counts as a right recall."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from zibaldone.core import Evidence, Recall
+from zibaldone.memory import Memory
+
+USER = "leonie"
+CONVERSATION = files(__package__) / "conversation.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of the sample."""
+
+    question: str
+    kind: str
+    answer: str  # by hand, no model wrote it; empty: memory was never told
+    evidence: dict[str, str]  # id of a message that holds a part of the answer -> the phrase that does
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, what was recalled, and whether that is right."""
+
+    question: Question
+    recall: Recall
+    holds: dict[int, str]  # index into recall.evidence -> the phrase of the answer in it
+    found: int  # parts of the answer that are in the recalled text
+    ms: float  # as the caller waits
+
+    @property
+    def right(self) -> bool:
+        """Every part of the answer is there; or nothing at all, where there is nothing to recall."""
+        return self.found == len(self.question.evidence) if self.question.evidence else not self.recall
+
+
+def questions() -> list[Question]:
+    """The ten questions, in the order in which they are asked."""
+    text = (files(__package__) / "questions.jsonl").read_text(encoding="utf-8")
+    return [Question(**json.loads(line)) for line in text.splitlines()]
+
+
+def ask(memory: Memory, question: Question, seqs: Mapping[str, int], budget_tokens: int) -> Asked:
+    """Recall, and look for each part of the answer in the evidence that cites the message holding it.
+
+    `seqs` maps the messages' ids to their seqs.
+    """
+    started = time.perf_counter()
+    recall = memory.recall(question.question, user=USER, budget_tokens=budget_tokens)
+    ms = (time.perf_counter() - started) * 1000
+    holds: dict[int, str] = {}
+    found = 0
+    for id_, phrase in question.evidence.items():
+        places = [i for i, one in enumerate(recall.evidence) if _holds(one, seqs[id_], phrase)]
+        holds.update(dict.fromkeys(places, phrase))
+        found += bool(places)
+    return Asked(question, recall, holds, found, ms)
+
+
+def _holds(evidence: Evidence, seq: int, phrase: str) -> bool:
+    return seq in evidence.sources and phrase in evidence.text

@@ -1,0 +1,110 @@
+"""Every error that zibaldone raises on purpose.
+
+ZibaldoneError
+├── InvalidInput (also a ValueError)   the caller gave something that cannot be used
+│   ├── InvalidMessage                 a message that cannot be stored; says which one and why
+│   ├── IdConflict                     a message id that is taken by another content
+│   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
+│   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
+│   └── UnknownName                    a view, importer, benchmark or system of a name that does not exist
+├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
+├── ModelFailed                        a model or embedder did not answer, or answered nonsense
+│   ├── ModelUnavailable               down, too slow, rate limited, or the key is wrong: worth a later try
+│   ├── CeilingReached                 a call would go over a ceiling of calls or tokens
+│   └── QuestionOpen                   a recording has no answer to this question yet
+├── ClosedMemory                       the Memory was closed
+└── StorageError                       the folder or its database cannot be used
+    ├── StorageUnusable                not a folder, not writable, not ours
+    ├── StorageBusy                    other processes held the database for too long; try again
+    ├── StorageFull                    no space left; nothing of the call was stored
+    ├── ForeignKV                      keys and values of another model; made anew from the log
+    ├── BlockMissing                   a block was moved while it was read; read again
+    ├── StorageCorrupt                 the database file is damaged, or an integrity check failed
+    └── NewerSchema                    the folder was written by a newer version
+"""
+
+from __future__ import annotations
+
+
+class ZibaldoneError(Exception):
+    """The root: catch this to catch everything that zibaldone raises on purpose."""
+
+
+class InvalidInput(ZibaldoneError, ValueError):
+    """An argument that cannot be used; the message names the fix."""
+
+
+class InvalidMessage(InvalidInput):
+    """A message that cannot be stored. Nothing of the call was stored."""
+
+
+class IdConflict(InvalidInput):
+    """A message id that is already taken by a message with another content."""
+
+
+class InvalidImport(InvalidInput):
+    """A file that cannot be imported. Nothing of it was stored."""
+
+
+class UnsupportedModel(InvalidInput):
+    """The kv view cannot take this model; the message says which part of it does not fit."""
+
+
+class UnknownName(InvalidInput):
+    """No view, importer, benchmark or system has this name."""
+
+
+class MissingExtra(ZibaldoneError, ImportError):
+    """An optional dependency is missing; the message says which extra to install."""
+
+
+class ModelFailed(ZibaldoneError):
+    """A model or embedder did not answer, or its answer has the wrong shape."""
+
+
+class ModelUnavailable(ModelFailed):
+    """The model cannot be had now: down, too slow, rate limited, or it does not accept the key."""
+
+
+class CeilingReached(ModelFailed):
+    """The call was not made: it would have gone over a ceiling of calls or tokens."""
+
+
+class QuestionOpen(ModelFailed):
+    """A recording has no answer to this question yet: answer the file that it names, and run again."""
+
+
+class ClosedMemory(ZibaldoneError):
+    """The Memory was closed; open a new one."""
+
+
+class StorageError(ZibaldoneError):
+    """The folder or its database cannot be used."""
+
+
+class StorageUnusable(StorageError):
+    """The path is not a folder, is not writable, or does not hold a zibaldone database."""
+
+
+class StorageBusy(StorageError):
+    """Other processes held the database for longer than the busy timeout; nothing was stored."""
+
+
+class StorageFull(StorageError):
+    """No space is left on the device; nothing of the call was stored."""
+
+
+class ForeignKV(StorageError):
+    """The keys and values were made by another model, dtype or tokenizer; the message says how to go on."""
+
+
+class BlockMissing(StorageError):
+    """A block was moved after the snapshot that still points to it: the next snapshot knows where to."""
+
+
+class StorageCorrupt(StorageError):
+    """The database file is damaged, or an integrity check found figures that disagree."""
+
+
+class NewerSchema(StorageError):
+    """The folder was written by a newer version of zibaldone."""

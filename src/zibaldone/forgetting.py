@@ -1,0 +1,124 @@
+"""Forgetting: what goes with a message, everywhere, and a receipt for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.incoming import TimeLike, count, key, shown, to_time
+from zibaldone.maintenance import serving
+from zibaldone.storage.database import Database
+from zibaldone.storage.records import read_again
+from zibaldone.views.base import Counted, Keeper
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What one view lost."""
+
+    view: str
+    counts: tuple[Counted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What forgetting removed, or in a dry run would remove."""
+
+    user: str
+    dry_run: bool
+    seqs: tuple[int, ...]  # of the messages, which existed
+    views: tuple[Removed, ...]
+    # No file of the folder has the text any more. False in a dry run, when there is no room to write the
+    # database anew, and while another process reads an older snapshot: then the next forget, or whoever opens
+    # the folder next, purges it.
+    purged: bool
+
+    @property
+    def messages(self) -> int:
+        """How many messages."""
+        return len(self.seqs)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which messages of a user; exactly one of the four is set."""
+
+    seqs: tuple[int, ...] | None = None
+    session: str | None = None
+    before: datetime | None = None
+    everything: bool = False
+
+
+def selector(
+    seqs: Iterable[int] | None, session: str | None, before: TimeLike | None, everything: object
+) -> Selector:
+    """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
+    if not isinstance(everything, bool):
+        raise InvalidInput(f"everything must be True or False, not {shown(everything)}")
+    given = sum((seqs is not None, session is not None, before is not None, everything))
+    if given != 1:
+        raise InvalidInput(
+            f"forget needs exactly one of seqs=, session=, before= and everything=True; {given} were given"
+        )
+    if seqs is not None:
+        if isinstance(seqs, str | bytes) or not isinstance(seqs, Iterable):
+            raise InvalidInput(f"seqs must be whole numbers, not {shown(seqs)}")
+        return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in seqs})))
+    if session is not None:
+        return Selector(session=key("session", session))
+    if before is not None:
+        return Selector(before=to_time(before, "before"))
+    return Selector(everything=True)
+
+
+def forget(
+    database: Database, views: Sequence[Keeper], user: str, selected: Selector, *, dry_run: bool
+) -> Receipt:
+    """Remove messages and all that was made from them, in one transaction, then purge the files.
+
+    A dry run reads the same counts in a read transaction and changes nothing.
+    """
+    if dry_run:
+
+        def once() -> Receipt:
+            with database.read() as connection:
+                seqs = _select(connection, user, selected)
+                affected = tuple(Removed(view.name, view.affected(connection, user, seqs)) for view in views)
+            return Receipt(user, True, tuple(seqs), affected, purged=False)
+
+        return read_again(once)
+    with database.write() as connection:
+        seqs = _select(connection, user, selected)
+        removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
+        log.remove(connection, user, seqs)
+        if seqs:
+            database.purge_is_due(connection)
+    if not seqs:
+        return Receipt(user, False, (), removed, purged=True)
+    try:
+        for view in views:
+            with database.read() as connection:
+                generation = serving(connection, user, view)
+            view.refresh(database, user, generation)
+        purged = database.purge()
+    except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
+        _logger.warning("the files could not be purged yet: %s", error)
+        purged = False
+    return Receipt(user, False, tuple(seqs), removed, purged)
+
+
+def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
+    """What was chosen, and the edits that quote it."""
+    if selected.seqs is not None:
+        seqs = sorted(log.fetch(connection, user, selected.seqs))
+    else:
+        seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
+    return sorted({*seqs, *log.quoting(connection, user, seqs)})

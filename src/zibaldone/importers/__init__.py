@@ -1,0 +1,53 @@
+"""Foreign conversation files: one file per format, recognised by content."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from pathlib import Path
+
+from zibaldone.errors import InvalidImport, UnknownName
+from zibaldone.importers.base import Conversation, Importer
+
+__all__ = ["Conversation", "Importer", "get", "names", "recognise"]
+
+# name -> class, in the order in which they are asked; a module is imported when its format is
+_IMPORTERS = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "locomo": "LoCoMo",
+    "longmemeval": "LongMemEval",
+    "jsonl": "JSONLines",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The formats that can be imported."""
+    return tuple(_IMPORTERS)
+
+
+def get(name: str) -> Importer:
+    """The importer of a format. Raises UnknownName."""
+    if name not in _IMPORTERS:
+        close = difflib.get_close_matches(str(name), _IMPORTERS, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UnknownName(f"no import format {name!r}: use one of {', '.join(_IMPORTERS)}{hint}")
+    importer: Importer = getattr(import_module(f"{__name__}.{name}"), _IMPORTERS[name])()
+    return importer
+
+
+def recognise(path: str | Path) -> Importer:
+    """The importer for a file, by its content. Raises InvalidImport when none knows it."""
+    from zibaldone.importers.files import read_head
+
+    head = read_head(Path(path))
+    known = [get(name) for name in _IMPORTERS]
+    for importer in known:
+        if importer.recognises(head):
+            return importer
+    found = f"has the keys {', '.join(map(repr, head.keys[:12]))}" if head.keys else "is not there"
+    looked_for = "; ".join(f"{importer.name}: {importer.looks_for}" for importer in known)
+    raise InvalidImport(
+        f"{path}: is of no known format: its first object {found}. Looked for {looked_for}."
+        " If it is one of these all the same, name the format"
+    )

@@ -1,0 +1,125 @@
+"""JSON values that know where they stand, so that every fault can be pointed at by its path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.incoming import MessageLike, to_messages, to_time
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A JSON value and where it stands. What reads it as something that it is not raises InvalidImport."""
+
+    value: Any
+    at: str  # such as "$[3].mapping" or "line 7: $.content"
+    path: Path
+
+    def fault(self, expected: str, found: str | None = None) -> InvalidImport:
+        """The error to raise when this value cannot be used."""
+        return InvalidImport(
+            f"{self.path}: {self.at}: found {found or describe(self.value)}, expected {expected}"
+        )
+
+    def get(self, key: str) -> Node | None:
+        """The field of an object; None when it is absent or null."""
+        value = self._object().get(key)
+        return None if value is None else Node(value, self.at + _step(key), self.path)
+
+    def __getitem__(self, key: str) -> Node:
+        found = self.get(key)
+        if found is None:
+            if key in self.value:
+                raise Node(None, self.at + _step(key), self.path).fault("a value")
+            raise self.fault(f"the field {key!r}")
+        return found
+
+    def fields(self) -> dict[str, Node]:
+        """Every field of an object, null or not."""
+        return {key: Node(value, self.at + _step(key), self.path) for key, value in self._object().items()}
+
+    def items(self) -> list[Node]:
+        """The elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.fault("a list")
+        return [Node(value, f"{self.at}[{i}]", self.path) for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """A string."""
+        if not isinstance(self.value, str):
+            raise self.fault("a string")
+        return self.value
+
+    def label(self) -> str:
+        """A string that can serve as an id; a whole number is written out."""
+        if isinstance(self.value, int) and not isinstance(self.value, bool):
+            return str(self.value)
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.fault("a string that is not empty")
+        return self.value
+
+    def time(self) -> datetime:
+        """A moment, as an ISO 8601 string or epoch seconds; naive means UTC."""
+        return self._as(to_time, "an ISO 8601 date and time or epoch seconds")
+
+    def message(self, given: MessageLike) -> Message:
+        """What was made from this value, checked as `Memory.add` would check it."""
+        try:
+            return to_messages([given], session=None)[0]
+        except InvalidInput as error:
+            reason = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
+            raise InvalidImport(f"{self.path}: {self.at}: {reason}") from error
+        except OverflowError as error:
+            raise self.fault("numbers of a usable size") from error
+
+    def _as(self, convert: Callable[[Any], T], expected: str) -> T:
+        try:
+            return convert(self.value)
+        except (InvalidInput, OverflowError) as error:
+            raise self.fault(expected) from error
+
+    def _object(self) -> dict[str, Any]:
+        if not isinstance(self.value, dict):
+            raise self.fault("an object")
+        return self.value
+
+
+class Labels:
+    """Ids of one kind, each of which may be used once in a file."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+
+    def take(self, node: Node) -> str:
+        """The node's label. Raises InvalidImport when another node had it."""
+        label = node.label()
+        if label in self._taken:
+            raise node.fault("an id of its own", f"{describe(label)}, which {self._taken[label]} has as well")
+        self._taken[label] = node.at
+        return label
+
+
+def describe(value: object) -> str:
+    """A JSON value in a few words."""
+    if isinstance(value, dict):
+        keys = ", ".join(f"{key!r:.40}" for key in list(value)[:8])
+        return f"an object with {keys}{', …' if len(value) > 8 else ''}" if value else "an empty object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    if value is None:
+        return "null"
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _step(key: str) -> str:
+    return f".{key}" if re.fullmatch(r"[\w-]+", key) else f"[{key!r:.80}]"

@@ -1,0 +1,63 @@
+"""A whole file, read and checked before anything is stored; transfer.import_file stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.importers import get, recognise
+from zibaldone.importers.base import Conversation
+
+
+class NoUser(InvalidInput):
+    """The file does not say whose memory it is, and neither did the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """One user's part of a file."""
+
+    user: str
+    messages: tuple[Message, ...]
+
+
+def read_all(path: str | Path, format: str | None = None) -> tuple[str, list[Conversation]]:  # noqa: A002
+    """The name of the file's format and all of its conversations, each with at least one message.
+
+    Reads to the end before it returns. Raises InvalidImport, or UnknownName for the format.
+    """
+    path = Path(path)
+    importer = get(format) if format is not None else recognise(path)
+    return importer.name, [found for found in importer.read(path) if found.messages]
+
+
+def assign_users(
+    conversations: Sequence[Conversation], user: str | None, default: str | None = None
+) -> list[Assigned]:
+    """Who gets which messages: all to `user`, or else each conversation to the user it names.
+
+    When one of them names none, all go to `default`. Conversations of different users that are put together
+    keep apart by the session, which becomes `<their user>/<session>`, and by their messages' ids likewise.
+    Raises NoUser where neither the file nor the caller says whose memory it is.
+    """
+    hints = {conversation.user_hint for conversation in conversations}
+    if user is None and None in hints:
+        if default is None:
+            raise NoUser("the file does not say whose memory it is: give user=")
+        user = default
+    messages: dict[str, list[Message]] = {}
+    for conversation in conversations:
+        hint = conversation.user_hint
+        own = conversation.messages
+        if user is not None and hint is not None and len(hints) > 1:
+            own = tuple(_put_apart(message, hint) for message in own)
+        messages.setdefault(user if user is not None else str(hint), []).extend(own)
+    return [Assigned(whose, tuple(theirs)) for whose, theirs in messages.items()]
+
+
+def _put_apart(message: Message, hint: str) -> Message:
+    own_id = None if message.id is None else f"{hint}/{message.id}"
+    return replace(message, session=f"{hint}/{message.session}", id=own_id)

@@ -1,0 +1,65 @@
+"""The write path: messages become durable, and the messages view reads them in the same transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from zibaldone import log, maintenance
+from zibaldone.core import Message
+from zibaldone.errors import ModelFailed, StorageError
+from zibaldone.log import Appended
+from zibaldone.storage.database import Database
+from zibaldone.views.base import View
+
+_logger = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]  # messages done, messages in all
+
+
+def ingest(
+    database: Database,
+    view: View,
+    parts: Sequence[tuple[str, Sequence[Message]]],
+    now: datetime,
+    progress: Progress | None = None,
+    *,
+    keep_first: bool = False,
+) -> list[Appended]:
+    """Store the messages of each (user, messages), all of them or none; durable when this returns.
+
+    The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
+    words meanwhile. The slow part runs before the transaction. `keep_first`: see log.append.
+    """
+    total = sum(len(messages) for _, messages in parts)
+    done = 0
+
+    def report(of_this_part: int) -> None:
+        if progress:
+            progress(done + of_this_part, total)
+
+    prepared: list[Any] = []  # what the view made of each part; None when it could not
+    for _, messages in parts:
+        timed = [replace(m, time=m.time or now) for m in messages]
+        try:
+            prepared.append(view.prepare(timed, progress=report))
+        except ModelFailed:
+            prepared.append(None)
+        done += len(messages)
+    results = []
+    behind = []
+    with database.write() as connection:
+        for (user, messages), ready in zip(parts, prepared, strict=True):
+            appended = log.append(connection, user, messages, now, keep_first=keep_first)
+            results.append(appended)
+            all_new = ready is not None and 0 < appended.new == len(messages)
+            if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
+                behind.append(user)
+    for user in behind:
+        try:
+            maintenance.advance(database, user, view)
+        except StorageError as error:  # the messages are stored: the caller must not be told otherwise
+            _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+    return results

@@ -1,0 +1,450 @@
+"""KVMemory: for users who run their own model, memory in that model's own keys and values (MemArt).
+
+Needs the extra `kv`: pip install 'zibaldone[kv]'.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from sqlalchemy import Connection
+
+from zibaldone import log, maintenance
+from zibaldone.core import Message
+from zibaldone.errors import (
+    BlockMissing,
+    ClosedMemory,
+    InvalidInput,
+    MissingExtra,
+    StorageCorrupt,
+    StorageError,
+)
+from zibaldone.incoming import TimeLike, count, file_path, key, shown, to_time
+from zibaldone.memory import Memory, now_utc
+from zibaldone.models.base import Tokenizer
+from zibaldone.storage.database import Database
+from zibaldone.storage.records import read_again
+from zibaldone.views.kv import manifest
+from zibaldone.views.kv.config import PRESETS, MemArt
+from zibaldone.views.kv.manifest import Pool
+from zibaldone.views.kv.store import FOLDER, KVStore
+
+try:
+    from zibaldone.views.kv import transfer
+    from zibaldone.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace, Sight, scored
+    from zibaldone.views.kv.asking import Choice
+    from zibaldone.views.kv.calibration import Calibration, Needles, listening
+    from zibaldone.views.kv.encoding import Encoder
+    from zibaldone.views.kv.eviction import Budget
+    from zibaldone.views.kv.fingerprint import fingerprint, of_model
+    from zibaldone.views.kv.keeping import Keys, keys_of
+    from zibaldone.views.kv.options import attaching, generating
+    from zibaldone.views.kv.tap import Tap
+    from zibaldone.views.kv.turns import TurnFormat, chat, check_tokenizer, plain
+    from zibaldone.views.kv.view import KVView
+    from zibaldone.views.kv.writer import Writer
+except ModuleNotFoundError as error:
+    if error.name is not None and error.name.split(".")[0] == "zibaldone":
+        raise
+    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[kv]'") from error
+
+R = TypeVar("R")
+_CATCHES_UP = 3  # times, while others go on forgetting
+_logger = logging.getLogger(__name__)
+
+__all__ = [
+    "Answer",
+    "BlockScore",
+    "Budget",
+    "Calibration",
+    "Cited",
+    "KVMemory",
+    "KVTrace",
+    "MemArt",
+    "Needles",
+    "Remembered",
+    "TurnFormat",
+    "chat",
+    "plain",
+]
+
+
+class _Unmade(Exception):
+    """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What remember() did."""
+
+    messages: int
+    blocks: int  # in the pool now, of this user
+    tokens: int
+
+
+class KVMemory:
+    """A model with a memory. One per model and folder; safe to share among threads, which take turns."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        memory: Memory,
+        *,
+        preset: str = "best",
+        config: MemArt | None = None,
+        format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
+        system: str = "",
+        needles: Needles | None = None,
+        budget: Budget | None = None,
+        queue: int = 16,
+    ) -> None:
+        """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
+
+        `preset` is "best" or "paper", or `config` says it all. `format` says how turns are written (plain()
+        unless given), `system` is pinned before everything. The first time, a self-test finds the layers that
+        retrieve, with `needles` in place of plain English ones where the model knows another language; the
+        result is kept in the folder. `queue` is how many answers may wait to be written.
+
+        Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
+        """
+        if not isinstance(memory, Memory):
+            raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
+        attaching(model, preset=preset, config=config, form=format, needles=needles, budget=budget)
+        count("queue", queue, least=1)
+        self.config = config or PRESETS[preset]
+        self.memory = memory
+        size = model.get_input_embeddings().weight.shape[0]
+        check_tokenizer(tokenizer, size)
+        form = format or plain(system)
+        if format is not None and system:
+            form = replace(form, pinned=form.pinned + system)
+        tap = Tap.attach(model)
+        try:
+            identity = of_model(model)
+            encoder = Encoder(tap, tokenizer, form, self.config, ())
+
+            def make(database: Database, counter: Tokenizer) -> KVView:
+                self._database = database
+                store = KVStore(database.folder / FOLDER)
+                layers, self._calibration = listening(store, encoder, identity, needles)
+                encoder.layers = tuple(sorted(layers))
+                print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
+                return KVView(store, encoder, print_, counter, layers, budget)
+
+            self.view = memory.attach(make)
+        except BaseException:
+            tap.detach()
+            raise
+        self._encoder, self._answering = encoder, Answering(self.view)
+        self._writer = Writer(queue)
+        self._closed = False
+
+    def close(self) -> None:
+        """Write what waits, and give the model back as it was; idempotent. The Memory stays open."""
+        with self.view.model_lock:  # an answer that is under way is given first
+            if self._closed:
+                return
+            self._closed = True
+        self._writer.close()
+        self.memory.detach(self.view)
+        self.view.close()
+
+    def __enter__(self) -> KVMemory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What the self-test found; None when the layers were given."""
+        return self._calibration
+
+    def remember(self, *, user: str | None = None) -> Remembered:
+        """Encode what the log has and the pool lacks; another model's pool is made anew.
+
+        Of one user or of all.
+        """
+        self._open()
+        if user is not None:
+            key("user", user)
+        self._writer.wait()
+        done = self.memory.maintain(user=user, views=[self.view.name])
+        names = self.memory.users() if user is None else [user]
+        with self._database.read() as connection:
+            found = [self.view.stats(connection, name) for name in names]
+        counts = [{one.kind: one.rows for one in counted} for counted in found]
+        return Remembered(
+            done.messages, sum(one["blocks"] for one in counts), sum(one["tokens"] for one in counts)
+        )
+
+    def flush(self) -> None:
+        """Wait until every answer so far is in the pool."""
+        self._writer.wait()
+
+    @overload
+    def generate(self, query: str, *, user: str, **options: Any) -> Answer: ...
+    @overload
+    def generate(self, query: Sequence[str], *, user: str, **options: Any) -> list[Answer]: ...
+
+    def generate(
+        self,
+        query: str | Sequence[str],
+        *,
+        user: str,
+        session: str | None = None,
+        top_k: int | None = None,
+        max_new_tokens: int | None = None,
+        remember: bool = False,
+        now: TimeLike | None = None,
+        **options: Any,
+    ) -> Answer | list[Answer]:
+        """Answer a question, or several side by side, with the k most relevant blocks in sight.
+
+        What the log has and the pool lacks is encoded first; another model's pool is made anew. `session`
+        says which conversation is going on: its newest turns stand right before the question (none do with
+        selection="per_layer"); blocks come from all of the user's sessions. With `remember` question and
+        answer become messages of it, and the keys that the model computed become their blocks. `options` go
+        to the model's own generate: do_sample, num_beams, streamer, generation_config ... An answer is
+        greedy and of 128 tokens at most, unless they or `max_new_tokens` say otherwise.
+
+        Raises InvalidInput when the question does not fit the window.
+        """
+        self._open()
+        key("user", user)
+        several = not isinstance(query, str)
+        queries = [query] if isinstance(query, str) else list(query)
+        if not queries or not all(isinstance(one, str) for one in queries):
+            raise InvalidInput(f"query must be a string, or several, not {shown(query)}")
+        if session is not None:
+            key("session", session)
+        k = self.config.top_k if top_k is None else count("top_k", top_k, least=1)
+        given = generating(options, max_new_tokens)
+        if remember and several:
+            raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
+        at = to_time(now_utc() if now is None else now, "now")
+        answers = self._caught_up(
+            user,
+            lambda *, whole: self._generate(
+                queries, user, session, k, at, given, remember=remember, whole=whole
+            ),
+        )
+        return answers if several else answers[0]
+
+    def scores(
+        self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
+    ) -> list[BlockScore]:
+        """Every block's relevance to a question, the best first: for people who look.
+
+        `session` narrows to one.
+        """
+        key("user", user)
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {shown(query)}")
+        self._open()
+        at = to_time(now_utc() if now is None else now, "now")
+
+        def once(*, whole: bool) -> Choice | None:
+            with self.view.model_lock, self._database.read() as connection:
+                pool = self._pool(connection, user, whole=whole)
+                if pool is None:
+                    return None
+                return self.view.choose(connection, pool, query, at, k=1, session=session)
+
+        choice = self._caught_up(user, once)
+        if choice is None:
+            return []
+        return scored(choice, self._encoder.tokenizer)
+
+    @contextmanager
+    def reading(self, user: str) -> Iterator[tuple[Connection, Pool]]:
+        """One snapshot of the user's pool, for who looks inside. Raises InvalidInput when there is none."""
+        key("user", user)
+        with self._database.read() as connection:
+            pool = self._pool(connection, user, whole=False)
+            if pool is None:
+                raise InvalidInput(f"user {user!r} has no blocks")
+            yield connection, pool
+
+    def prefetch(self, *, user: str, session: str | None = None, blocks: int = 256) -> None:
+        """Begin to read the user's newest blocks into main memory; returns at once."""
+        self._open()
+        key("user", user)
+        with self._database.read() as connection:
+            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+            if pool is not None:
+                newest = manifest.newest(connection, pool.generation, session, blocks)
+                self.view.fetcher.prefetch(pool, newest)
+
+    def export(self, *, user: str, path: str | Path) -> int:
+        """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log.
+
+        All of them are in main memory meanwhile, twice.
+        """
+        self._open()
+        key("user", user)
+        to = file_path("path", path)
+
+        def once(*, whole: bool) -> int:
+            with self.view.model_lock, self._database.read() as connection:
+                pool = self._pool(connection, user, whole=whole)
+                if pool is None:
+                    raise InvalidInput(f"user {user!r} has no blocks")
+                return transfer.export(connection, self.view, pool, to)
+
+        return self._caught_up(user, once)
+
+    def import_(self, path: str | Path, *, user: str) -> int:
+        """Take blocks from a file that export wrote, for messages that the log has; returns how many.
+
+        Saves encoding them. Raises ForeignKV for another model's, and InvalidImport for a file that does not
+        fit the log.
+        """
+        self._open()
+        key("user", user)
+        self._writer.wait()
+        found = transfer.read(self.view, file_path("path", path))
+        with self._database.write() as connection:
+            if maintenance.serving(connection, user, self.view) is not None:
+                raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
+            if behind := transfer.messages_of(connection, user, found):
+                maintenance.commit_first(connection, user, self.view, behind, found.prepared)
+                log.touch(connection, user, deleted=True)
+        return len(found.prepared.drafts)
+
+    def _catch_up(self, user: str) -> None:
+        """Encode what the pool lacks, if it lacks anything."""
+        self._writer.wait()
+        with self._database.read() as connection:
+            generation = maintenance.serving(connection, user, self.view)
+            behind = maintenance.lag(connection, user, self.view)
+            if not behind and (generation is None or not self.view.waiting(connection, generation)):
+                return
+        self.remember(user=user)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise ClosedMemory("this KVMemory was closed: attach a new one")
+
+    def _pool(self, connection: Connection, user: str, *, whole: bool) -> Pool | None:
+        """This snapshot's, with the model's lock held. Raises _Unmade when it is not `whole` and is to be."""
+        self._open()
+        generation = maintenance.serving(connection, user, self.view)
+        pool = self.view.pool(connection, generation)
+        if whole and generation is not None and self.view.waiting(connection, generation):
+            raise _Unmade
+        return pool
+
+    def _caught_up(self, user: str, once: Callable[..., R]) -> R:
+        """Do `once` when the pool has what the log has; at last also while others keep on forgetting."""
+        for _ in range(_CATCHES_UP):
+            self._catch_up(user)
+            try:
+                return self._healing(user, lambda: once(whole=True))
+            except _Unmade:
+                continue
+        return self._healing(user, lambda: once(whole=False))
+
+    def _healing(self, user: str, once: Callable[[], R]) -> R:
+        """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
+        try:
+            return read_again(once)
+        except (BlockMissing, StorageCorrupt):
+            self.view.heal(self._database, user)
+            self.remember(user=user)
+            return read_again(once)
+
+    def _generate(
+        self,
+        queries: Sequence[str],
+        user: str,
+        session: str | None,
+        k: int,
+        now: datetime,
+        options: Mapping[str, Any],
+        *,
+        remember: bool,
+        whole: bool,
+    ) -> list[Answer]:
+        with self.view.model_lock:
+            with self._database.read() as connection:
+                pool = self._pool(connection, user, whole=whole)
+                state = log.state(connection, user)
+                if self.config.selection == "per_layer":
+                    answers = [
+                        self._answering.layered(connection, pool, user, one, k, now, options)
+                        for one in queries
+                    ]
+                    sights, made = [], []
+                else:
+                    most = int(options["max_new_tokens"])
+                    sights = [
+                        self._answering.look(connection, pool, user, one, session, k, now, most)
+                        for one in queries
+                    ]
+            if sights:
+                done = self._answering.answer(sights, options, catch=remember)
+                answers, made = [answer for answer, _ in done], [generated for _, generated in done]
+        if pool is not None:
+            for sight in sights:
+                self.view.note_use(pool.generation, sight.context.blocks)
+            self._put_back(pool, sights)
+        if remember:
+            turns = [
+                {"role": "user", "content": queries[0], "time": now},
+                {"role": "assistant", "content": answers[0].text, "time": now},
+            ]
+            stored = self.memory.add(turns, user=user, session=session)
+            if made and made[0].raw is not None:
+                keys = keys_of(
+                    self._encoder, sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
+                )
+                self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, state.deletions))
+        return answers
+
+    def _put_back(self, pool: Pool, sights: Sequence[Sight]) -> None:
+        """What was encoded again gets a place, if it can: else it is encoded once more another time."""
+        remade = [one for sight in sights for one in sight.remade]
+        try:
+            self.view.put_back(self._database, pool, remade)
+        except StorageError as error:
+            _logger.warning("%d KV blocks found no place: %s", len(remade), error)
+
+    def _write(
+        self,
+        user: str,
+        stored: Sequence[Message],
+        keys: Keys,
+        attended: Sequence[int],
+        deletions: int,
+    ) -> None:
+        """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
+        with self.view.model_lock:
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
+            with self._database.read() as connection:
+                if not self._goes_on(connection, user, stored, deletions):
+                    return
+                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+                prepared = self.view.continued(connection, pool, stored[0].session, turns, attended)
+        with self._database.write() as connection:
+            if self._goes_on(connection, user, stored, deletions):
+                maintenance.commit_new(connection, user, self.view, stored, prepared)
+                log.touch(connection, user)
+
+    def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
+        """Whether these messages are the next that the view has to read, and nothing was deleted since."""
+        generation = maintenance.serving(connection, user, self.view)
+        cursor = generation.cursor if generation else 0
+        ours = generation is None or generation.fingerprint == self.view.fingerprint
+        same = log.state(connection, user).deletions == deletions
+        return ours and same and cursor == stored[0].seq - 1

@@ -1,0 +1,323 @@
+"""Drives the views forward: cursors, generations, transactions.
+
+A view's output and its cursor are committed together. Whoever finds the cursor moved by somebody else, or
+something forgotten meanwhile, throws its own work away and goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, select, update
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.errors import ModelFailed
+from zibaldone.models.meter import Usage
+from zibaldone.storage.database import Database
+from zibaldone.storage.placement import Moved
+from zibaldone.storage.schema import view_states
+from zibaldone.views.base import Basis, Generation, Keeper, Stale, View
+
+BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
+_logger = logging.getLogger(__name__)
+
+
+def serving(connection: Connection, user: str, view: Keeper) -> Generation | None:
+    """The generation that recall reads, whatever its fingerprint."""
+    return _generation(connection, user, view, serving=True)
+
+
+def commit_new(
+    connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
+) -> bool:
+    """Commit freshly appended messages in the transaction that appended them.
+
+    False, and nothing is written, when the view lags behind or serves another fingerprint: `advance` will do.
+    """
+    generation = serving(connection, user, view)
+    if prepared is not None and generation is None and messages[0].seq == 1:
+        generation = _start(connection, user, view, serving=True)
+    if prepared is None or generation is None or generation.fingerprint != view.fingerprint:
+        return False
+    if generation.cursor != messages[0].seq - 1:
+        return False
+    view.commit(connection, generation, messages, prepared)
+    _move(connection, view, generation, messages[-1].seq)
+    return True
+
+
+def commit_first(
+    connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
+) -> None:
+    """Begin the view's first generation with what was prepared of the log's first messages."""
+    generation = _start(connection, user, view, serving=True)
+    view.commit(connection, generation, messages, prepared)
+    _move(connection, view, generation, messages[-1].seq)
+
+
+def advance(database: Database, user: str, view: View) -> bool:
+    """Bring the view to the end of the log, as far as the models let it.
+
+    False when a model failed on the way: what was committed stays, and a later call goes on from there.
+    """
+    try:
+        catch_up(database, user, view)
+    except ModelFailed as error:
+        _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+        return False
+    return True
+
+
+def catch_up(
+    database: Database,
+    user: str,
+    view: View,
+    *,
+    patient: bool = False,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
+
+    `on_step` gets the number of messages that were committed, and may raise to stop between two steps.
+    Raises ModelFailed.
+    """
+    while True:
+        with database.read() as connection:
+            current = serving(connection, user, view)
+            stale = current is not None and current.fingerprint != view.fingerprint
+            lags = (current.cursor if current else 0) < log.state(connection, user).last_seq
+        if stale:
+            rebuild(database, user, view, patient=patient)
+        elif lags:
+            on_step(_step(database, user, view, current, patient=patient))
+        else:
+            return
+
+
+def rebuild(database: Database, user: str, view: View, *, patient: bool = False) -> None:
+    """Make the view anew from the log; the old generation serves until the new one is complete.
+
+    An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
+    """
+    with database.write() as connection:
+        if not log.state(connection, user).last_seq:
+            return  # nobody of this name ever said anything
+        building = _generation(connection, user, view, serving=False)
+        if building is not None and building.fingerprint != view.fingerprint:
+            _drop(connection, view, building)
+            building = None
+        if building is None:
+            building = _start(connection, user, view, serving=False)
+    while not _switch(database, view, building):
+        with database.read() as connection:
+            latest = _generation(connection, user, view, serving=False)
+        if latest is None or (latest.number, latest.fingerprint) != (building.number, building.fingerprint):
+            return  # another process finished or replaced this build
+        _step(database, user, view, latest, patient=patient)
+
+
+def _step(database: Database, user: str, view: View, generation: Generation | None, *, patient: bool) -> int:
+    """Read one batch behind the cursor and commit it, unless somebody else did; how many were committed."""
+    cursor = generation.cursor if generation else 0
+    limit = min(BATCH_MESSAGES, view.batch_messages)
+    with database.read() as connection:
+        batch = log.read(connection, user, after=cursor, limit=limit)
+        before = log.state(connection, user)
+        end = batch[-1].seq if batch else before.last_seq
+    prepared = view.prepare(batch, Basis(user, generation, database.read, patient)) if batch else None
+    try:
+        return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
+    except Stale:
+        return 0  # somebody put the view's storage in order meanwhile
+
+
+def _commit(
+    database: Database,
+    user: str,
+    view: View,
+    generation: Generation | None,
+    batch: Sequence[Message],
+    prepared: Any,
+    deletions: int,
+    end: int,
+) -> int:
+    """One batch and the cursor, unless somebody else was faster; how many messages were committed."""
+    cursor = generation.cursor if generation else 0
+    with database.write() as connection:
+        if generation is None:
+            if serving(connection, user, view) is not None:
+                return 0
+            generation = _start(connection, user, view, serving=True)
+        elif _cursor(connection, view, generation) != cursor:
+            return 0
+        if log.state(connection, user).deletions != deletions:
+            return 0  # something was forgotten meanwhile: its text must not come back
+        if batch:
+            view.commit(connection, generation, batch, prepared)
+        _move(connection, view, generation, end)
+        log.touch(connection, user)
+    return len(batch)
+
+
+def _switch(database: Database, view: View, building: Generation) -> bool:
+    """Let the new generation serve, if it has read the whole log; drops the old one."""
+    with database.write() as connection:
+        cursor = _cursor(connection, view, building)
+        if cursor is None:
+            return True
+        if cursor < log.state(connection, building.user).last_seq:
+            return False
+        current = serving(connection, building.user, view)
+        if current is not None and current.number == building.number:
+            return True
+        if current is not None:
+            _drop(connection, view, current)
+        connection.execute(update(view_states).where(_row(view, building)).values(serving=1))
+        log.touch(connection, building.user, deleted=True)
+        return True
+
+
+def _generation(connection: Connection, user: str, view: Keeper, *, serving: bool) -> Generation | None:
+    c = view_states.c
+    row = connection.execute(
+        select(c.generation, c.fingerprint, c.cursor).where(
+            c.user == user, c.view == view.name, c.serving == int(serving)
+        )
+    ).first()
+    return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
+
+
+def _start(connection: Connection, user: str, view: View, *, serving: bool) -> Generation:
+    c = view_states.c
+    taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
+    number = (connection.execute(taken).scalar() or 0) + 1
+    connection.execute(
+        view_states.insert().values(
+            user=user,
+            view=view.name,
+            generation=number,
+            fingerprint=view.fingerprint,
+            cursor=0,
+            serving=int(serving),
+        )
+    )
+    return Generation(user, number, view.fingerprint, 0)
+
+
+def _drop(connection: Connection, view: View, generation: Generation) -> None:
+    view.drop(connection, generation)
+    connection.execute(delete(view_states).where(_row(view, generation)))
+
+
+def _cursor(connection: Connection, view: View, generation: Generation) -> int | None:
+    return connection.execute(select(view_states.c.cursor).where(_row(view, generation))).scalar()
+
+
+def _move(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
+    connection.execute(update(view_states).where(_row(view, generation)).values(cursor=cursor))
+
+
+def _row(view: View, generation: Generation) -> Any:
+    """The generation's row; none once another model's build has taken its number."""
+    c = view_states.c
+    return and_(
+        c.user == generation.user,
+        c.view == view.name,
+        c.generation == generation.number,
+        c.fingerprint == generation.fingerprint,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A view that could not be brought to the end of the log."""
+
+    user: str
+    view: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What a maintenance did."""
+
+    users: int
+    messages: int  # read by views, each view's counted
+    tended: tuple[tuple[str, Moved], ...]  # by view, what was done to its storage
+    behind: tuple[Behind, ...]
+    model_calls: int = 0
+    degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
+    """The report with what models were used for meanwhile."""
+    return replace(
+        report,
+        model_calls=after.calls - before.calls,
+        degraded=after.degraded - before.degraded,
+        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
+        completion_tokens=after.completion_tokens - before.completion_tokens,
+    )
+
+
+def lag(connection: Connection, user: str, view: View) -> int:
+    """Messages of the user that the view has not read."""
+    generation = serving(connection, user, view)
+    if generation is not None and generation.fingerprint != view.fingerprint:
+        return log.count(connection, user)
+    return log.count(connection, user, after=generation.cursor if generation else 0)
+
+
+def maintain(
+    database: Database,
+    views: Sequence[View],
+    users: Sequence[str],
+    *,
+    workers: int = 1,
+    patient: bool = False,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> Maintained:
+    """Bring the views of these users to the end of the log and put their storage in order.
+
+    Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
+    behind, to be tried again; without, offline answers stand in for it. Whoever fails does not hold up the
+    others.
+    """
+    read = 0
+    counting = threading.Lock()
+
+    def step(messages: int) -> None:
+        nonlocal read
+        with counting:
+            read += messages
+            on_step(messages)
+
+    def one(user: str) -> tuple[list[tuple[str, Moved]], list[Behind]]:
+        tended, behind = [], []
+        for view in views:
+            try:
+                catch_up(database, user, view, patient=patient, on_step=step)
+                with database.read() as connection:
+                    generation = serving(connection, user, view)
+                if generation is not None:
+                    tended.append((view.name, view.tend(database, generation, patient=patient)))
+            except ModelFailed as error:
+                behind.append(Behind(user, view.name, str(error)))
+        return tended, behind
+
+    with ThreadPoolExecutor(max(1, workers), thread_name_prefix="zibaldone-maintain") as pool:
+        done = list(pool.map(one, users))
+    by_view: dict[str, Moved] = {}
+    for tended, _ in done:
+        for name, more in tended:
+            by_view[name] = by_view.get(name, Moved()) + more
+    behind = tuple(one for _, some in done for one in some)
+    return Maintained(len(users), read, tuple(by_view.items()), behind)

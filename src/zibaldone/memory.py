@@ -1,0 +1,430 @@
+"""Memory: the object a user holds. Wiring only, no algorithm."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from zibaldone import forgetting, log, maintenance, settings
+from zibaldone.background import BackgroundWorker
+from zibaldone.core import Message, Recall, Scope
+from zibaldone.errors import (
+    InvalidInput,
+    ModelFailed,
+    StorageError,
+    UnknownName,
+)
+from zibaldone.forgetting import Receipt
+from zibaldone.incoming import (
+    MessageLike,
+    TimeLike,
+    count,
+    file_path,
+    key,
+    shown,
+    to_messages,
+    to_time,
+)
+from zibaldone.ingest import Progress, ingest
+from zibaldone.log import Appended, Session
+from zibaldone.looking import Looking
+from zibaldone.maintenance import Maintained
+from zibaldone.models.asking import Asker
+from zibaldone.models.base import ChatModel, Embedder, Tokenizer
+from zibaldone.models.logprobs import ChatDrafter
+from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall import DEFAULT_FLOOR, recall
+from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
+from zibaldone.storage.blocks import LocalBlocks
+from zibaldone.storage.database import Database
+from zibaldone.storage.placement import Placement
+from zibaldone.storage.reclaim import reclaim_orphans, release
+from zibaldone.storage.records import RecordStore, read_again
+from zibaldone.topics import Topics
+from zibaldone.transfer import Imported, export_messages, import_file
+from zibaldone.views.base import Query, View
+from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.hierarchy import HierarchyView, XMemory
+from zibaldone.views.kv.store import FOLDER as KV_FOLDER
+from zibaldone.views.kv.store import KVStore
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.topics import Consolidation, TopicsView
+
+MAINTAINED = ("messages", "chunks")  # unless a Memory is told which
+DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
+BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
+_STOP_S = 5.0
+_LONGEST_S = 86_400  # a day
+_logger = logging.getLogger(__name__)
+V = TypeVar("V", bound=View)
+_SHORT = 40  # characters of a text whose token count is worth keeping
+
+
+def now_utc() -> datetime:
+    """The clock of the machine."""
+    return datetime.now(UTC)
+
+
+class Memory(Looking):
+    """Everything that users said, kept once, word for word, in one folder.
+
+    Opening a folder creates it if it is missing and never changes what is in it. Safe to share among
+    threads; several processes may open one folder. Times without a zone mean UTC.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        embedder: Embedder | FromEnvironment | None = FROM_ENVIRONMENT,
+        chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        ceilings: Ceilings | None = None,
+        chunks: MemAttention | None = None,
+        placement: Placement | None = None,
+        hierarchy: XMemory | None = None,
+        topics: Consolidation | None = None,
+        maintained: Sequence[str] = MAINTAINED,
+        background: bool = False,
+        workers: int = 4,
+        clock: Callable[[], datetime] = now_utc,
+        busy_timeout_s: float = 30.0,
+    ) -> None:
+        """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
+
+        `chat` answers what views ask; None: plain algorithms do. Both are taken from the ZIBALDONE_*
+        variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
+        `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
+        views that are kept in step with the log without being asked for; others can still be maintained and
+        recalled by name. With `background`, threads maintain while the program does other things; `workers`
+        is how many users, and how many model calls of one user, go side by side in a maintenance.
+
+        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, or MissingExtra for a client that is
+        not installed.
+        """
+        folder = file_path("path", path)
+        if isinstance(busy_timeout_s, bool) or not isinstance(busy_timeout_s, int | float):
+            raise InvalidInput(f"busy_timeout_s must be a number of seconds, not {shown(busy_timeout_s)}")
+        if not 0 <= busy_timeout_s <= _LONGEST_S:
+            raise InvalidInput(f"busy_timeout_s must be from 0 to {_LONGEST_S}, not {shown(busy_timeout_s)}")
+        count("workers", workers, least=1)
+        if not isinstance(background, bool):
+            raise InvalidInput(f"background must be True or False, not {shown(background)}")
+        static = shared_static_embedder()
+        chosen = settings.embedder(embedder) or static
+        answering = settings.chat(chat)
+        self._clock = clock
+        self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
+        self._tokenizer = static
+        self._workers = workers
+        self._worker: BackgroundWorker | None = None
+        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._meter = Meter(self._database, ceilings or settings.ceilings(), clock)
+        self._asker = Asker(answering, self._meter, static)
+        self._records = RecordStore(LocalBlocks(self._database.folder / BLOCKS))
+        self._messages = MessagesView(chosen, static, static)
+        self._chunks = ChunksView(
+            chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
+        )
+        drafter = ChatDrafter(answering, self._meter, static) if answering else None
+        self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
+        self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=clock)
+        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
+        self._views: dict[str, View] = {view.name: view for view in built}
+        self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
+        self._kv = KVStore(self._database.folder / KV_FOLDER)
+        try:
+            release(self._database, self._records)
+            reclaim_orphans(self._database, self._records)
+            self._kv.clean_all(self._database)
+        except StorageError as error:  # others may be writing: the next to open tries again
+            _logger.warning("released blocks were not deleted yet: %s", error)
+        if background:
+            self._worker = BackgroundWorker(self._maintain_in_background, self._users_behind)
+            self._worker.start()
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._database.folder
+
+    def close(self) -> None:
+        """Stop the background worker and close the files; idempotent.
+
+        Every other method raises ClosedMemory afterwards. A step of a maintenance that waits for a model is
+        given a few seconds to end; what it did not commit will be done again.
+        """
+        if self._worker is not None:
+            self._worker.stop(_STOP_S)
+        self._database.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
+        """Let the memory drive one more view, such as a KVMemory's; returns what `make` makes.
+
+        It is maintained, recalled by its name, forgotten and checked like the others. `make` gets the
+        database, and the tokenizer that budgets are counted with. Raises InvalidInput for a name that is
+        taken.
+        """
+        view = make(self._database, self._tokenizer)
+        if view.name in self._views:
+            raise InvalidInput(f"a view {view.name!r} is attached already: detach it first")
+        self._views[view.name] = view
+        self._maintained.add(view.name)
+        return view
+
+    def detach(self, view: View) -> None:
+        """Drive it no longer; what it made stays, and is still forgotten with its messages."""
+        if self._views.get(view.name) is view:
+            del self._views[view.name]
+            self._maintained.discard(view.name)
+
+    def add(
+        self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
+    ) -> list[Message]:
+        """Store messages; returns them as stored, with their seqs, once they are durable.
+
+        All of them or none. A message is a Message, a string or a mapping in the OpenAI chat shape with
+        `time`, `session`, `metadata` and `id` beside it; its own session wins over `session`. A message
+        whose `id` is known already adds nothing and comes back as it was first stored.
+
+        Raises InvalidMessage, IdConflict, StorageBusy, StorageFull.
+        """
+        key("user", user)
+        given = to_messages(messages, session=session)
+        (appended,) = self._ingest([(user, given)])
+        return appended.stored
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int = 1000,
+        views: Sequence[str] | None = None,
+        floor: float | None = None,
+        now: TimeLike | None = None,
+    ) -> Recall:
+        """The evidence for a query: cited, chronological, at most `budget_tokens` long.
+
+        `session` narrows to one session; `views` names the views to ask (all of them by default); a query
+        whose relevance is below `floor` (0 to 1; None: the default) gets an empty recall, with 0 never; `now`
+        is what "last week" in the query is relative to.
+        """
+        key("user", user)
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {shown(query)}")
+        query = query.encode(errors="replace").decode()
+        if session is not None:
+            key("session", session)
+        floor = DEFAULT_FLOOR if floor is None else floor
+        if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1:
+            raise InvalidInput(f"floor must be a number from 0 to 1, not {shown(floor)}")
+        asked = Query(
+            text=query,
+            scope=Scope(user, session),
+            budget_tokens=count("budget_tokens", budget_tokens, least=1),
+            now=to_time(self._clock() if now is None else now, "now"),
+        )
+        chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
+
+        def once() -> Recall:
+            with self._database.read() as connection:
+                return recall(connection, chosen, asked, floor=floor, count=self._count)
+
+        return read_again(once)
+
+    def messages(
+        self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
+    ) -> list[Message]:
+        """Messages in the order of their seqs, those above seq `after`."""
+        key("user", user)
+        if session is not None:
+            key("session", session)
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
+        with self._database.read() as connection:
+            return log.read(connection, user, session=session, after=after, limit=limit)
+
+    def sessions(self, *, user: str) -> list[Session]:
+        """The user's sessions in the order of their first messages."""
+        key("user", user)
+        with self._database.read() as connection:
+            return log.sessions(connection, user)
+
+    def users(self) -> list[str]:
+        """Every user that has messages, or had."""
+        with self._database.read() as connection:
+            return log.all_users(connection)
+
+    def forget(
+        self,
+        *,
+        user: str,
+        seqs: Iterable[int] | None = None,
+        session: str | None = None,
+        before: TimeLike | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Delete messages and all that was made from them, so that no file of the folder has the text.
+
+        Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
+        user. A dry run changes nothing and counts the same.
+        """
+        key("user", user)
+        if not isinstance(dry_run, bool):
+            raise InvalidInput(f"dry_run must be True or False, not {shown(dry_run)}")
+        self._count_short.cache_clear()
+        selected = forgetting.selector(seqs, session, before, everything)
+        return forgetting.forget(self._database, self._keepers(), user, selected, dry_run=dry_run)
+
+    def export(self, *, user: str, path: str | Path) -> int:
+        """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
+        key("user", user)
+        target = file_path("path", path)
+        if not self.messages(user=user, limit=1):
+            raise InvalidInput(f"user {user!r} has no messages: nothing to export")
+        return export_messages(self._all_messages(user), target)
+
+    def import_(
+        self,
+        path: str | Path,
+        *,
+        user: str | None = None,
+        format: str | None = None,  # noqa: A002 - the word a caller expects
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
+
+        The format is recognised by content. The whole file is read and checked before anything is stored.
+        Importing twice adds nothing, and a message that has changed since stays as it was stored first; one
+        that was forgotten comes back. `user` is needed where the file names none; `progress` is called with
+        messages done and messages in all.
+        """
+        if user is not None:
+            key("user", user)
+        if format is not None:
+            key("format", format)
+        return import_file(self._ingest, file_path("path", path), user=user, format=format, progress=progress)
+
+    def topics(self, user: str) -> Topics:
+        """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
+        return Topics(self, user)
+
+    def rebuild(self, *, user: str, view: str = "messages") -> None:
+        """Make a view anew from the log; the old one serves until the new one is complete."""
+        key("user", user)
+        (chosen,) = self._chosen([view])
+        maintenance.rebuild(self._database, user, chosen)
+
+    def maintain(
+        self,
+        *,
+        user: str | None = None,
+        views: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Maintained:
+        """Let the views read what they have not read yet, and put their storage in order.
+
+        Of one user or of all. Models are asked where they are configured; where one fails or a ceiling is
+        reached, offline answers stand in and the report counts them. `progress` is called with messages read
+        and messages to be read.
+        """
+        if user is not None:
+            key("user", user)
+        chosen = self._chosen(views)
+        names = self.users() if user is None else [user]
+        with self._database.read() as connection:
+            total = sum(maintenance.lag(connection, name, view) for name in names for view in chosen)
+        done = 0
+
+        def step(messages: int) -> None:
+            nonlocal done
+            done += messages
+            if progress:
+                progress(min(done, total), total)
+
+        before = self._meter.total(user)
+        report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
+        return maintenance.with_usage(report, before, self._meter.total(user))
+
+    def _count(self, text: str) -> int:
+        return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, by the tokenizer that budgets are counted with."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"text must be a string, not {shown(text)}")
+        return self._tokenizer.count([text.encode(errors="replace").decode()])[0]
+
+    def _ingest(
+        self,
+        parts: Sequence[tuple[str, Sequence[Message]]],
+        progress: Progress | None = None,
+        *,
+        keep_first: bool = False,
+    ) -> list[Appended]:
+        now = to_time(self._clock())
+        appended = ingest(self._database, self._messages, parts, now, progress, keep_first=keep_first)
+        if self._worker is not None:
+            for user, _ in parts:
+                self._worker.notify(user)
+        return appended
+
+    def _maintain_in_background(self, user: str) -> None:
+        assert self._worker is not None
+        worker = self._worker
+        report = maintenance.maintain(
+            self._database,
+            self._chosen(None),
+            [user],
+            patient=True,
+            on_step=lambda _: worker.check(),
+        )
+        if report.behind:
+            raise ModelFailed(report.behind[0].reason)
+
+    def _users_behind(self) -> list[str]:
+        with self._database.read() as connection:
+            return [
+                name
+                for name in log.all_users(connection)
+                if any(maintenance.lag(connection, name, view) for view in self._chosen(None))
+                or (self._topics.name in self._maintained and self._topics.is_due(connection, name))
+            ]
+
+    def _chosen(self, names: Sequence[str] | None) -> list[View]:
+        if names is None:
+            return [view for name, view in self._views.items() if name in self._maintained]
+        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
+        return self._named(names)
+
+    def _named(self, names: Sequence[str]) -> list[View]:
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
+        for name in names:
+            if not isinstance(name, str) or name not in self._views:
+                raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")
+        return [self._views[name] for name in dict.fromkeys(names)]
+
+    def _all_messages(self, user: str) -> Iterator[Message]:
+        after = 0
+        while batch := self.messages(user=user, after=after, limit=1000):
+            yield from batch
+            after = batch[-1].seq

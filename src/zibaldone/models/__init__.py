@@ -1,0 +1,30 @@
+"""Models: what turns text into vectors and tokens, and what answers questions."""
+
+from __future__ import annotations
+
+from zibaldone.models.asking import Answer, Asker
+from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, TokenLogprob, Turn
+from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
+from zibaldone.models.recorded import RecordedModel
+from zibaldone.models.static import StaticEmbedder
+from zibaldone.models.task import Task
+
+__all__ = [
+    "Answer",
+    "Asker",
+    "Ceilings",
+    "ChatModel",
+    "ChatReply",
+    "ChatRequest",
+    "Embedder",
+    "Meter",
+    "OpenAIChat",
+    "OpenAIEmbedder",
+    "RecordedModel",
+    "StaticEmbedder",
+    "Task",
+    "TokenLogprob",
+    "Turn",
+    "Usage",
+]

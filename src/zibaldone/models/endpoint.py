@@ -1,0 +1,222 @@
+"""One server that speaks the OpenAI protocol: its connections, what its statuses mean, and its patience."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
+from zibaldone.forking import start_anew_in_children
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+_OPENAI = "https://api.openai.com/v1"
+_NO_KEY = "none"  # local servers want none, the SDK wants one
+_MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
+
+
+class Refused(Exception):
+    """The server does not take the request as it is, perhaps for one part of it."""
+
+    def __init__(self, said: str, attempts: int, otherwise: ModelFailed) -> None:
+        super().__init__(said)
+        self.said, self.attempts = said, attempts
+        self.otherwise = otherwise  # what it means when it is about no such part
+
+
+class Client:
+    """One SDK client per process, with errors of ours."""
+
+    def __init__(
+        self,
+        kind: str,
+        base_url: str | None,
+        api_key: str | None,
+        timeout_s: float,
+        max_retries: int,
+        headers: Mapping[str, str] | None,
+    ) -> None:
+        if base_url is None and not api_key:
+            raise InvalidInput(
+                "give base_url= of an OpenAI-compatible server, such as http://localhost:8000/v1, or api_key="
+                f" for api.openai.com (ZIBALDONE_{kind}_BASE_URL, ZIBALDONE_{kind}_API_KEY)"
+            )
+        # Never None: the SDK would ask OPENAI_BASE_URL, and send this key to whom it names.
+        self._base_url = _OPENAI if base_url is None else base_url
+        self._where = _where(self._base_url)
+        self._key = _sendable("api_key", api_key or _NO_KEY)
+        self._quoted = re.compile(rf"(?<!\w){re.escape(api_key)}(?!\w)") if api_key else None
+        self._headers = {_sendable("headers", k): _sendable("headers", v) for k, v in (headers or {}).items()}
+        self._max_retries = at_least("max_retries", max_retries, 0)
+        if not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+            raise InvalidInput(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
+        self._timeout_s = timeout_s
+        self._sdk = _import()
+        self._lock = threading.Lock()
+        self._made: openai.OpenAI | None = None
+        self._parents: openai.OpenAI | None = None
+        start_anew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"<client of {self._where}>"  # without the key
+
+    def start_anew(self) -> None:
+        """In a forked child: the connections are the parent's, to be neither used nor closed."""
+        self._lock = threading.Lock()
+        self._parents, self._made = self._made, None
+
+    def call(self, ask: Callable[[openai.OpenAI, float], Any], timeout_s: float | None) -> tuple[Any, int]:
+        """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
+        sdk, where = self._sdk, self._where
+        limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
+        if limit_s <= 0:
+            raise ModelUnavailable(f"no time is left to ask {where}: timeout_s is {limit_s!r}")
+        _attempts.count, _attempts.limit_s = 0, limit_s
+        try:
+            raw = ask(self._client(), limit_s)
+        except sdk.APITimeoutError as error:
+            raise ModelUnavailable(f"{where} did not answer within {limit_s:g} s") from error
+        except sdk.APIConnectionError as error:
+            reason = error.__cause__ or error
+            raise ModelUnavailable(f"no connection to {where}: {reason}: is the server running?") from error
+        except sdk.APIStatusError as error:
+            # A server that quotes the key would have it in the traceback of what this is raised from.
+            quotes = self._quoted is not None and self._quoted.search(str(error))
+            raise self._of_status(error) from (None if quotes else error)
+        except sdk.OpenAIError as error:
+            raise ModelFailed(f"{where}: {error}") from error
+        except ValueError as error:
+            raise ModelFailed(f"the request cannot be sent to {where}: {error}") from error
+        try:
+            return raw.http_response.json(), _attempts.count
+        except (ValueError, RecursionError) as error:
+            raise ModelFailed(f"the answer of {where} is not JSON") from error
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+            self._made = None
+
+    def _client(self) -> openai.OpenAI:
+        with self._lock:
+            if self._made is None:
+                client = self._sdk.OpenAI(
+                    api_key=self._key,
+                    base_url=self._base_url,
+                    max_retries=self._max_retries,
+                    default_headers=self._headers,
+                    http_client=self._sdk.DefaultHttpxClient(event_hooks=_hooks()),
+                )
+                client.organization = client.project = None  # of the environment, for whichever server
+                self._made = client
+            return self._made
+
+    def _of_status(self, error: openai.APIStatusError) -> Exception:
+        """What a status means for who asks."""
+        status = error.status_code
+        said = _message(error)
+        if self._quoted is not None:
+            said = self._quoted.sub("[the key]", said)
+        said = said[:500]
+        if status in (400, 413, 422):
+            failure = ModelFailed(f"{self._where} refused the request ({status}): {said}")
+        else:
+            advice = _ADVICE.get(status, "the server has a problem of its own")
+            failure = ModelUnavailable(f"{self._where} answered {status}, {advice}: {said}")
+        return Refused(said, _attempts.count, failure) if status in _MAY_BE_ABOUT_A_PART else failure
+
+
+class _Attempts(threading.local):
+    """Of the call that this thread is in."""
+
+    count = 0
+    limit_s = 60.0
+    until = 0.0  # of the attempt under way, on the monotonic clock
+
+
+_attempts = _Attempts()
+
+
+_ADVICE: Final = {
+    401: "check the API key",
+    403: "check what the API key may do",
+    404: "check the base URL (it ends in /v1 as a rule) and the name of the model",
+    429: "the rate limit or the quota is used up",
+}
+
+
+def _hooks() -> dict[str, list[Callable[..., Any]]]:
+    """Count requests, and end an answer that takes longer than its limit, however it trickles in."""
+    import httpx2
+
+    class Trickle(httpx2.SyncByteStream):
+        def __init__(self, stream: httpx2.SyncByteStream, until: float) -> None:
+            self._stream, self._until = stream, until
+
+        def __iter__(self) -> Iterator[bytes]:
+            for part in self._stream:
+                if time.monotonic() > self._until:
+                    raise httpx2.ReadTimeout("the answer took too long")
+                yield part
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def sending(_: httpx2.Request) -> None:
+        _attempts.count += 1
+        _attempts.until = time.monotonic() + _attempts.limit_s
+
+    def answered(response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = Trickle(response.stream, _attempts.until)
+
+    return {"request": [sending], "response": [answered]}
+
+
+def _import() -> Any:
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtra("no module 'openai': pip install 'zibaldone[openai]'") from error
+    return openai
+
+
+def at_least(name: str, value: int, least: int) -> int:
+    """The value, when it is a whole number that is large enough. Raises InvalidInput."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _sendable(name: str, value: str) -> str:
+    """What can stand in a header. The value is a secret, and in no error."""
+    if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
+        raise InvalidInput(f"{name} must be printable ASCII: look for a line break or an accent in it")
+    return value
+
+
+def _where(base_url: str) -> str:
+    """The base URL as errors show it: without a password."""
+    try:
+        parts = urlsplit(base_url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidInput(f"base_url must be one such as http://localhost:8000/v1, not {base_url!r}")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _message(error: openai.APIStatusError) -> str:
+    body = error.body
+    said = body.get("message") if isinstance(body, dict) else None
+    return str(said or error.message)

@@ -1,0 +1,341 @@
+"""Chat models and embedders behind any OpenAI-compatible endpoint: vLLM, SGLang, Ollama, llama.cpp, OpenAI.
+
+The SDK retries what is worth it (connections, timeouts, 408, 409, 429, 5xx; exponential, jittered,
+Retry-After up to two minutes). What it does not do is here: a limit on the time of a whole answer, what a
+server does not take, and errors that say what to check.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn, Vectors
+from zibaldone.models.endpoint import Client, Refused, at_least
+
+if TYPE_CHECKING:
+    import openai
+
+_KNOWN_DIMENSIONS: Final = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+# What a server may not take, and the words by which its refusal is known. A request is sent again without it;
+# that is remembered once such a request was taken, because a refusal may only quote what it is not about.
+_REFUSABLE: Final = {
+    "structured": ("response_format", "json_schema", "structured", "guided", "grammar"),
+    "logprobs": ("logprobs",),
+    "max_tokens": ("max_tokens", "max_completion_tokens"),
+    "temperature": ("temperature",),
+}
+_FINISHES: Final = {"length": "length", "content_filter": "refusal"}
+_STRICT_UNKNOWN = frozenset(
+    (
+        "default title format pattern examples deprecated readOnly writeOnly discriminator $schema $comment"
+        " minLength maxLength minItems maxItems uniqueItems minimum maximum exclusiveMinimum exclusiveMaximum"
+        " multipleOf minProperties maxProperties contentEncoding contentMediaType"
+    ).split()
+)
+
+
+class OpenAIChat:
+    """A chat model. Safe to share among threads and to carry over a fork."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        max_retries: int = 4,
+        structured: bool | None = None,
+        max_tokens: int | None = None,
+        extra_body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`timeout_s` is for one whole attempt, `max_tokens` for requests that set no limit of their own.
+
+        `structured` says whether the server takes JSON schemas: None finds out, and puts the schema into the
+        prompt where it does not. `extra_body` goes into every request as it is, for what only one server
+        knows. Raises MissingExtra and InvalidInput.
+        """
+        self._model = _named(model)
+        self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
+        self._max_tokens = None if max_tokens is None else at_least("max_tokens", max_tokens, 1)
+        self._extra_body = dict(extra_body or {})
+        self._refused: set[str] = {"structured"} if structured is False else set()
+        self._must_structure = structured is True
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """One answer. Raises ModelUnavailable and ModelFailed."""
+        attempts = 0
+        refused = frozenset(self._refused)
+        while True:
+            body = self._body(request, refused)
+
+            def ask(sdk: openai.OpenAI, limit_s: float, body: dict[str, Any] = body) -> Any:
+                if request.max_attempts is not None:
+                    sdk = sdk.with_options(max_retries=request.max_attempts - 1)
+                create = sdk.chat.completions.with_raw_response.create
+                return create(**body, extra_body=self._extra_body, timeout=limit_s)
+
+            try:
+                response, sent = self._client.call(ask, request.timeout_s)
+            except Refused as error:
+                attempts += error.attempts
+                what = self._what(error.said, body, refused)
+                if what is None:
+                    raise error.otherwise from error.__cause__
+                refused |= {what}
+                continue
+            self._refused |= refused
+            return _reply(response, attempts + sent, request.logprobs)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._client.close()
+
+    def _body(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        turns = list(request.turns)
+        body: dict[str, Any] = {"model": self._model}
+        if request.schema is not None:
+            if "structured" in refused:
+                turns = _with_schema(turns, request.schema)
+            else:
+                name = request.task.replace(".", "_")
+                strict = not _is_open(request.schema)
+                schema = strict_schema(request.schema) if strict else request.schema
+                named = {"name": name, "schema": schema, "strict": strict}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
+        body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
+        limit = self._max_tokens if request.max_tokens is None else request.max_tokens
+        if limit is not None:
+            body["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = limit
+        if "temperature" not in refused:
+            body["temperature"] = request.temperature
+        if request.logprobs is not None and "logprobs" not in refused:
+            body |= {"logprobs": True, "top_logprobs": request.logprobs}
+        return body
+
+    def _what(self, said: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
+        """Which part of the request the server does not take; None when it is something else."""
+        sent = {
+            "structured": "response_format" in body and not self._must_structure,
+            "logprobs": "logprobs" in body,
+            "max_tokens": "max_tokens" in body,
+            "temperature": "temperature" in body,
+        }
+        low = said.lower()
+        for what, mentions in _REFUSABLE.items():
+            if sent[what] and what not in refused and any(word in low for word in mentions):
+                return what
+        return None
+
+
+class OpenAIEmbedder:
+    """An embedder. Safe to share among threads and to carry over a fork."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        dimension: int | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        max_retries: int = 4,
+        batch_texts: int = 256,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`dimension` shortens the vectors where the model allows it; None: the model's own.
+
+        Raises MissingExtra and InvalidInput.
+        """
+        self._model = _named(model)
+        self._client = Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
+        self._batch_texts = at_least("batch_texts", batch_texts, 1)
+        self._wanted = None if dimension is None else at_least("dimension", dimension, 1)
+        self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
+
+    @property
+    def name(self) -> str:
+        """The model's name and the length of its vectors."""
+        return f"openai-{self._model}-{self.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Asks the server when it is neither given nor known. Raises ModelUnavailable and ModelFailed."""
+        if self._dimension is None:
+            self._dimension = len(self._embed(["dimension"])[0])
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) float32, rows of unit length; a zero row for a text of white space, which servers refuse."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(rows), self._batch_texts):
+            some = rows[start : start + self._batch_texts]
+            found = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
+            with np.errstate(over="ignore"):
+                norms = np.linalg.norm(found, axis=1, keepdims=True)
+            if found.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
+                raise ModelFailed(
+                    f"{self._model!r} gave vectors of shape {found.shape};"
+                    f" {(len(some), self.dimension)} finite numbers were expected"
+                )
+            vectors[some] = np.divide(found, norms, out=found, where=norms > 0)
+        return vectors
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._client.close()
+
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        if self._wanted is not None:
+            body["dimensions"] = self._wanted
+
+        def ask(sdk: openai.OpenAI, limit_s: float) -> Any:
+            return sdk.embeddings.with_raw_response.create(**body, timeout=limit_s)
+
+        try:
+            response, _ = self._client.call(ask, None)
+        except Refused as error:
+            raise error.otherwise from error.__cause__
+        try:
+            data = sorted(response["data"], key=lambda one: one["index"])
+            places = [one["index"] for one in data]
+            vectors = [[float(number) for number in one["embedding"]] for one in data]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ModelFailed(
+                f"the server's answer is not one of the embeddings protocol: {error!r}"
+            ) from error
+        if places != list(range(len(texts))):
+            raise ModelFailed(f"{self._model!r} gave {len(vectors)} vectors for {len(texts)} texts")
+        lengths = {len(one) for one in vectors}
+        if len(lengths) != 1 or not lengths.isdisjoint({0}):
+            raise ModelFailed(f"{self._model!r} gave vectors of {sorted(lengths)} numbers")
+        return vectors
+
+
+def _named(model: object) -> str:
+    if not isinstance(model, str) or not model.strip():
+        raise InvalidInput(f"model must be a model's name, not {model!r}")
+    return model
+
+
+def _with_schema(turns: Sequence[Turn], schema: Mapping[str, Any]) -> list[Turn]:
+    """The schema in words, at the end of the instructions."""
+    words = "Answer with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
+        schema, ensure_ascii=False
+    )
+    if turns and turns[0].role == "system":
+        return [Turn("system", f"{turns[0].content}\n\n{words}"), *turns[1:]]
+    return [Turn("system", words), *turns]
+
+
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema as strict structured output demands it: every property required, none beside them."""
+
+    def walk(node: Any, *, names: bool = False) -> Any:
+        if isinstance(node, list):
+            return [walk(one) for one in node]
+        if not isinstance(node, Mapping):
+            return node
+        if not names and "$ref" in node:
+            return {"$ref": node["$ref"]}  # nothing may stand beside it, not even a description
+        kept = {
+            "anyOf" if key == "oneOf" and not names else key: walk(
+                value, names=key in ("properties", "$defs")
+            )
+            for key, value in node.items()
+            if names or key not in _STRICT_UNKNOWN
+        }
+        if not names and node.get("type") == "object":
+            kept["additionalProperties"] = False
+            kept["required"] = list(node.get("properties", {}))
+        return kept
+
+    walked: dict[str, Any] = walk(schema)
+    return walked
+
+
+def _is_open(node: Any) -> bool:
+    """Whether a schema has mappings of any key, or tuples: strict mode cannot say either."""
+    if isinstance(node, list):
+        return any(_is_open(one) for one in node)
+    if not isinstance(node, Mapping):
+        return False
+    return (
+        bool(node.get("additionalProperties"))
+        or "prefixItems" in node
+        or any(_is_open(one) for one in node.values())
+    )
+
+
+def _reply(body: Any, attempts: int, logprobs: int | None) -> ChatReply:
+    """A chat completion's first choice. Raises ModelFailed when the body is not one."""
+    try:
+        choice = body["choices"][0]
+        message = choice["message"]
+        refusal = message.get("refusal")
+        finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
+        text = _storable(refusal or message.get("content") or "")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        told = body.get("error") if isinstance(body, dict) else None
+        raise ModelFailed(f"the answer is not one of the chat protocol: {told or error!r}") from error
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return ChatReply(
+        text=text,
+        finish=finish,
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
+        logprobs=None if logprobs is None else _tokens(choice.get("logprobs")),
+        attempts=attempts,
+    )
+
+
+def _storable(text: Any) -> str:
+    """Without lone surrogates, which JSON can carry and no file or database takes."""
+    if not isinstance(text, str):
+        raise TypeError("the content is not a text")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _count(value: Any) -> int | None:
+    """Tokens as the server counted, if it did."""
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return value if good else None
+
+
+def _tokens(told: Any) -> tuple[TokenLogprob, ...] | None:
+    """None when the server has none, or something else in their place: the answer is good without."""
+    try:
+        return tuple(_token(one) for one in told["content"])
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        return None
+
+
+def _token(told: Mapping[str, Any]) -> TokenLogprob:
+    others = tuple((one["token"], _logprob(one)) for one in told.get("top_logprobs") or ())
+    return TokenLogprob(told["token"], _logprob(told), others)
+
+
+def _logprob(told: Mapping[str, Any]) -> float:
+    value = float(told["logprob"])
+    if math.isnan(value):
+        raise ValueError("a log-probability that is not a number")
+    return value

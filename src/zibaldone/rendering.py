@@ -1,0 +1,83 @@
+"""From chosen evidence to the text that a prompt gets.
+
+    Mon 8 May 2023
+    Caroline: I went to a LGBTQ support group yesterday and it was so powerful.
+    Melanie: That's amazing!
+    Thu 25 May
+    ...
+
+Sessions follow each other in time, and a date is paid for once: one header opens each day of a session, with
+the year where it changes. The session's own name is in the citations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+
+from zibaldone.core import Citation, Evidence
+
+OMISSION = "…"
+_NEW_LINE = "\n"  # one, since each costs a token
+
+
+def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
+    """The text, and for each unit where its words stand in it; `evidence` is `in_order`."""
+    pieces: list[str] = []
+    citations: list[Citation] = []
+    length = 0
+    before: Evidence | None = None
+    for unit in evidence:
+        opening = _opening(before, unit)
+        pieces.append(opening + unit.text)
+        start = length + len(opening)
+        length = start + len(unit.text)
+        citations.extend(Citation(seq, unit.session, unit.time, start, length) for seq in unit.sources)
+        before = unit
+    return "".join(pieces), tuple(citations)
+
+
+def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Session by session in the order of their first chosen unit, chronological inside each."""
+    ordered = sorted(evidence, key=lambda e: (e.time, e.sources, e.place))
+    first: dict[str, int] = {}
+    for place, unit in enumerate(ordered):
+        first.setdefault(unit.session, place)
+    return sorted(ordered, key=lambda e: first[e.session])
+
+
+def header(day: date, before: date | None) -> str:
+    """Such as "Mon 8 May 2023", or "Thu 25 May" when the year stays and time does not run back."""
+    text = f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
+    known = before is not None and before.year == day.year and before <= day
+    return text if known else f"{text} {day.year}"
+
+
+def line(speaker: str | None, text: str) -> str:
+    """A unit as it is rendered under its header."""
+    return f"{speaker}: {text}" if speaker else text
+
+
+def line_tokens(lines: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]]) -> list[int]:
+    """What each line adds to the tokens of a text that it stands in, its line break included.
+
+    Tokenizers treat the beginning of a text in their own way, so a line is counted behind another.
+    """
+    alone, *both = count(["x", *(f"x\n{line}" for line in lines)])
+    return [tokens - alone for tokens in both]
+
+
+# Not strftime, whose names change with the process's locale.
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _opening(before: Evidence | None, unit: Evidence) -> str:
+    """What stands between the unit before and this unit's own words."""
+    day = unit.time.date()
+    last_day = before.time.date() if before else None
+    if before is None or before.session != unit.session or last_day != day:
+        return f"{_NEW_LINE if before else ''}{header(day, last_day)}\n{line(unit.speaker, '')}"
+    if (before.view, before.sources) == (unit.view, unit.sources):
+        return " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
+    return f"{_NEW_LINE}{line(unit.speaker, '')}"

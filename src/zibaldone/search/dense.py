@@ -1,0 +1,52 @@
+"""Exact vector search over one user's units: a matrix in memory and one product per query."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from zibaldone.models.base import Vectors
+
+_STORED = np.dtype("<f2")  # half precision: unit vectors keep 3 digits, half the bytes
+BYTES = _STORED.itemsize  # per number as stored
+
+
+def to_bytes(vector: Vectors) -> bytes:
+    """(d,) float32 as stored."""
+    return vector.astype(_STORED).tobytes()
+
+
+def from_bytes(stored: list[bytes], dimension: int) -> Vectors:
+    """(n, d) float32 from n stored vectors; unit length again, zero rows stay zero."""
+    rows = np.frombuffer(b"".join(stored), dtype=_STORED).reshape(len(stored), dimension).astype(np.float32)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.divide(rows, norms, out=rows, where=norms > 0)
+    return rows
+
+
+class Matrix:
+    """Rows that grow at the end, in one block of memory with room to spare."""
+
+    def __init__(self, dimension: int) -> None:
+        self._block = np.zeros((0, dimension), dtype=np.float32)
+        self._n = 0
+
+    @property
+    def rows(self) -> Vectors:
+        """(n, d) what is in; valid until the next `extend`."""
+        return self._block[: self._n]
+
+    def extend(self, rows: Vectors) -> None:
+        """Append rows (k, d)."""
+        needed = self._n + len(rows)
+        if needed > len(self._block):
+            block = np.zeros((max(needed, len(self._block) * 3 // 2), self._block.shape[1]), dtype=np.float32)
+            block[: self._n] = self.rows
+            self._block = block
+        self._block[self._n : needed] = rows
+        self._n = needed
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Leave only the rows where the mask (n,) is true."""
+        self._block = self.rows[mask]
+        self._n = len(self._block)

@@ -1,0 +1,89 @@
+"""Vectors of one user's own vocabulary, so that a query's word can reach words that mean the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from zibaldone.models.base import Embedder, Vectors
+from zibaldone.search.dense import Matrix
+
+_LAST_BITS = 1e-5
+Pairs = Sequence[tuple[str, str]]  # (surface form, term)
+
+
+class Thesaurus:
+    """A term's vector is the mean of the vectors of its surface forms, in a static embedder."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._uses: Counter[str] = Counter()  # words that have the form
+        self._forms: dict[str, set[str]] = {}  # by term
+        self._row: dict[str, int] = {}
+        self._terms: list[str] = []  # by row
+        self._vectors = Matrix(embedder.dimension)
+        self._changed: set[str] = set()  # terms whose vector is to be made anew
+
+    def __len__(self) -> int:
+        """Terms that have, or will have, a vector."""
+        return len(self._forms)
+
+    def learn(self, pairs: Pairs) -> None:
+        """Note the surface forms and terms of a word that was not there before."""
+        for form, term in _worded(pairs):
+            self._uses[form] += 1
+            if self._uses[form] == 1:
+                self._forms.setdefault(term, set()).add(form)
+                self._changed.add(term)
+
+    def unlearn(self, pairs: Pairs) -> None:
+        """Forget a word that was learnt and is there no more."""
+        for form, term in _worded(pairs):
+            self._uses[form] -= 1
+            if not self._uses[form]:
+                del self._uses[form]
+                self._forms[term].discard(form)
+                self._changed.add(term)
+
+    def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
+        """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
+        self._settle()
+        if not forms or not self._terms:
+            return [[] for _ in forms]
+        cosines = self._vectors.rows @ self._embedder.embed(forms).T
+        found = []
+        for column in cosines.T:
+            rows = np.flatnonzero(column >= threshold - _LAST_BITS)
+            # Rounded: the last bits depend on where in the matrix a row happens to stand.
+            near = zip((self._terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
+            found.append(sorted(pair for pair in near if pair[1] >= threshold))
+        return found
+
+    def _settle(self) -> None:
+        """Make the vectors of changed terms; a term without forms has a zero vector."""
+        if not self._changed:
+            return
+        changed = sorted(self._changed)
+        fresh = [term for term in changed if term not in self._row]
+        self._row.update((term, row) for row, term in enumerate(fresh, len(self._terms)))
+        self._terms.extend(fresh)
+        self._vectors.extend(np.zeros((len(fresh), self._embedder.dimension), dtype=np.float32))
+        owners = [place for place, term in enumerate(changed) for _ in self._forms[term]]
+        forms = [form for term in changed for form in sorted(self._forms[term])]
+        sums: Vectors = np.zeros((len(changed), self._embedder.dimension), dtype=np.float32)
+        np.add.at(sums, owners, self._embedder.embed(forms))
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        np.divide(sums, norms, out=sums, where=norms > 0)
+        self._vectors.rows[[self._row[term] for term in changed]] = sums
+        for term in changed:
+            if not self._forms[term]:
+                del self._forms[term]
+                self._terms[self._row.pop(term)] = ""
+        self._changed.clear()
+
+
+def _worded(pairs: Pairs) -> Pairs:
+    """Numbers, hashes and ids mean nothing like anything, and there is no end of them."""
+    return [pair for pair in pairs if not any(map(str.isdigit, pair[0]))]

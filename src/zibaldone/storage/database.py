@@ -1,0 +1,302 @@
+"""The embedded database: one SQLite file in WAL mode that several processes may open.
+
+Durability: `synchronous=FULL`, so a commit that returned survives a crash and a power cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from zibaldone.errors import (
+    ClosedMemory,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnusable,
+)
+from zibaldone.forking import start_anew_in_children
+from zibaldone.storage.migrations import OURS, migrate
+
+FILE = "zibaldone.sqlite3"
+_EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
+_PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
+_ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
+
+
+class _Reads(threading.local):
+    """A thread's read transactions, and what waits for their end."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.after: list[Callable[[], None]] = []
+
+
+class Database:
+    """Read and write transactions on the database of one folder. Safe to share among threads."""
+
+    def __init__(self, folder: Path, *, busy_timeout_s: float) -> None:
+        self.folder = _usable(folder)
+        self.path = database_file(self.folder)
+        self._busy_timeout_s = busy_timeout_s
+        self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
+        self._reads = _Reads()
+        self._closed = False
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            connect_args={"timeout": min(_ATTEMPT_S, busy_timeout_s), "check_same_thread": False},
+            pool_size=8,
+            max_overflow=24,
+            pool_timeout=busy_timeout_s,
+        )
+        event.listen(self._engine, "connect", _configure)
+        start_anew_in_children(self)
+        try:
+            migrate(self.write)
+            self._purge_what_is_due()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A read transaction: one unchanging snapshot from its first statement to its end."""
+        mine = self._reads
+        mine.depth += 1
+        try:
+            with self._transaction("BEGIN") as connection:
+                yield connection
+        finally:
+            mine.depth -= 1
+            while not mine.depth and mine.after:
+                mine.after.pop()()
+
+    def after_read(self, do: Callable[[], None]) -> bool:
+        """Do this when this thread's read transaction has ended; False, and nothing done, when it has none.
+
+        To write inside it can take the whole busy timeout: a purge waits for readers with the lock held.
+        """
+        if not self._reads.depth:
+            return False
+        if do not in self._reads.after:
+            self._reads.after.append(do)
+        return True
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A write transaction: commits at the end of the block, rolls back on any exception.
+
+        Raises StorageBusy when other processes held the write lock for the whole busy timeout.
+        """
+        if not self._writing.acquire(timeout=self._busy_timeout_s):
+            raise self._busy()
+        try:
+            with self._transaction("BEGIN IMMEDIATE") as connection:
+                yield connection
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        if self._closed:
+            raise ClosedMemory("this memory was closed: open it again with Memory(path)")
+        try:
+            with self._engine.connect() as connection:
+                self._begin(connection, begin)
+                try:
+                    yield connection
+                    connection.exec_driver_sql("COMMIT")
+                except BaseException:
+                    # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
+                    # a statement is interrupted (KeyboardInterrupt).
+                    if not connection.invalidated and _driver(connection).in_transaction:
+                        connection.exec_driver_sql("ROLLBACK")
+                    raise
+        except DBAPIError as error:
+            raise self._typed(error) from error
+        except PoolTimeout as error:
+            raise self._busy() from error
+
+    def _begin(self, connection: Connection, begin: str) -> None:
+        give_up = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                connection.exec_driver_sql(begin)
+            except DBAPIError as error:
+                if not _is_busy(error.orig):
+                    raise
+                if time.monotonic() >= give_up:
+                    raise self._busy() from error
+                time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
+            else:
+                return
+
+    def purge_is_due(self, connection: Connection) -> None:
+        """Note, in the transaction that deletes text, that the files have to be purged of it.
+
+        Whoever opens the folder next does it, should this process die in between.
+        """
+        connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
+
+    def _purge_what_is_due(self) -> None:
+        with self._engine.connect() as connection:
+            due = connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE
+        if due:
+            with suppress(StorageError):  # others may be reading: the next one to open tries again
+                self.purge()
+
+    def purge(self) -> bool:
+        """Remove deleted text from the files: writes the database anew and empties the write-ahead log.
+
+        secure_delete alone is not enough: where SQLite moved rows between pages, copies of them stay in the
+        pages' unused space, and are not zeroed when the row itself is deleted. A VACUUM takes about 4 ms per
+        megabyte. False when another process still reads an older snapshot, which keeps the log alive, or
+        when there is no room for the copy.
+        """
+        give_up = time.monotonic() + self._busy_timeout_s
+        with self._writing, self._engine.connect() as connection:
+            rewritten = self._until(give_up, connection, "VACUUM")
+            if rewritten:
+                rewritten = self._until(give_up, connection, "PRAGMA user_version=0")
+            emptied = self._until(give_up, connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            if rewritten and not emptied:
+                self._until(give_up, connection, f"PRAGMA user_version={_PURGE_DUE}")
+        return rewritten and emptied
+
+    def _until(self, give_up: float, connection: Connection, statement: str) -> bool:
+        """Try a statement of which others may be in the way; False when the time or the space is over."""
+        while True:
+            try:
+                done = connection.exec_driver_sql(statement)
+                if not done.returns_rows or not done.one()[0]:  # 1: a checkpoint was blocked
+                    return True
+            except DBAPIError as error:
+                if isinstance(typed := self._typed(error), StorageFull):
+                    return False
+                if not _is_busy(error.orig):
+                    raise typed from error
+            if time.monotonic() >= give_up:
+                return False
+            time.sleep(0.01)
+
+    def faults(self) -> list[str]:
+        """What SQLite's own integrity check finds; empty when the file is sound."""
+        with self.read() as connection:
+            rows = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        return [row for row in rows if row != "ok"]
+
+    def bytes_on_disk(self) -> int:
+        """Size of all files of the folder, in bytes."""
+        total = 0
+        for file in self.folder.rglob("*"):  # blocks are in folders of their own
+            with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
+                total += file.stat().st_size if file.is_file() else 0
+        return total
+
+    def start_anew(self) -> None:
+        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        _abandoned.append(self._engine.pool)
+        self._engine.dispose(close=False)
+        self._writing = threading.Lock()
+        self._reads = _Reads()
+
+    def close(self) -> None:
+        """Close all connections; idempotent."""
+        self._closed = True
+        self._engine.dispose()
+
+    def _busy(self) -> StorageBusy:
+        return StorageBusy(
+            f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
+            " try again, or raise busy_timeout_s"
+        )
+
+    def _typed(self, error: DBAPIError) -> StorageError:
+        name = getattr(error.orig, "sqlite_errorname", "") or ""
+        what, where = str(error.orig)[:100], repr(str(self.path))
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return self._busy()
+        if name.startswith("SQLITE_FULL"):
+            return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+            return StorageUnusable(
+                f"cannot write {where} ({what}): memory needs a folder that this process may write"
+            )
+        undecodable = what.startswith("Could not decode")  # the driver's own words; no code of SQLite's
+        if undecodable or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
+            what = what.partition(" with text ")[0]  # which may be anybody's
+            return StorageCorrupt(
+                f"{where} is damaged ({what}): restore a copy, or salvage it with"
+                f" sqlite3 {self.path.name} .recover into a new folder"
+            )
+        if name.startswith("SQLITE_IOERR"):
+            return StorageFull(f"the disk refused {where} ({what}, {name}): check its space and its health")
+        return StorageError(f"{where}: {what}")
+
+
+def database_file(folder: Path) -> Path:
+    """The database of a memory's folder, there or not; a folder keeps the file name it was begun with."""
+    earlier = folder / _EARLIER_FILE
+    return earlier if earlier.exists() else folder / FILE
+
+
+def _usable(folder: Path) -> Path:
+    try:
+        folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
+        if folder.exists() and not folder.is_dir():
+            raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+    except (UnicodeEncodeError, RuntimeError) as error:  # a lone surrogate; "~" of nobody
+        raise StorageUnusable(f"{str(folder)!r} names no folder ({error}): give Memory another") from error
+    except OSError as error:
+        raise StorageUnusable(f"cannot make the folder {str(folder)!r} ({error.strerror})") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageUnusable(f"cannot write in {str(folder)!r}: memory needs a folder that it may write")
+    return folder
+
+
+def _configure(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions on its own
+    cursor = connection.cursor()
+    give_up = time.monotonic() + _ATTEMPT_S
+    while True:  # SQLite does not wait for others when it changes the journal's mode
+        try:
+            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
+                if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
+                    cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() >= give_up:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
+    cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
+    cursor.close()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+_abandoned: list[object] = []  # in a forked child: its parent's connections, which it must not even close

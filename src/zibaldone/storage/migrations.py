@@ -1,0 +1,216 @@
+"""Numbered migrations: plain functions, one transaction each, each with its own record.
+
+To change the schema, append a function here and change schema.py; never edit an old one. The SQL is the
+part that SQLite and PostgreSQL share; a byte string's type name is the one difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, inspect, select, text
+
+from zibaldone.errors import NewerSchema, StorageUnusable
+from zibaldone.storage.schema import migrations as record
+
+Migration = Callable[[Connection], None]
+
+
+def log_and_messages_view(connection: Connection) -> None:
+    """The log, the views' cursors and the units of the messages view."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE users (
+            "user" TEXT NOT NULL PRIMARY KEY, next_seq BIGINT NOT NULL, version BIGINT NOT NULL,
+            deletions BIGINT NOT NULL)""",
+        """CREATE TABLE messages (
+            "user" TEXT NOT NULL, seq BIGINT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL,
+            role TEXT NOT NULL, name TEXT, content TEXT NOT NULL, time_us BIGINT NOT NULL,
+            utc_offset_s INTEGER NOT NULL, metadata TEXT, PRIMARY KEY ("user", seq))""",
+        'CREATE UNIQUE INDEX messages_by_id ON messages ("user", id)',
+        'CREATE INDEX messages_by_session ON messages ("user", session, seq)',
+        'CREATE INDEX messages_by_time ON messages ("user", time_us)',
+        """CREATE TABLE view_states (
+            "user" TEXT NOT NULL, view TEXT NOT NULL, generation BIGINT NOT NULL, fingerprint TEXT NOT NULL,
+            cursor BIGINT NOT NULL, serving INTEGER NOT NULL, PRIMARY KEY ("user", view, generation))""",
+        f"""CREATE TABLE message_units (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part INTEGER NOT NULL,
+            start INTEGER NOT NULL, "end" INTEGER NOT NULL, tokens INTEGER NOT NULL, days TEXT NOT NULL,
+            vector {byte_string} NOT NULL, PRIMARY KEY ("user", generation, seq, part))""",
+    ):
+        connection.execute(text(statement))
+
+
+def chunks_records_and_usage(connection: Connection) -> None:
+    """The chunks view, records in blocks, and what models were used for."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE model_usage (
+            "user" TEXT NOT NULL, day TEXT NOT NULL, "view" TEXT NOT NULL, task TEXT NOT NULL,
+            calls BIGINT NOT NULL, degraded BIGINT NOT NULL, prompt_tokens BIGINT NOT NULL,
+            completion_tokens BIGINT NOT NULL, ms BIGINT NOT NULL,
+            PRIMARY KEY ("user", day, "view", task))""",
+        f"""CREATE TABLE chunks (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, chunk BIGINT NOT NULL, namespace TEXT NOT NULL,
+            version INTEGER NOT NULL, last_seq BIGINT NOT NULL, items INTEGER NOT NULL,
+            raw_tokens INTEGER NOT NULL, tokens INTEGER NOT NULL, first_us BIGINT NOT NULL,
+            last_us BIGINT NOT NULL, summary TEXT NOT NULL, keywords TEXT NOT NULL, entities TEXT NOT NULL,
+            vectors {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, chunk))""",
+        """CREATE TABLE chunk_sources (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, chunk BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, seq, chunk))""",
+        """CREATE TABLE chunk_history (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, number BIGINT NOT NULL, chunk BIGINT NOT NULL,
+            item TEXT NOT NULL, reason TEXT NOT NULL, by_sources TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, number))""",
+        """CREATE TABLE chunk_namespaces (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, namespace TEXT NOT NULL,
+            compacted_to BIGINT NOT NULL, PRIMARY KEY ("user", generation, namespace))""",
+        f"""CREATE TABLE records (
+            "user" TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL, id BIGINT NOT NULL,
+            namespace TEXT NOT NULL, time_us BIGINT NOT NULL, bytes BIGINT NOT NULL, data {byte_string},
+            block TEXT, slot INTEGER, PRIMARY KEY ("user", "view", generation, id))""",
+        'CREATE INDEX records_by_block ON records ("user", block)',
+        """CREATE TABLE blocks (
+            "user" TEXT NOT NULL, block TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL,
+            namespace TEXT NOT NULL, records INTEGER NOT NULL, invalid INTEGER NOT NULL,
+            bytes BIGINT NOT NULL, released INTEGER NOT NULL, PRIMARY KEY ("user", block))""",
+        """CREATE TABLE record_pairs (
+            "user" TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL, first BIGINT NOT NULL,
+            second BIGINT NOT NULL, times BIGINT NOT NULL,
+            PRIMARY KEY ("user", "view", generation, first, second))""",
+    ):
+        connection.execute(text(statement))
+
+
+def kv_pool(connection: Connection) -> None:
+    """The kv view's manifest."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        """CREATE TABLE kv_pools (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, fingerprint TEXT NOT NULL, layout TEXT NOT NULL,
+            blocks BIGINT NOT NULL, PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE kv_blocks (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, block BIGINT NOT NULL, session TEXT NOT NULL,
+            segment BIGINT NOT NULL, position BIGINT NOT NULL, tokens INTEGER NOT NULL,
+            first_seq BIGINT NOT NULL, last_seq BIGINT NOT NULL, runs TEXT NOT NULL,
+            token_ids {byte_string} NOT NULL, time_us BIGINT NOT NULL, boxes_crc BIGINT, slot BIGINT,
+            crc BIGINT, used_us BIGINT NOT NULL, PRIMARY KEY ("user", generation, block))""",
+        'CREATE INDEX kv_blocks_by_seq ON kv_blocks ("user", generation, last_seq)',
+        'CREATE INDEX kv_blocks_by_segment ON kv_blocks ("user", generation, session, segment)',
+        """CREATE TABLE kv_attended (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, attended BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, seq, attended))""",
+        """CREATE TABLE kv_erasures (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, kind TEXT NOT NULL, place BIGINT NOT NULL,
+            PRIMARY KEY ("user", generation, kind, place))""",
+    ):
+        connection.execute(text(statement))
+
+
+def hierarchy(connection: Connection) -> None:
+    """Episodes, semantics, themes."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE hierarchy_states (
+            {key}, next_episode BIGINT NOT NULL, next_semantic BIGINT NOT NULL, next_theme BIGINT NOT NULL,
+            embedder TEXT NOT NULL, PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE hierarchy_episodes (
+            {key}, episode BIGINT NOT NULL, session TEXT NOT NULL, title TEXT NOT NULL,
+            narrative TEXT NOT NULL, start_us BIGINT NOT NULL, end_us BIGINT NOT NULL,
+            vector {byte_string} NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, episode))""",
+        f"""CREATE TABLE hierarchy_messages (
+            {key}, seq BIGINT NOT NULL, episode BIGINT NOT NULL, PRIMARY KEY ("user", generation, seq))""",
+        'CREATE INDEX hierarchy_messages_by_episode ON hierarchy_messages ("user", generation, episode)',
+        f"""CREATE TABLE hierarchy_semantics (
+            {key}, semantic BIGINT NOT NULL, episode BIGINT NOT NULL, theme BIGINT NOT NULL,
+            time_us BIGINT NOT NULL, reassigned INTEGER NOT NULL, neighbours {byte_string} NOT NULL,
+            PRIMARY KEY ("user", generation, semantic))""",
+        'CREATE INDEX hierarchy_semantics_by_episode ON hierarchy_semantics ("user", generation, episode)',
+        f"""CREATE TABLE hierarchy_statements (
+            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL, text TEXT NOT NULL,
+            verbatim TEXT NOT NULL, vector {byte_string} NOT NULL,
+            PRIMARY KEY ("user", generation, semantic, place))""",
+        'CREATE INDEX hierarchy_statements_by_seq ON hierarchy_statements ("user", generation, seq)',
+        f"""CREATE TABLE hierarchy_themes (
+            {key}, theme BIGINT NOT NULL, name TEXT NOT NULL, made_by TEXT NOT NULL,
+            neighbours {byte_string} NOT NULL, PRIMARY KEY ("user", generation, theme))""",
+        """CREATE TABLE hierarchy_thresholds (
+            embedder TEXT NOT NULL, thresholds TEXT NOT NULL, PRIMARY KEY (embedder))""",
+    ):
+        connection.execute(text(statement))
+
+
+def topics(connection: Connection) -> None:
+    """Topic documents."""
+    key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE topic_states (
+            {key}, next_id BIGINT NOT NULL, opened_us BIGINT, digest TEXT NOT NULL,
+            PRIMARY KEY ("user", generation))""",
+        f"""CREATE TABLE topic_documents (
+            {key}, document TEXT NOT NULL, summary TEXT NOT NULL, token_count BIGINT NOT NULL,
+            created_time TEXT NOT NULL, update_log TEXT NOT NULL, aux TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, document))""",
+        f"""CREATE TABLE topic_parts (
+            {key}, entry TEXT NOT NULL, sources TEXT NOT NULL, text TEXT NOT NULL, parts TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, entry))""",
+    ):
+        connection.execute(text(statement))
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    log_and_messages_view,
+    chunks_records_and_usage,
+    kv_pool,
+    hierarchy,
+    topics,
+)
+OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
+
+
+def migrate(
+    write: Callable[[], AbstractContextManager[Connection]], migrations: Sequence[Migration] = MIGRATIONS
+) -> None:
+    """Bring the database to the newest schema; several processes may try at once.
+
+    Raises NewerSchema when the database knows more migrations than this version does, and
+    StorageUnusable when it holds tables that are not ours.
+    """
+    while True:
+        with write() as connection:
+            number = _applied(connection)
+            if number > len(migrations):
+                raise NewerSchema(
+                    f"this folder has schema {number}, this version of zibaldone knows up to"
+                    f" {len(migrations)}: upgrade with pip install -U zibaldone"
+                )
+            if number == len(migrations):
+                return
+            migration = migrations[number]
+            migration(connection)
+            connection.execute(
+                record.insert().values(
+                    number=number + 1, name=migration.__name__, applied_us=time.time_ns() // 1000
+                )
+            )
+
+
+def _applied(connection: Connection) -> int:
+    """How many migrations the database has; makes the record in an empty database."""
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        record.create(connection)
+        return 0
+    if not OURS.issubset(tables):
+        raise StorageUnusable(
+            f"the database holds tables that are not zibaldone's ({', '.join(sorted(tables)[:3])}):"
+            " choose another folder"
+        )
+    numbers = connection.execute(select(record.c.number).order_by(record.c.number)).scalars().all()
+    return max(numbers, default=0)

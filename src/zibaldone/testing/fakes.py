@@ -1,0 +1,111 @@
+"""A clock that stands still, embedders without a model, a chat model that says what it was told to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from zibaldone.errors import ModelFailed
+from zibaldone.models.base import ChatReply, ChatRequest, Embedder, Vectors
+
+
+class FrozenClock:
+    """A clock that only moves when it is told to: `Memory(path, clock=FrozenClock())`."""
+
+    def __init__(self, now: datetime = datetime(2024, 3, 1, 12, tzinfo=UTC)) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        """What time it is."""
+        return self.now
+
+    def tick(self, by: timedelta) -> None:
+        """Move on, or back with a negative step."""
+        self.now += by
+
+
+class HashEmbedder:
+    """Hashes words into a few dimensions: needs no file, knows no synonyms, always gives the same."""
+
+    def __init__(self, dimension: int = 64, name: str = "hash") -> None:
+        self.name = f"{name}-{dimension}"
+        self.dimension = dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) float32, rows of unit length; a zero row for a text without words."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.casefold().split():
+                digest = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
+                vectors[row, (digest >> 1) % self.dimension] += 1 if digest & 1 else -1
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, norms, out=vectors, where=norms > 0)
+        return vectors
+
+
+class FailingEmbedder:
+    """Another embedder, under its own name, that does not answer while `failing` is true."""
+
+    def __init__(self, embedder: Embedder, *, failing: bool = True) -> None:
+        self.embedder = embedder
+        self.failing = failing
+        self.calls = 0  # how often it was asked, in vain or not
+
+    @property
+    def name(self) -> str:
+        """Of the embedder behind it: vectors from before and after a failure go together."""
+        return self.embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """Of the embedder behind it."""
+        return self.embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """The other embedder's vectors. Raises ModelFailed while `failing`."""
+        self.calls += 1
+        if self.failing:
+            raise ModelFailed("this embedder was told to fail: set failing = False")
+        return self.embedder.embed(texts)
+
+
+Scripted = str | Mapping[str, object] | ChatReply | Exception
+
+
+class ScriptedModel:
+    """A chat model that gives prepared answers: a text, an object (as JSON), a reply, or an error to raise.
+
+    They are taken one by one, or made by a function of the request.
+    """
+
+    def __init__(
+        self, answers: Sequence[Scripted] | Callable[[ChatRequest], Scripted], name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self.requests: list[ChatRequest] = []  # in the order in which they came
+        self.unanswered = 0  # requests for which there was no answer left
+        self._answers = answers
+        self._lock = threading.Lock()
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """The next answer. Raises ModelFailed when none is left."""
+        with self._lock:
+            self.requests.append(request)
+            if callable(self._answers):
+                answer = self._answers(request)
+            elif len(self.requests) > len(self._answers):
+                self.unanswered += 1
+                raise ModelFailed(f"the script has only {len(self._answers)} answers")
+            else:
+                answer = self._answers[len(self.requests) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, ChatReply):
+            return answer
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return ChatReply(text, prompt_tokens=10, completion_tokens=5)

@@ -1,0 +1,446 @@
+"""The days that a text names or implies, against the day on which it was said; without a model.
+
+A grammar of English phrases, and of numeric dates in a text of any language (2023-06-03, 2023/6/3, 3.6.2023,
+6/3/2023, 2023年6月3日). Words of other languages are not read. What a phrase is taken to mean:
+
+- A week runs from Monday to Sunday. "last week" is the whole week before this one; "last month" and "last
+  year" likewise. "the past week" and "the last three days" reach up to the day it was said.
+- "last Friday" is the latest Friday before that day, "next Friday" the first after it, "this Friday" the one
+  of its week. A bare "Friday" is past, unless the sentence looked ahead before it ("will", "going to").
+- A month, season or day of a month without a year: the latest that began before the day it was said or
+  begins within 120 days of it; after words that look ahead the next one; after "since" the latest past one.
+- "two days ago" is a day; "two weeks ago" that day and three on either side; "two months ago" a calendar
+  month, "two years ago" a calendar year. "a couple" is 2 to 3, "a few" 2 to 5, "several" 3 to 7. "seven years
+  now" names the year in which something began. "the other day" is one of the last seven.
+- "the week before 9 June" reaches from the Monday of the week before to 8 June, since people mean either;
+  "the week of 9 June" is its calendar week. A lone "the week before" counts from the last days named in the
+  text, or from the day it was said.
+- "early", "mid" and "late" are thirds. Seasons are the north's: summer is June to August, and the winter of
+  2022 begins in December 2022.
+- 6/3/2023 has the month first if it can, 3.6.2023 the day. A lone year and a lone "March", "April", "May" or
+  "June" count only after a word such as "in" or "since", short names only in "in Oct", "on Fri", "last Fri".
+
+Not read: "recently", "soon", durations ("for two weeks"), what recurs ("every Friday", "Fridays"), feasts,
+times of day, events ("the week before the race"), years of two digits (but for 6/3/23).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, date
+
+from zibaldone.text.date_words import (
+    AHEAD,
+    BACK,
+    DATE,
+    MONTH,
+    MONTHS,
+    NUMBER,
+    NUMBERS,
+    ORDINALS,
+    PREPOSITIONS,
+    SEASON,
+    SEASONS,
+    SHORT_MONTHS,
+    SHORT_WEEKDAYS,
+    STEPS,
+    UNIT,
+    UNITS,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    around,
+    least_and_most,
+    may_name_days,
+    month_number,
+    season_of,
+    weekday_number,
+)
+from zibaldone.text.periods import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
+
+Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """An inclusive range of days, and the phrase `text[start:end]` that names it."""
+
+    first: date
+    last: date
+    start: int
+    end: int
+
+
+def find_days(text: str, said: date) -> list[Days]:
+    """The days that `text`, said on `said`, names or implies, in the order of the text; never raises.
+
+    Phrases do not overlap. One that leads out of the calendar (years 1 to 9999) is left out; of 31 February
+    the month is read. Takes time linear in the length of the text.
+    """
+    low = text.lower()
+    if not may_name_days(low):
+        return []
+    if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
+        low = text.translate(_ASCII_LOWER)
+    scan = _Scan(low, said)
+    found: list[Days] = []
+    at = 0
+    while word := _FIRST_WORD.search(low, at):
+        at = word.end()
+        if span := scan.read(word):
+            at = scan.end
+            scan.previous = span
+            _append(found, Days(*span, word.start(), at), low)
+    return found
+
+
+def _append(found: list[Days], days: Days, low: str) -> None:
+    """Add `days`; "from 3 May to 5 May" and "between August 11 and August 15, 2023" become one range."""
+    before = found[-1] if found else None
+    if before and days.start - before.end < 16 and (link := _LINK.fullmatch(low, before.end, days.start)):
+        first = before.first
+        if abs(days.last - first) > 366 * DAY and before.end - before.start < 32:
+            # The year stands in the second half only.
+            again = find_days(low[before.start : before.end], days.first)
+            first = again[0].first if again else first
+        if first <= days.last and (link[1] != "and" or low.endswith("between ", 0, before.start)):
+            found[-1] = Days(first, days.last, before.start, days.end)
+            return
+    found.append(days)
+
+
+_LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+class _Scan:
+    """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
+
+    __slots__ = ("end", "previous", "said", "start", "text")
+
+    def __init__(self, text: str, said: date) -> None:
+        self.text = text
+        self.said = said
+        self.start = self.end = 0
+        self.previous: Span | None = None
+
+    def read(self, word: re.Match[str], *, simple: bool = False) -> Span | None:
+        """What the phrase that begins with `word` means by the first rule that makes sense of it, or None."""
+        for pattern, meaning, compound in _RULES["0" if word[0].isdecimal() else word[0]]:
+            if (match := pattern.match(self.text, word.start())) and not (simple and compound):
+                self.start, self.end = match.span()
+                with suppress(ValueError, OverflowError):
+                    if span := meaning(self, match.groups("")):
+                        return span
+        return None
+
+    def anchor(self) -> Span | None:
+        """What the phrase that begins where this one ends means; this one takes it in."""
+        word = _FIRST_WORD.match(self.text, self.end)
+        return self.read(word, simple=True) if word else None
+
+    def before(self) -> list[str]:
+        """The word before the phrase, and the one before that; cut if they are long, "" if there are none."""
+        words = self.text[max(0, self.start - 16) : self.start].replace("-", " ").split()
+        return [*words[:-3:-1], "", ""]
+
+    def looks_ahead(self) -> bool:
+        """Whether the words just before the phrase speak of what is to come."""
+        return AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
+
+    def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:
+        """Of what comes every year: the last (-1), this (0), the next (1), or (None) the one likely meant."""
+        said = self.said
+        spans = []
+        for year in range(max(MINYEAR, said.year - 4), min(MAXYEAR, said.year + 4) + 1):
+            with suppress(ValueError, OverflowError):
+                spans.append(of_year(year))
+        if step == 0:
+            return min(spans, key=lambda span: max(span[0] - said, said - span[1]), default=None)
+        if step == 1:
+            return next((span for span in spans if span[0] > said), None)
+        if step == -1:
+            return next((span for span in reversed(spans) if span[1] < said), None)
+        if self.looks_ahead():
+            return next((span for span in spans if span[1] >= said), None)
+        horizon = 0 if self.before()[0] == "since" else 120
+        return next((span for span in reversed(spans) if span[0] - said <= horizon * DAY), None)
+
+
+_Meaning = Callable[[_Scan, Groups], Span | None]
+# By the word that a phrase begins with ("0": any number), in the order in which they are tried.
+_RULES: dict[str, list[tuple[re.Pattern[str], _Meaning, bool]]] = defaultdict(list)
+
+
+def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callable[[_Meaning], _Meaning]:
+    """Register what phrases of this pattern mean. They begin with one of `words`.
+
+    A compound phrase ends in another one, its anchor, which is no compound.
+    """
+    compiled = re.compile(pattern, re.ASCII)
+
+    def register(meaning: _Meaning) -> _Meaning:
+        for word in {word for some in words for word in some}:
+            _RULES[word].append((compiled, meaning, compound))
+        return meaning
+
+    return register
+
+
+@_rule(
+    rf"(?:({'|'.join(ORDINALS)})\s|{NUMBER}\s)?(?:{UNIT}|{WEEKDAY})"
+    r"\s(?:(before|prior\sto|preceding)|(after|following)|of|in)\s(?:the\s)?",
+    *(ORDINALS, NUMBERS, "0", UNITS, WEEKDAYS, SHORT_WEEKDAYS),
+    compound=True,
+)
+def _beside(scan: _Scan, groups: Groups) -> Span | None:
+    """The week before 9 June, two weeks after 3 May, the week of 3 May, the first weekend of August."""
+    ordinal, number, unit, weekday, before, after = groups
+    anchor = scan.anchor()
+    if anchor is None:
+        return None
+    if not (before or after):
+        return _part_of(anchor, ordinal, unit, weekday)
+    base, sign = (anchor[0], -1) if before else (anchor[1], 1)
+    if weekday:
+        return one_day(next_weekday(base, weekday_number(weekday), sign))
+    if number:
+        return around(unit, base, number, sign)
+    if unit == "week":
+        return (monday(base) - 7 * DAY, base - DAY) if before else (base + DAY, monday(base) + 13 * DAY)
+    if unit == "weekend" and after:
+        return period(unit, next_weekday(base, 5, 1))
+    return period(unit, moved(unit, base, sign))
+
+
+def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
+    """The week of a day; or the first, second ... last week, weekend, Friday ... of a longer time."""
+    first, last = whole
+    if not ordinal and (first != last or unit not in ("week", "weekend")):
+        return None
+    if not ordinal:
+        return period(unit, first if unit == "week" else first - 2 * DAY)  # Monday's weekend is just over
+    n = ORDINALS[ordinal] - 1
+    if unit == "week":
+        start = last - 6 * DAY if n < 0 else first + 7 * n * DAY
+        return start, start + 6 * DAY
+    if weekday or unit == "weekend":
+        number = weekday_number(weekday or "saturday")
+        day = next_weekday(last + DAY, number, -1) if n < 0 else next_weekday(first - DAY, number, 1)
+        return period(unit, day + 7 * max(0, n) * DAY)
+    return period(unit, last if n < 0 else moved(unit, first, n))
+
+
+@_rule(
+    r"(?:(early)|(mid(?:dle\sof)?)|late|(beginning\sof|start\sof)|end\sof)[\s-](?:in\s)?"
+    r"(?:the\s(?:(week|month|year)\b)?)?",
+    ("early", "mid", "middle", "late", "beginning", "start", "end"),
+    compound=True,
+)
+def _third(scan: _Scan, groups: Groups) -> Span | None:
+    """Early in June, mid-May, the end of last month, the beginning of the year."""
+    early, middle, beginning, unit = groups
+    whole = period(unit, scan.said) if unit else scan.anchor()
+    if whole is None or whole[0] == whole[1]:
+        return None
+    first, last = whole
+    third = (last - first + DAY) // 3
+    if early or beginning:
+        return first, first + third - DAY
+    return (first + third, last - third) if middle else (last - third + DAY, last)
+
+
+@_rule(
+    r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)|(?!-))|([/.])(\d{1,2})\4(\d{1,2})|年(\d{1,2})月(?:(\d{1,2})日)?)(?!\d)",
+    "0",
+)
+def _year_first(_: _Scan, groups: Groups) -> Span | None:
+    """2023-06-03, 2023-06, 2023/6/3, 2023.6.3, 2023年6月3日, 2023年6月."""
+    year, month, *day = (int(group) for group in groups if group.isdecimal())
+    return one_day(date(year, month, day[0])) if day else month_of(year, month)
+
+
+@_rule(r"(?<!\.)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4})|(\.)(\d{1,2})\.(\d{4}))(?![\d/])", "0")
+def _year_last(_: _Scan, groups: Groups) -> Span | None:
+    """6/3/2023, 6/3/23, 6-3-2023, 3.6.2023."""
+    month, day, year = (int(group) for group in groups if group.isdecimal())
+    if "." in groups or month > 12:
+        month, day = day, month
+    return one_day(date(year + (0 if year > 99 else 1900 if year > 68 else 2000), month, day))
+
+
+@_rule(
+    rf"(?:{WEEKDAY}[\s,]{{1,3}}(?:the\s)?)?(?:{DATE}\s{{0,2}}(?:of\s)?{MONTH}|{MONTH}\s{{0,2}}(?:the\s)?{DATE})"
+    rf"(?:[\s,]{{1,3}}{YEAR})?",
+    *("0", WEEKDAYS, SHORT_WEEKDAYS, MONTHS, SHORT_MONTHS),
+)
+def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
+    """5 July, 5th of July 2023, Wed 5 July, July 5th, 2023, May 3-5."""
+    _, first, last, name, other_name, other_first, other_last, year = groups
+    month = month_number(name or other_name)
+    days = int(first or other_first), int(last or other_last or first or other_first)
+
+    def of_year(year: int) -> Span:
+        return date(year, month, days[0]), date(year, month, days[1])
+
+    span = of_year(int(year)) if year else scan.nearest(of_year, None)
+    return span if span and span[0] <= span[1] else None
+
+
+@_rule(
+    r"(\d{1,2})(?:st|nd|rd|th)(?:\sof\s(last|this|next)\smonth\b"
+    r"|(?=\s?(?:[.,;!?)]|\Z)|\s(?:and|at|after|with|for|to|i|we|it|was|but|so|when)\b))",
+    "0",
+)
+def _nth(scan: _Scan, groups: Groups) -> Span | None:
+    """The 15th of last month; on the 15th, if no noun follows."""
+    number, which = groups
+    day = moved("month", scan.said.replace(day=1), STEPS[which or "this"]).replace(day=int(number))
+    if which:
+        return one_day(day)
+    if scan.before()[:2] != ["the", "on"]:
+        return None
+    return one_day(day if day <= scan.said or scan.looks_ahead() else moved("month", day, -1))
+
+
+@_rule(rf"{MONTH}[\s,]{{1,3}}(?:of\s)?{YEAR}|{SEASON}\s(?:of\s)?{YEAR}", MONTHS, SHORT_MONTHS, SEASONS)
+def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
+    """May 2023, the summer of 2022."""
+    month, year, season, season_year = groups
+    return season_of(int(season_year), season) if season else month_of(int(year), month_number(month))
+
+
+@_rule(YEAR, "0")
+def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
+    """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
+    words = scan.before()[:2]
+    told = words[0] in PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
+    return period("year", date(int(groups[0]), 1, 1)) if told else None
+
+
+@_rule(MONTH, MONTHS, SHORT_MONTHS)
+def _bare_month(scan: _Scan, groups: Groups) -> Span | None:
+    """September, in May, in Oct."""
+    name, word = groups[0], scan.before()[0]
+    if name not in MONTHS and word != "in":
+        return None
+    if name in ("march", "april", "may", "june") and word not in PREPOSITIONS:
+        return None
+    return scan.nearest(lambda year: month_of(year, month_number(name)), None)
+
+
+@_rule(SEASON, SEASONS)
+def _bare_season(scan: _Scan, groups: Groups) -> Span | None:
+    """In spring, over the summer."""
+    word, earlier, *_ = scan.before()
+    if (earlier if word == "the" else word) not in ("in", "since", "over", "during", "for"):
+        return None
+    return scan.nearest(lambda year: season_of(year, groups[0]), None)
+
+
+@_rule(
+    r"(last|this\spast|past|previous|this\scoming|this|next|coming|upcoming)\s"
+    rf"(?:(week|weekend|month|year)\b|{SEASON}|{WEEKDAY}|{MONTH}|(night)\b|(?:morning|afternoon|evening)\b)",
+    STEPS,
+)
+def _named(scan: _Scan, groups: Groups) -> Span | None:
+    """Last week, this past weekend, next summer, last Friday, next May, last night, this morning."""
+    which, unit, season, weekday, month, night = groups
+    said, step = scan.said, STEPS[which.split()[-1]]
+    if unit:
+        running = "past" in which and unit != "weekend"
+        return (moved(unit, said, -1), said) if running else period(unit, moved(unit, said, step))
+    if season:
+        return scan.nearest(lambda year: season_of(year, season), step)
+    if month:
+        return scan.nearest(lambda year: month_of(year, month_number(month)), step)
+    if weekday:
+        day = weekday_number(weekday)
+        return one_day(next_weekday(said, day, step) if step else monday(said) + day * DAY)
+    return one_day(said + step * DAY) if night or step == 0 else None
+
+
+@_rule(rf"(last|past|next|coming)\s{NUMBER}\s{UNIT}", STEPS)
+def _running(scan: _Scan, groups: Groups) -> Span | None:
+    """The last three days, the next few weeks: up to the day it was said, or from it."""
+    which, number, unit = groups
+    end = moved(unit, scan.said, STEPS[which] * least_and_most(number)[1])
+    return min(end, scan.said), max(end, scan.said)
+
+
+@_rule(
+    rf"{NUMBER}\s(?:or\s(two|three|four)\s)?{UNIT}(?:\sor\s(?:so|(two|three)))?"
+    r"\s(?:(ago|back)|(now)|from\snow)\b",
+    *(NUMBERS, "0"),
+)
+def _ago(scan: _Scan, groups: Groups) -> Span | None:
+    """Two weeks ago, one or two years ago, a year or so ago, seven years now, a month from now."""
+    number, other, unit, more, past, now = groups
+    if now and unit not in ("month", "year"):
+        return None
+    sign = -1 if past or now else 1
+    spans = [around(unit, scan.said, count, sign) for count in (number, other or more or number)]
+    return min(spans)[0], max(spans)[1]
+
+
+@_rule(rf"in\s(?!a\sday){NUMBER}\s{UNIT}", ("in",))
+def _in(scan: _Scan, groups: Groups) -> Span | None:
+    """In three days; not where the sentence looks back ("read it in three days")."""
+    looks_back = BACK.search(scan.text, max(0, scan.start - 40), scan.start)
+    return None if looks_back else around(groups[1], scan.said, groups[0], 1)
+
+
+@_rule(
+    r"(day\sbefore\syesterday)\b|(?<!like )(?<!like just )(yesterday)\b|(?<!in )(today|tonight)\b"
+    r"|(tomorrow)\b|(day\safter\stomorrow)\b|(?<=the )other\s(?:day|night)\b",
+    ("day", "yesterday", "today", "tonight", "tomorrow", "other"),
+)
+def _near(scan: _Scan, groups: Groups) -> Span | None:
+    """Yesterday, today, tomorrow, the day after tomorrow, the other day."""
+    for days, group in enumerate(groups, -2):
+        if group:
+            return one_day(scan.said + days * DAY)
+    return scan.said - 7 * DAY, scan.said - DAY
+
+
+@_rule(
+    r"(?<=the )(day|week|weekend|month|year)\s(before|after)(?=\s?(?:[.,;:!?)]|\Z))"
+    r"|(week|weekend)\sbefore\slast\b",
+    UNITS,
+)
+def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
+    """The week before, the year after; the weekend before last."""
+    unit, which, before_last = groups
+    if before_last:
+        return period(before_last, moved(before_last, scan.said, -2))
+    first, last = scan.previous or (scan.said, scan.said)
+    return period(unit, moved(unit, first, -1) if which == "before" else moved(unit, last, 1))
+
+
+@_rule(rf"(?:{WEEKDAY}|weekend\b)(?!\s?[:|])", WEEKDAYS, SHORT_WEEKDAYS, ("weekend",))
+def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
+    """Friday, on Fri, over the weekend, for the weekend; the day it was said may itself be meant."""
+    name, word, earlier = groups[0], *scan.before()[:2]
+    if not name and (word != "the" or earlier not in ("over", "at", "on", "during", "for")):
+        return None
+    if word in ("every", "each") or (name in SHORT_WEEKDAYS and word != "on"):
+        return None
+    sign = 1 if scan.looks_ahead() or (not name and earlier == "for") else -1
+    day = next_weekday(scan.said - sign * DAY, weekday_number(name or "saturday"), sign)
+    return one_day(day) if name else period("weekend", day)
+
+
+# Grouped by first letter, so that a word that begins no phrase is passed by quickly.
+_FIRST_WORD = re.compile(
+    r"\b(?:\d+|(?:"
+    + "|".join(
+        f"{letter}(?:{'|'.join(word[1:] for word in _RULES if word[0] == letter)})"
+        for letter in sorted({word[0] for word in _RULES} - {"0"})
+    )
+    + ")(?![a-z]))",
+    re.ASCII,
+)

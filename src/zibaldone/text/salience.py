@@ -1,0 +1,77 @@
+"""Which sentences carry facts: what a plain compression of a conversation keeps."""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.date_words import MONTHS, WEEKDAYS
+from zibaldone.text.words import STOP_WORDS, as_written, terms, words
+
+# What people say to each other whatever the subject. English; sentences of other languages are kept.
+_PHATIC_WORDS = frozenset(
+    """
+    absolutely agree agreed ah amazing appreciate awesome aw aww awww bet bye care catch chat cheer
+    congrats congratulations cool course crossed day definitely dude exactly excited exciting
+    fantastic fingers forward glad going gonna gotta good goodbye great guess haha happy hear heard
+    hello hey hi hmm hope how idea incredible inspiring keep kind know later like lol look looking
+    looks luck lucky man lot lots maybe mean much morning news nice night no oh ok okay perfect
+    pleasure please proud really right see soon sorry sound sounds stay super support sure surely
+    sweet take talk thank thanks think thinking thought totally true understand wait way welcome well
+    wonderful wow yay yeah yep yes yup
+    """.split()
+)
+PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # terms
+_NO_NAME = STOP_WORDS | {*WEEKDAYS, *MONTHS}
+_FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves im ive id ill".split())
+_NUMBER = regex.compile(r"\p{N}")
+_LATIN = regex.compile(r"\p{Latin}")
+_CAPITALISED = regex.compile(r"\p{Lu}[\p{L}\p{M}]+")
+_NAME = regex.compile(
+    r"\p{Lu}[\p{L}\p{M}'’]*(?:[ -](?:(?:of|de|von|van|the|and)[ -])?\p{Lu}[\p{L}\p{M}'’]*)*"
+)
+
+
+def names(sentence: str) -> list[str]:
+    """Runs of capitalised words as written, not counting the first word of the sentence nor "I"."""
+    found = []
+    for match in _NAME.finditer(sentence):
+        name = match.group()
+        if match.start() == _first_letter(sentence):
+            _, _, name = name.partition(" ")  # it is capitalised whatever it means
+        if name and _CAPITALISED.match(name) and not _NO_NAME.issuperset(words(name)):
+            found.append(name.removesuffix("'s").removesuffix("’s"))
+    return found
+
+
+def carries_fact(sentence: str) -> bool:
+    """Whether a sentence says something to remember: a name, a number, a statement of the speaker's own.
+
+    False for greetings, thanks, exclamations and for a question back that names nothing.
+    """
+    said = set(terms(sentence))
+    if not said:
+        return False
+    if _NUMBER.search(sentence) or not _LATIN.search(sentence):
+        return True
+    own = said - PHATIC
+    if not own:
+        return False
+    if names(sentence) or not _FIRST_PERSON.isdisjoint(words(sentence)):
+        return True
+    return len(own) >= 2 if not sentence.rstrip().endswith("?") else len(own) >= 3
+
+
+def is_phatic(sentence: str) -> bool:
+    """Whether a sentence is nothing but greetings, thanks and exclamations: not a word on any subject."""
+    return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
+
+
+def is_echo(sentence: str, heard: set[str]) -> bool:
+    """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
+    said = set(terms(sentence)) - PHATIC
+    return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))
+
+
+def _first_letter(sentence: str) -> int:
+    first = next(iter(as_written(sentence)), "")
+    return sentence.find(first) if first else -1

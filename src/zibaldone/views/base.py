@@ -1,0 +1,144 @@
+"""What a view is.
+
+A view reads the log in the order of seqs and keeps, per user, units made from it. It owns its tables and
+nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by
+message, once or again after a crash, the same units come out. Every unit names the seqs it was made from.
+
+The driver (maintenance.py) owns cursors and transactions: it calls `prepare` outside any transaction and
+then `commit` in one that also moves the cursor, so a crash in between repeats work and never doubles it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
+
+from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.storage.database import Database
+from zibaldone.storage.placement import Moved
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question, as every view gets it."""
+
+    text: str
+    scope: Scope
+    budget_tokens: int
+    now: datetime  # what "last week" in the question is relative to
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One build of a view for one user. A rebuild makes the next one while the serving one serves."""
+
+    user: str
+    number: int
+    fingerprint: str
+    cursor: int  # every message up to this seq has been read
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a view has to say on a query."""
+
+    evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
+    considered: int  # units scored
+    relevance: float  # how much of the query the view knows of: about 0 for nothing, 1 for all
+    explain: Explains
+    note: str = ""  # in words, when something was degraded or cut
+    model_calls: int = 0
+    blocks_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a view that builds on what it made before may read while it prepares."""
+
+    user: str
+    generation: Generation | None  # None: the view has made nothing for this user yet
+    read: Callable[[], AbstractContextManager[Connection]]
+    patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
+
+
+class Stale(Exception):
+    """Raised by `commit`: what was prepared goes on from what is not there any more. Prepare again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows of one kind a view holds, or removed."""
+
+    kind: str
+    rows: int
+
+
+class Keeper(Protocol):
+    """What a view keeps: all that forgetting, counting and checking need, also where its model is not.
+
+    Only `refresh` opens transactions; nothing here commits or rolls one back.
+    """
+
+    @property
+    def name(self) -> str:
+        """The word by which recall(views=[...]) asks for it."""
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Remove all that was made from these messages, in every generation; says what went."""
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
+
+    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What `forget` would remove; changes nothing."""
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """Remove one generation whole."""
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Rows the view holds for the user, by kind."""
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Where the view's rows disagree with the log up to the cursor; empty when they agree."""
+
+
+class View(Keeper, Protocol):
+    """See the module's text. Only `tend` and `refresh` open transactions; none commits or rolls one back."""
+
+    @property
+    def fingerprint(self) -> str:
+        """All that the output depends on besides the log; another one means another generation."""
+
+    @property
+    def batch_messages(self) -> int:
+        """How many messages at most are prepared and committed together: what a crash makes it do again."""
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: Basis | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Any:
+        """The slow part of reading these messages: models may be asked. Writes no table.
+
+        `progress` gets the number of messages done so far. The result is handed to `commit` with the same
+        messages, by then stored; what was read through `basis` has not changed by then. None without a basis
+        from a view that needs one. Raises ModelFailed when the view cannot go on without a model that does
+        not answer.
+        """
+
+    def commit(
+        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Any
+    ) -> None:
+        """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
+
+    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+        """Candidates for a query, from the generation and from the log's tail behind its cursor."""
+
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
+        """Put the view's storage in order: outside any transaction, when the view has read all there is."""

@@ -1,0 +1,163 @@
+"""A compacted chunk: its items, its metadata, and its form as a record in a block."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from zibaldone.log import from_us, to_us
+from zibaldone.models.base import Vectors
+from zibaldone.text.words import term_of, words
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing remembered: what a message said, less its filler, or what a model made of several."""
+
+    id: int  # in its chunk; never given twice
+    text: str
+    speaker: str | None  # None for what a model wrote
+    sources: tuple[int, ...]  # seqs, rising
+    time: datetime  # of its last source
+    session: str  # of its last source
+    place: int = 0  # where in its message a verbatim item starts
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """By what a chunk is found: `K` of Algorithm 1."""
+
+    keywords: tuple[str, ...]  # weightiest first
+    entities: tuple[str, ...]
+    summary: str  # one line
+    first: datetime  # time span of the items
+    last: datetime
+    vectors: Vectors  # (s, d) rows of unit length, one per quarter of the chunk; (0, d): not embedded yet
+    terms: frozenset[str] = field(init=False, repr=False, compare=False)  # of keywords and entities
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", terms_of((*self.keywords, *self.entities)))
+
+
+def terms_of(forms: Iterable[str]) -> frozenset[str]:
+    """The terms of several words or phrases."""
+    return frozenset(term for form in forms for word in words(form) for _, term in term_of(word))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One row of the chunk table."""
+
+    id: int
+    namespace: str
+    version: int
+    last_seq: int  # of the message that closed the gate
+    raw_tokens: int
+    tokens: int
+    items: int
+    metadata: Metadata
+    made_by: str
+    degraded: str
+
+    @property
+    def retained_ratio(self) -> float:
+        """Share of the raw tokens that compression kept."""
+        return self.tokens / self.raw_tokens if self.raw_tokens else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as a person looks at it."""
+
+    id: int
+    version: int
+    session: str | None  # None: it may span several of the user's
+    summary: str
+    keywords: tuple[str, ...]
+    entities: tuple[str, ...]
+    first: datetime
+    last: datetime
+    items: tuple[Item, ...]
+    raw_tokens: int
+    tokens: int
+    retained_ratio: float
+    made_by: str
+    degraded: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An item that is no longer in its chunk, or not as it was."""
+
+    chunk: int
+    item: Item
+    reason: str  # "superseded" or "duplicate"
+    by_sources: tuple[int, ...]  # seqs of the messages that took its place
+
+
+def stored(chunk: Chunk, items: Iterable[Item]) -> StoredChunk:
+    """A chunk with its items, without its vectors."""
+    about = chunk.metadata
+    return StoredChunk(
+        id=chunk.id,
+        version=chunk.version,
+        session=chunk.namespace or None,
+        summary=about.summary,
+        keywords=about.keywords,
+        entities=about.entities,
+        first=about.first,
+        last=about.last,
+        items=tuple(items),
+        raw_tokens=chunk.raw_tokens,
+        tokens=chunk.tokens,
+        retained_ratio=chunk.retained_ratio,
+        made_by=chunk.made_by,
+        degraded=chunk.degraded,
+    )
+
+
+def to_record(items: Sequence[Item]) -> bytes:
+    """Items as UTF-8 JSON, the same bytes for the same items."""
+    return json.dumps([item_to_json(item) for item in items], ensure_ascii=False).encode()
+
+
+def from_record(data: bytes) -> list[Item]:
+    """The items of a record."""
+    return [item_from_json(fields) for fields in json.loads(data)]
+
+
+def item_to_json(item: Item) -> list[object]:
+    """An item as a list of its fields."""
+    offset = item.time.utcoffset()
+    zone_s = int(offset.total_seconds()) if offset else 0
+    return [
+        item.id,
+        item.text,
+        item.speaker,
+        list(item.sources),
+        to_us(item.time),
+        zone_s,
+        item.session,
+        item.place,
+    ]
+
+
+def item_from_json(fields: Sequence[object]) -> Item:
+    """The inverse of item_to_json."""
+    number, text, speaker, sources, time_us, zone_s, session, place = fields
+    return Item(
+        number,  # type: ignore[arg-type] # as written by item_to_json
+        text,  # type: ignore[arg-type]
+        speaker,  # type: ignore[arg-type]
+        tuple(sources),  # type: ignore[arg-type]
+        from_us(time_us, zone_s),  # type: ignore[arg-type]
+        session,  # type: ignore[arg-type]
+        place,  # type: ignore[arg-type]
+    )
+
+
+def sources_of(items: Iterable[Item]) -> set[int]:
+    """Every message that some item names."""
+    return {seq for item in items for seq in item.sources}

@@ -1,0 +1,92 @@
+"""The active chunk and its gate: Algorithm 1, lines 2, 3 and 12."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zibaldone.core import Message
+from zibaldone.models.base import Tokenizer
+from zibaldone.rendering import line, line_tokens
+from zibaldone.text.sentences import passages
+
+PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this, so that one can be recalled
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A message, or a passage of a long one."""
+
+    message: Message
+    start: int  # message.content[start:end]
+    end: int
+    tokens: int  # of the rendered line and its line break
+
+    @property
+    def text(self) -> str:
+        """The words themselves."""
+        return self.message.content[self.start : self.end]
+
+
+def pieces(messages: Sequence[Message], tokenizer: Tokenizer) -> list[list[Piece]]:
+    """Each message in pieces; none for a message of white space."""
+    lines = line_tokens([line(m.speaker, m.content.strip()) for m in messages], tokenizer.count)
+    cut: list[list[Piece]] = []
+    for message, tokens in zip(messages, lines, strict=True):
+        content = message.content
+        if not content.strip():
+            cut.append([])
+        elif tokens <= PASSAGE_TOKENS:
+            start = len(content) - len(content.lstrip())
+            cut.append([Piece(message, start, len(content.rstrip()), tokens)])
+        else:
+            spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
+            counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
+            cut.append([Piece(message, a, b, n) for (a, b), n in zip(spans, counts, strict=True)])
+    return cut
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A full active chunk, about to be compacted."""
+
+    pieces: tuple[Piece, ...]
+    seqs: tuple[int, ...]  # the messages that it ends with: those that are in no earlier gate
+    last_seq: int
+
+    @property
+    def tokens(self) -> int:
+        """Raw tokens; less than twice the gate."""
+        return sum(piece.tokens for piece in self.pieces)
+
+
+def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Tokenizer) -> list[Gate]:
+    """The gates that these messages of one namespace close, from its first uncompacted message on.
+
+    What comes after the last gate stays in the active chunk. A gate closes at the end of a message; only one
+    that is longer than the gate is spread over several, so that no chunk is as long as two gates.
+    """
+    gates: list[Gate] = []
+    active: list[Piece] = []
+    seqs: list[int] = []
+    filled = 0
+
+    def close(seq: int) -> None:
+        nonlocal filled
+        gates.append(Gate(tuple(active), tuple(seqs), seq))
+        active.clear()
+        seqs.clear()
+        filled = 0
+
+    for message, parts in zip(messages, pieces(messages, tokenizer), strict=True):
+        giant = sum(part.tokens for part in parts) > gate_tokens
+        seqs.append(message.seq)
+        for part in parts:
+            active.append(part)
+            filled += part.tokens
+            if giant and filled >= gate_tokens and part is not parts[-1]:
+                close(message.seq)
+                seqs.append(message.seq)
+        if filled >= gate_tokens or (giant and active):
+            close(message.seq)
+    return gates

@@ -1,0 +1,260 @@
+"""The chunk table's rows: metadata, what each chunk covers, history. The items are records in blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select
+
+from zibaldone.log import from_us, to_us
+from zibaldone.search import dense
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.schema import chunk_history, chunk_namespaces, chunk_sources, chunks, messages
+from zibaldone.views.base import Generation
+from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
+
+_PER_STATEMENT = 500
+
+
+def load(
+    connection: Connection, generation: Generation, dimension: int, namespace: str | None = None
+) -> dict[int, Chunk]:
+    """The chunks of a generation, or of one of its namespaces, emptied ones too, by id.
+
+    `dimension` is the embedder's; with 0 the vectors are left out.
+    """
+    c = chunks.c
+    query = select(chunks).where(of(chunks, generation)).order_by(c.chunk)
+    if namespace is not None:
+        query = query.where(c.namespace == namespace)
+    return {row.chunk: _to_chunk(row, dimension) for row in connection.execute(query)}
+
+
+def write(connection: Connection, generation: Generation, written: Sequence[Chunk]) -> None:
+    """Insert the chunks, or put new versions in place of old ones."""
+    for some in in_chunks(written, _PER_STATEMENT):
+        numbers = [chunk.id for chunk in some]
+        connection.execute(delete(chunks).where(of(chunks, generation), chunks.c.chunk.in_(numbers)))
+        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in some])
+
+
+def remove(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
+    """These chunks' rows."""
+    for some in in_chunks(numbers, _PER_STATEMENT):
+        for table in (chunks, chunk_sources, chunk_history):
+            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(some)))
+
+
+def add_sources(connection: Connection, generation: Generation, pairs: Iterable[tuple[int, int]]) -> None:
+    """Note (seq, chunk): the chunk has read the message. Pairs that are known already are left alone."""
+    wanted = sorted(set(pairs))
+    known = set()
+    c = chunk_sources.c
+    for some in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
+        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(some))
+        known |= {(row.seq, row.chunk) for row in connection.execute(query)}
+    fresh = [pair for pair in wanted if pair not in known]
+    if fresh:
+        key = {"user": generation.user, "generation": generation.number}
+        connection.execute(chunk_sources.insert(), [key | {"seq": s, "chunk": n} for s, n in fresh])
+
+
+def sources(
+    connection: Connection, generation: Generation, seqs: Sequence[int] | None = None
+) -> list[tuple[int, int]]:
+    """(seq, chunk) of the generation, or of some messages."""
+    c = chunk_sources.c
+    query = select(c.seq, c.chunk).where(of(chunk_sources, generation)).order_by(c.seq, c.chunk)
+    if seqs is None:
+        return [(row.seq, row.chunk) for row in connection.execute(query)]
+    return [
+        (row.seq, row.chunk)
+        for some in in_chunks(seqs, _PER_STATEMENT)
+        for row in connection.execute(query.where(c.seq.in_(some)))
+    ]
+
+
+def remove_sources(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
+    """These messages are read by no chunk any more."""
+    for some in in_chunks(seqs, _PER_STATEMENT):
+        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(some))
+        connection.execute(delete(chunk_sources).where(condition))
+
+
+def uncovered(
+    connection: Connection, generation: Generation | None, user: str, session: str | None, limit: int
+) -> list[int]:
+    """Seqs of the newest messages that no chunk has read, rising: the active chunks and what is behind."""
+    m, c = messages.c, chunk_sources.c
+    query = select(m.seq).where(m.user == user)
+    if session is not None:
+        query = query.where(m.session == session)
+    if generation is not None:
+        query = query.where(m.seq.not_in(select(c.seq).where(of(chunk_sources, generation))))
+    return sorted(connection.execute(query.order_by(m.seq.desc()).limit(limit)).scalars())
+
+
+def faults(connection: Connection, generation: Generation) -> list[str]:
+    """Messages that chunks skip, or name and the log has not; chunks behind the cursor."""
+    m, s, c = messages.c, chunk_sources.c, chunks.c
+    named = of(chunk_sources, generation)
+    same = and_(m.user == s.user, m.seq == s.seq)
+    orphans = select(s.seq).outerjoin_from(chunk_sources, messages, same).where(named, m.seq.is_(None))
+    beyond = select(s.seq).where(named, s.seq > generation.cursor)
+    found = [f"a chunk of message {seq}, which is not in the log" for seq in _distinct(connection, orphans)]
+    found += [f"a chunk of message {seq}, behind the cursor" for seq in _distinct(connection, beyond)]
+    numbers = select(c.chunk).where(of(chunks, generation))
+    homeless = select(s.seq).where(named, s.chunk.not_in(numbers))
+    found += [f"message {seq} is in a chunk that has no row" for seq in _distinct(connection, homeless)]
+    for namespace, end in compacted_to(connection, generation).items():
+        read = select(s.seq).where(named)
+        skipped = select(m.seq).where(m.user == generation.user, m.seq <= end, m.seq.not_in(read))
+        if namespace:
+            skipped = skipped.where(m.session == namespace)
+        found += [f"message {seq} was skipped" for seq in _distinct(connection, skipped)]
+    return found
+
+
+def compacted_to(connection: Connection, generation: Generation) -> dict[str, int]:
+    """By namespace, the seq up to which its messages are in chunks."""
+    c = chunk_namespaces.c
+    query = select(c.namespace, c.compacted_to).where(of(chunk_namespaces, generation))
+    return {row.namespace: row.compacted_to for row in connection.execute(query)}
+
+
+def set_compacted_to(connection: Connection, generation: Generation, namespace: str, seq: int) -> None:
+    """Its messages up to this seq are in chunks."""
+    table = chunk_namespaces
+    connection.execute(delete(table).where(of(table, generation), table.c.namespace == namespace))
+    connection.execute(
+        table.insert().values(
+            user=generation.user, generation=generation.number, namespace=namespace, compacted_to=seq
+        )
+    )
+
+
+def add_history(connection: Connection, generation: Generation, past: Sequence[Past]) -> None:
+    """What chunks no longer say, in the order in which it went."""
+    if not past:
+        return
+    query = select(func.max(chunk_history.c.number)).where(of(chunk_history, generation))
+    last = connection.execute(query).scalar() or 0
+    connection.execute(
+        chunk_history.insert(),
+        [
+            {
+                "user": generation.user,
+                "generation": generation.number,
+                "number": number,
+                "chunk": one.chunk,
+                "item": json.dumps(item_to_json(one.item), ensure_ascii=False),
+                "reason": one.reason,
+                "by_sources": json.dumps(one.by_sources),
+            }
+            for number, one in enumerate(past, last + 1)
+        ],
+    )
+
+
+def history(connection: Connection, generation: Generation) -> list[tuple[int, Past]]:
+    """(number, what went), in the order in which it went."""
+    table = chunk_history
+    query = select(table).where(of(table, generation)).order_by(table.c.number)
+    return [
+        (
+            row.number,
+            Past(
+                row.chunk, item_from_json(json.loads(row.item)), row.reason, tuple(json.loads(row.by_sources))
+            ),
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def remove_history(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
+    """These entries."""
+    for some in in_chunks(numbers, _PER_STATEMENT):
+        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(some))
+        connection.execute(delete(chunk_history).where(condition))
+
+
+def remove_empty_namespaces(connection: Connection, generation: Generation) -> None:
+    """Those of which no chunk is left."""
+    table = chunk_namespaces
+    left = select(chunks.c.namespace).where(of(chunks, generation))
+    connection.execute(delete(table).where(of(table, generation), table.c.namespace.not_in(left)))
+
+
+def drop(connection: Connection, generation: Generation) -> None:
+    """All rows of a generation."""
+    for table in (chunks, chunk_sources, chunk_history, chunk_namespaces):
+        connection.execute(delete(table).where(of(table, generation)))
+
+
+def generations(connection: Connection, user: str) -> list[int]:
+    """Numbers of the generations that have rows for the user."""
+    c = chunk_sources.c
+    return list(
+        connection.execute(
+            select(c.generation).where(c.user == user).distinct().order_by(c.generation)
+        ).scalars()
+    )
+
+
+def of(table: Any, generation: Generation) -> ColumnElement[bool]:
+    """The generation's rows of one of the view's tables."""
+    return and_(table.c.user == generation.user, table.c.generation == generation.number)
+
+
+def _distinct(connection: Connection, query: Select[int]) -> list[int]:
+    return sorted(set(connection.execute(query).scalars()))
+
+
+def _to_chunk(row: Row[Any], dimension: int) -> Chunk:
+    size = dimension * dense.BYTES
+    parts = [row.vectors[i : i + size] for i in range(0, len(row.vectors), size)] if size else []
+    vectors = dense.from_bytes(parts, dimension)
+    return Chunk(
+        id=row.chunk,
+        namespace=row.namespace,
+        version=row.version,
+        last_seq=row.last_seq,
+        raw_tokens=row.raw_tokens,
+        tokens=row.tokens,
+        items=row.items,
+        metadata=Metadata(
+            keywords=tuple(json.loads(row.keywords)),
+            entities=tuple(json.loads(row.entities)),
+            summary=row.summary,
+            first=from_us(row.first_us),
+            last=from_us(row.last_us),
+            vectors=vectors,
+        ),
+        made_by=row.made_by,
+        degraded=row.degraded,
+    )
+
+
+def _to_row(generation: Generation, chunk: Chunk) -> dict[str, Any]:
+    about = chunk.metadata
+    return {
+        "user": generation.user,
+        "generation": generation.number,
+        "chunk": chunk.id,
+        "namespace": chunk.namespace,
+        "version": chunk.version,
+        "last_seq": chunk.last_seq,
+        "items": chunk.items,
+        "raw_tokens": chunk.raw_tokens,
+        "tokens": chunk.tokens,
+        "first_us": to_us(about.first),
+        "last_us": to_us(about.last),
+        "summary": about.summary,
+        "keywords": json.dumps(about.keywords, ensure_ascii=False),
+        "entities": json.dumps(about.entities, ensure_ascii=False),
+        "vectors": dense.to_bytes(about.vectors),
+        "made_by": chunk.made_by,
+        "degraded": chunk.degraded,
+    }

@@ -1,0 +1,260 @@
+"""Where a conversation is cut into episodes (section 3.2; appendix C.1), without a model.
+
+Every session has an open episode: the messages that no episode has yet. A pause of more than 30 minutes
+always ends it. Otherwise cuts are put where the talk coheres least: between the few messages before a place
+and the few after it, both in shared words and in the embedder's space, each measured against the other
+places in sight, so that no constant belongs to an embedder. A cut has a price, which keeps small dips whole,
+and one after a question costs more: an answer is not understood without it.
+
+Decisions are delayed until later messages cannot change them. With nothing but talk, the first cut is
+decided when LONGEST + CONTEXT messages are open, of those alone; where a pause or the end of the session is
+known to come earlier, of the messages up to it. So the cuts are the same whether messages come one by one
+or at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.text.salience import PHATIC
+from zibaldone.text.words import STOP_WORDS, terms, words
+
+PAUSE = timedelta(minutes=30)
+SHORTEST = 3  # messages; fewer only where a pause leaves no more
+LONG = 10  # messages; every further one makes a cut a little cheaper
+LONGEST = 15
+CONTEXT = 3  # messages on either side that a place is judged by
+_PRICE = 1.1  # of a cut, in standard deviations of the cohesion in sight
+_OVERLONG = 0.15  # what every message beyond LONG costs
+_CUE = 0.5  # what a question just before takes from a place
+_TURN = 1.5  # what words that turn the talk give to it
+_TOO_SHORT = 3.0  # what every message below SHORTEST costs
+
+# Words with which speakers announce another subject. English; without them the dips decide.
+_TURNS = regex.compile(
+    r"^\W*(?:(?:oh|hey|well|so|and|but|yeah|right|ok|okay|ah)\b\W*){0,3}"
+    r"(?:by the way|btw|anyways?|anyhow|speaking of|on (?:another|a different) note|(?:to )?chang(?:e|ing)"
+    r" (?:the )?(?:topics?|subject)|quick question|before I forget|one more thing|in other news|another thing"
+    r"|moving on)\b",
+    regex.IGNORECASE,
+)
+_ASKS = regex.compile(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
+
+Reason = Literal["pause", "topic", "marker", "length", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The end of an open episode: it takes the next `size` messages."""
+
+    size: int
+    reason: Reason
+    degraded: str = ""  # why a model's answer is missing
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The first `size` messages of an open episode, of which the next cuts are to be decided."""
+
+    size: int
+    whole: bool  # nothing follows on them, so the last cut is at their end
+    reason: Reason  # of that last cut
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The messages of one episode."""
+
+    messages: tuple[Message, ...]  # of one session, contiguous in it
+    reason: Reason  # why it ends where it does
+    degraded: str = ""  # as of its cut
+
+
+class Decide(Protocol):
+    """What cuts a session's open messages: `closed`, or what asks a model."""
+
+    def __call__(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
+        """As `closed`; calls must agree with each other however the messages are batched."""
+
+
+def cohesion_text(message: Message) -> str:
+    """What to embed of a message: function words would only blur it."""
+    return " ".join(word for word in words(message.content) if word not in STOP_WORDS)
+
+
+def closed(pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
+    """The cuts that are decided in one session's open messages, in order; what follows the last stays open.
+
+    `vectors` are of their `cohesion_text`, row by row. `ended`: nothing more belongs to the open episode.
+    """
+    cuts: list[Cut] = []
+    start = 0
+    while window := due(pending[start:], ended=ended):
+        end = start + window.size
+        cut = _first_cut(pending[start:end], vectors[start:end], window)
+        cuts.append(cut)
+        start += cut.size
+    return cuts
+
+
+def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
+    """The messages of which the next cuts are to be decided; None while that is too early."""
+    most = LONGEST + CONTEXT
+    for place in range(1, min(len(pending), most)):
+        if _pause(pending[place - 1], pending[place]):
+            return Window(place, True, "pause")
+    if len(pending) >= most:
+        return Window(most, False, "topic")
+    return Window(len(pending), True, "end") if ended and pending else None
+
+
+class OpenEpisodes:
+    """The open episodes of one user's sessions, from which blocks come as the log goes on.
+
+    An open episode also ends when anything of the user, in any session, is more than 30 minutes later: its
+    own session's next message would be too.
+    """
+
+    def __init__(self, dimension: int, decide: Decide = closed) -> None:
+        self._decide = decide
+        self._none: Vectors = np.zeros((0, dimension), dtype=np.float32)
+        self._pending: dict[str, list[Message]] = {}
+        self._rows: dict[str, Vectors] = {}
+
+    @property
+    def pending(self) -> Mapping[str, Sequence[Message]]:
+        """By session, the messages that no episode has yet. Feed these to begin again after a restart."""
+        return self._pending
+
+    def feed(self, messages: Iterable[Message], vectors: Vectors) -> list[Block]:
+        """The blocks that these messages end, which come next in the log; `vectors` as for `closed`."""
+        found: list[Block] = []
+        for message, row in zip(messages, vectors, strict=True):
+            for session in self._in_order():
+                if _long_after(message, self._pending[session][-1]):
+                    found += self._take(session, ended=True)
+            self._pending.setdefault(message.session, []).append(message)
+            rows = self._rows.get(message.session, self._none)
+            self._rows[message.session] = np.concatenate([rows, row[None]])
+            found += self._take(message.session, ended=False)
+        return found
+
+    def end(self) -> list[Block]:
+        """What is open, as if nothing were to follow."""
+        return [block for session in self._in_order() for block in self._take(session, ended=True)]
+
+    def _in_order(self) -> list[str]:
+        """Sessions by their first open message: the order in which they opened is lost in a restart."""
+        return sorted(self._pending, key=lambda session: self._pending[session][0].seq)
+
+    def _take(self, session: str, *, ended: bool) -> list[Block]:
+        open_, start, blocks = self._pending[session], 0, []
+        for cut in self._decide(open_, self._rows[session], ended=ended):
+            blocks.append(Block(tuple(open_[start : start + cut.size]), cut.reason, cut.degraded))
+            start += cut.size
+        if start == len(open_):
+            del self._pending[session], self._rows[session]
+        elif start:
+            self._pending[session] = open_[start:]
+            self._rows[session] = self._rows[session][start:]
+        return blocks
+
+
+def _pause(before: Message, after: Message) -> bool:
+    return abs(_time(after) - _time(before)) > PAUSE
+
+
+def _long_after(message: Message, last: Message) -> bool:
+    return _time(message) - _time(last) > PAUSE
+
+
+def _time(message: Message) -> datetime:
+    assert message.time is not None  # what is stored has one
+    return message.time
+
+
+def _first_cut(seen: Sequence[Message], vectors: Vectors, window: Window) -> Cut:
+    """The first cut of the best division of `seen`."""
+    turns = [turns_away(message) for message in seen]
+    size = _best_first(_gains(seen, vectors, turns), len(seen), whole=window.whole)
+    if size == len(seen):
+        return Cut(size, window.reason)
+    if turns[size]:
+        return Cut(size, "marker")
+    return Cut(size, "length" if size == LONGEST else "topic")
+
+
+def turns_away(message: Message) -> bool:
+    """Whether it opens with words that announce another subject."""
+    return _TURNS.search(message.content) is not None
+
+
+def _gains(seen: Sequence[Message], vectors: Vectors, turns: Sequence[bool]) -> list[float]:
+    """What a cut before message 1, 2 ... gains, in standard deviations of the cohesion in sight."""
+    gains = -(_standard(_lexical(seen)) + _standard(_dense(vectors))) / 2
+    for place, message in enumerate(seen[:-1]):
+        gains[place] += _TURN * turns[place + 1] - _CUE * (_ASKS.search(message.content) is not None)
+    return [round(float(gain), 6) for gain in gains]
+
+
+def _lexical(seen: Sequence[Message]) -> npt.NDArray[np.float64]:
+    """(n - 1,) cosine of the terms before and after each place; rare terms weigh more."""
+    said = [set(terms(message.content)) - PHATIC for message in seen]
+    df = Counter(term for some in said for term in some)
+    column = {term: place for place, term in enumerate(sorted(df))}
+    rows = np.zeros((len(seen), max(1, len(df))))
+    for row, some in zip(rows, said, strict=True):
+        for term in some:
+            row[column[term]] = math.log(1 + len(seen) / df[term])
+    return _cosines(rows)
+
+
+def _dense(vectors: Vectors) -> npt.NDArray[np.float64]:
+    return _cosines(vectors.astype(np.float64))
+
+
+def _cosines(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    found = np.zeros(max(0, len(rows) - 1))
+    for place in range(1, len(rows)):
+        before = rows[max(0, place - CONTEXT) : place].sum(axis=0)
+        after = rows[place : place + CONTEXT].sum(axis=0)
+        norms = float(np.linalg.norm(before) * np.linalg.norm(after))
+        found[place - 1] = float(before @ after) / norms if norms else 0.0
+    return found
+
+
+def _standard(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    spread = float(values.std()) if len(values) else 0.0
+    return (values - values.mean()) / spread if spread > 1e-6 else np.zeros_like(values)
+
+
+def _best_first(gains: Sequence[float], n: int, *, whole: bool) -> int:
+    """How many messages the first part of the best division has, by dynamic programming."""
+    best = [0.0] + [-math.inf] * n
+    parts: list[int] = [0] * (n + 1)
+    for end in range(1, n + 1):
+        for start in range(max(0, end - LONGEST), end):
+            size = end - start
+            cost = _OVERLONG * max(0, size - LONG)
+            if size < SHORTEST and (end < n or (whole and start)):
+                cost += _TOO_SHORT * (SHORTEST - size)
+            value = best[start] - cost + (gains[end - 1] - _PRICE if end < n else 0.0)
+            if value > best[end]:
+                best[end], parts[end] = value, start
+    borders = [n]
+    while borders[-1]:
+        borders.append(parts[borders[-1]])
+    first, second = next(pairwise(reversed(borders)))
+    return second - first

@@ -1,0 +1,159 @@
+"""Stage I (section 3.3, Eq. 4): a compact and diverse selection of themes, then of their semantics.
+
+Coverage pulls away from a dense neighbourhood whose members say the same, relevance pulls towards the query.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from zibaldone.errors import InvalidInput
+from zibaldone.search.lexical import Doubles, Ints
+
+# Of a node: its neighbours in the graph and their similarity, itself not among them.
+Neighbours = Callable[[int], Iterable[tuple[int, float]]]
+Scale = Literal["largest", "total"]
+_SELF = 1.0  # w_ii: a node is as similar to itself as can be
+
+
+@dataclass(frozen=True, slots=True)
+class StageOne:
+    """What the paper and its code choose (section 3.3); `scale` is Z of Eq. 4, see `representatives`."""
+
+    pool: int = 40  # semantics by similarity to the query: the candidates
+    themes: int = 5  # representatives at most
+    semantics: int = 20
+    alpha: float = 0.7  # of coverage; the rest is relevance
+    coverage: float = 1.0  # share of the candidates that is enough
+    scale: Scale = "total"
+
+    def __post_init__(self) -> None:
+        for name in ("pool", "themes", "semantics"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
+        for name in ("alpha", "coverage"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInput(f"{name} must be from 0 to 1, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One representative and why: Eq. 4's value is alpha * coverage + (1 - alpha) * relevance."""
+
+    id: int
+    value: float
+    coverage: float  # of candidates that nothing before it covered, over Z
+    relevance: float  # normalised, 0 to 1
+    covers: tuple[int, ...]  # ids that were not covered before it
+
+
+@dataclass(frozen=True, slots=True)
+class Backbone:
+    """What Stage I hands on: the coarse context, each level in the order of choice."""
+
+    themes: tuple[Pick, ...]
+    semantics: tuple[Pick, ...]
+    pool: tuple[int, ...]  # the candidate semantics, the most relevant first
+
+
+def select(
+    ids: Ints,
+    relevance: Doubles,
+    theme_of: Ints,
+    semantic_neighbours: Neighbours,
+    theme_neighbours: Neighbours,
+    config: StageOne = StageOne(),
+) -> Backbone:
+    """Eq. 4 over the themes of the pool, then over the pool's semantics in the chosen themes.
+
+    The arrays are (n,), one place per semantic; `relevance` is the query's cosine as in the paper, or any
+    score where higher is better. A theme is as relevant as its best semantic in the pool, which finds more
+    than its centroid does.
+    """
+    rows = _pool(ids, relevance, config.pool)
+    if not len(rows):
+        return Backbone((), (), ())
+    theme_ids, first = np.unique(theme_of[rows], return_index=True)  # the first in the pool is its best
+    themes = representatives(theme_ids, relevance[rows[first]], theme_neighbours, config.themes, config)
+    inside = rows[np.isin(theme_of[rows], [pick.id for pick in themes])]
+    semantics = representatives(ids[inside], relevance[inside], semantic_neighbours, config.semantics, config)
+    return Backbone(themes, semantics, tuple(int(one) for one in ids[rows]))
+
+
+def representatives(
+    ids: Ints, relevance: Doubles, neighbours: Neighbours, most: int, config: StageOne = StageOne()
+) -> tuple[Pick, ...]:
+    """Eq. 4: greedy, of equal values the lowest id, until the coverage is reached or `most` are chosen.
+
+    `ids` (n,) are distinct; edges that leave the candidates, and those without a positive weight, count for
+    nothing. Z is the sum of all weights ("total"), as in the paper's code, and relevance mostly decides; or
+    the largest coverage that one candidate has at first ("largest"), so that one step of either term can
+    make 1: more diverse, and worse at finding evidence. A value never rises while representatives are added,
+    so a candidate is evaluated anew only when it comes to the top.
+    """
+    edges = _edges(ids, neighbours)
+    sums = [float(weights.sum()) for _, weights in edges]
+    z = max(sums, default=_SELF) if config.scale == "largest" else sum(sums)
+    similar = normalised(relevance)
+    open_ = np.ones(len(ids))  # 1.0: not covered yet
+
+    def value(row: int) -> tuple[float, float]:
+        places, weights = edges[row]
+        # Covered ones are added as zeros: a sum of the same shape cannot rise by rounding.
+        coverage = float((weights * open_[places]).sum()) / z
+        return config.alpha * coverage + (1 - config.alpha) * float(similar[row]), coverage
+
+    heap = [(-value(row)[0], int(ids[row]), row) for row in range(len(ids))]
+    heapq.heapify(heap)
+    picks: list[Pick] = []
+    while heap and len(picks) < most and (not picks or 1 - open_.mean() < config.coverage):
+        _, name, row = heapq.heappop(heap)
+        worth, coverage = value(row)
+        if heap and (-worth, name) > heap[0][:2]:
+            heapq.heappush(heap, (-worth, name, row))
+            continue
+        new = [int(place) for place in edges[row][0] if open_[place]]
+        open_[new] = 0.0
+        covers = tuple(sorted(int(ids[place]) for place in new))
+        picks.append(Pick(name, worth, coverage, float(similar[row]), covers))
+    return tuple(picks)
+
+
+def normalised(scores: Doubles) -> Doubles:
+    """(n,) from 0 to 1, least to greatest; 0.5 when all are equal."""
+    if not len(scores):
+        return np.zeros(0)
+    low, high = float(scores.min()), float(scores.max())
+    if high <= low:
+        return np.full(len(scores), 0.5)
+    return np.asarray((scores - low) / (high - low), dtype=np.float64)
+
+
+def _pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
+    """Rows of the most relevant, best first; of equals the lowest id."""
+    if not np.isfinite(relevance).all():
+        raise InvalidInput("relevance must be finite: a score that is not a number has no place in an order")
+    rows = np.arange(len(ids))
+    if len(ids) > most:
+        least = np.partition(relevance, len(ids) - most)[len(ids) - most]
+        rows = np.flatnonzero(relevance >= least)
+    return rows[np.lexsort((ids[rows], -relevance[rows]))][:most]
+
+
+def _edges(ids: Ints, neighbours: Neighbours) -> list[tuple[Ints, Doubles]]:
+    """Per candidate the places that it covers, itself first, and their weights."""
+    place_of = {int(name): place for place, name in enumerate(ids)}
+    found = []
+    for place, name in enumerate(place_of):
+        inside = {place: _SELF}
+        for other, weight in neighbours(name):
+            at = place_of.get(int(other))
+            if at is not None and at != place and weight > 0:
+                inside[at] = float(weight)
+        found.append((np.fromiter(inside, dtype=np.int64), np.fromiter(inside.values(), dtype=np.float64)))
+    return found

@@ -1,0 +1,147 @@
+"""The semantics of an episode: its facts, less what memory already says (section 3.2; appendix C.1).
+
+Predict, then correct. What the nearest known semantics say is what one could have predicted of a fact; only
+what is beyond that is new. A fact with nothing new beside one of them becomes a further statement of that
+one, so that it is still found by its own message and nothing is lost. Without a model the prediction is the
+set of what a semantic's statements say: their terms, names, numbers and dates, and whether they deny, plan
+or suppose. So "I adopted a dog" is new beside "I want to adopt a dog", and the same outing on another date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.text.salience import PHATIC
+from zibaldone.text.words import terms, words
+from zibaldone.views.hierarchy.facts import facts, statement
+from zibaldone.views.hierarchy.nodes import Semantic, Statement
+
+MOST_KNOWN = 10  # semantics that a fact is held against
+_DENIES = frozenset("not no never nobody nothing none neither nor without hardly t cannot".split())
+_NOT_YET = frozenset(
+    "will would should could might may if ll gonna want wish hope plan plans planning".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A known semantic that is similar enough to be what a fact says."""
+
+    semantic: Semantic
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A further statement of a semantic that was known before the episode."""
+
+    semantic: int
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What an episode adds to memory, in the order of its messages."""
+
+    new: tuple[Semantic, ...]
+    vectors: Vectors  # (len(new), d), of their texts
+    additions: tuple[Addition, ...]
+
+
+Known = Callable[
+    [Vectors], Sequence[Sequence[Near]]
+]  # for each row, semantics above the fetch-known threshold
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+def statements(messages: Sequence[Message]) -> list[Statement]:
+    """The facts of an episode, each so that it stands alone."""
+    return [statement(fact) for fact in facts(messages)]
+
+
+def settle(
+    told: Sequence[Sequence[Statement]],
+    messages: Sequence[Message],
+    *,
+    episode: int,
+    first_id: int,
+    known: Known,
+    embed: Embed,
+    threshold: float,
+    repeats: Sequence[Statement] = (),
+) -> Distilled:
+    """Each of `told` as a new semantic of the episode, or as further statements of one that is known.
+
+    `told`: facts, each in one statement or more that say the same, of which the first is what it is known
+    by. `threshold` is the one that `known` applies: facts of the same episode are held against each other
+    by it too. Of `repeats` only those are kept that say what was known before. New semantics are numbered
+    from `first_id` on. Depends on nothing but its arguments, so episodes are to be settled one by one in the
+    order of the log.
+    """
+    vectors = embed([some[0].text for some in told])
+    times = {message.seq: message.time for message in messages}
+    fetched = known(vectors)
+    new: list[Semantic] = []
+    rows: list[int] = []
+    additions: list[Addition] = []
+    for row, (some, nearest) in enumerate(zip(told, fetched, strict=True)):
+        here = vectors[rows] @ vectors[row] if rows else np.zeros(0, dtype=np.float32)
+        near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= threshold)]
+        same = _same(some[0], [*nearest, *near])
+        if same is None:
+            time = times[some[0].seq]
+            assert time is not None  # what is stored has one
+            new.append(Semantic(first_id + len(new), episode, tuple(some), time))
+            rows.append(row)
+        elif same >= first_id:
+            place = same - first_id
+            new[place] = replace(new[place], statements=(*new[place].statements, *some))
+        else:
+            additions += [Addition(same, one) for one in some]
+    if repeats:
+        near_repeats = known(embed([one.text for one in repeats]))
+        for one, nearest in zip(repeats, near_repeats, strict=True):
+            if (same := _same(one, nearest)) is not None:
+                additions.append(Addition(same, one))
+    return Distilled(tuple(new), vectors[rows], tuple(additions))
+
+
+def distil(
+    messages: Sequence[Message], *, episode: int, first_id: int, known: Known, embed: Embed, threshold: float
+) -> Distilled:
+    """The semantics of an episode without a model; the arguments are those of `settle`."""
+    return settle(
+        [[one] for one in statements(messages)],
+        messages,
+        episode=episode,
+        first_id=first_id,
+        known=known,
+        embed=embed,
+        threshold=threshold,
+    )
+
+
+def _same(one: Statement, near: Sequence[Near]) -> int | None:
+    """The most similar semantic beside which there is nothing new in the statement."""
+    nearest = sorted(near, key=lambda other: (-round(other.similarity, 6), other.semantic.id))
+    for other in nearest[:MOST_KNOWN]:
+        if not novelty(one.text, [other.semantic]):
+            return other.semantic.id
+    return None
+
+
+def novelty(text: str, known: Sequence[Semantic]) -> set[str]:
+    """What a text says beyond these semantics: terms, numbers, names, dates, denial and plan."""
+    return _salient(text) - {term for one in known for said in one.statements for term in _salient(said.text)}
+
+
+def _salient(text: str) -> set[str]:
+    said = set(words(text))
+    marks = {"~not"} if _DENIES & said else set()
+    marks |= {"~not yet"} if _NOT_YET & said else set()
+    return (set(terms(text)) - PHATIC) | marks

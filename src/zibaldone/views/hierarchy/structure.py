@@ -1,0 +1,222 @@
+"""A user's semantics, themes and both graphs in memory, as they are built (section 3.2).
+
+Whatever changes is noted, and `take` hands it out as rows. What comes next is a function of the rows alone:
+a structure that was loaded goes on as the one that wrote them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import numpy as np
+from sqlalchemy import Connection
+
+from zibaldone.models.base import Vectors
+from zibaldone.text.words import terms
+from zibaldone.views.base import Generation
+from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.calibration import Thresholds
+from zibaldone.views.hierarchy.changes import Changes
+from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.graph import Graph, on_grid
+from zibaldone.views.hierarchy.narrative import CAPTION, telling
+from zibaldone.views.hierarchy.nodes import Semantic, Statement
+from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Distilled, Near
+from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
+from zibaldone.views.hierarchy.themes import ThemeMap
+
+_NAME_WORDS = 4  # of a theme that no model has named
+
+
+class Structure:
+    """One generation of one user."""
+
+    def __init__(self, dimension: int, thresholds: Thresholds, config: XMemory, state: State) -> None:
+        self.state = state
+        self.semantics: dict[int, Semantic] = {}
+        self.themes = ThemeMap(
+            dimension, thresholds, cap=config.theme_cap, split=config.split, merge=config.merge
+        )
+        self.graph = Graph(dimension)
+        self.df: Counter[str] = Counter()  # statements by term
+        self.statements = 0
+        self._fetch = thresholds.fetch
+        self._vectors: dict[int, Vectors] = {}  # (statements, d) by semantic
+        self._names: dict[int, tuple[str, str]] = {}  # of themes, and by which model
+        self._dirty_semantics: set[int] = set()
+        self._dirty_themes: set[int] = set()
+        self._unnamed: set[int] = set()
+        self._gone: tuple[set[int], set[int]] = (set(), set())  # semantics, themes
+
+    @staticmethod
+    def load(
+        connection: Connection,
+        generation: Generation,
+        dimension: int,
+        thresholds: Thresholds,
+        config: XMemory,
+        state: State,
+    ) -> Structure:
+        """As its rows say."""
+        made = Structure(dimension, thresholds, config, state)
+        rows = table.semantics(connection, generation, dimension)
+        themes = table.themes(connection, generation)
+        made.semantics = {number: row.semantic for number, row in rows.items()}
+        made._vectors = {number: row.vectors for number, row in rows.items()}
+        made._names = {number: (row.name, row.made_by) for number, row in themes.items()}
+        for row in rows.values():
+            made._count(row.semantic.statements, 1)
+        vectors = {number: row.vector for number, row in rows.items()}
+        made.themes.restore(
+            {number: row.theme for number, row in rows.items()},
+            vectors,
+            next_theme=state.next_theme,
+            reassigned=[number for number, row in rows.items() if row.reassigned],
+            neighbours={number: row.neighbours for number, row in themes.items()},
+        )
+        made.graph = Graph.restore(
+            dimension,
+            list(rows),
+            np.stack(list(vectors.values())) if vectors else np.zeros((0, dimension), dtype=np.float32),
+            {number: row.neighbours for number, row in rows.items()},
+        )
+        return made
+
+    def known(self, vectors: Vectors) -> list[list[Near]]:
+        """For each row of (n, d), the nearest semantics above the calibrated similarity, nearest first."""
+        ids = self.graph.ids
+        if not len(ids):
+            return [[] for _ in vectors]
+        similar = self.graph.similarities(on_grid(vectors))
+        found: list[list[Near]] = []
+        for column in similar.T:
+            near = np.flatnonzero(column >= self._fetch)
+            near = near[np.lexsort((ids[near], -column[near]))][:MOST_KNOWN]
+            found.append([Near(self.semantics[int(ids[i])], float(column[i])) for i in near])
+        return found
+
+    def settle(self, distilled: Distilled, vectors: Sequence[Vectors], additions: Vectors) -> None:
+        """Take in what an episode adds.
+
+        `vectors`: (statements, d) of each new semantic; `additions`: (n, d), of the further statements.
+        """
+        for semantic, rows in zip(distilled.new, vectors, strict=True):
+            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, rows
+            self._count(semantic.statements, 1)
+            self._dirty_semantics.add(semantic.id)
+            self._note(self.themes.add(semantic.id, rows[0]))
+        if distilled.new:
+            ids = [semantic.id for semantic in distilled.new]
+            firsts = np.stack([rows[0] for rows in vectors])
+            self._dirty_semantics.update(self.graph.add(ids, firsts))
+        for addition, row in zip(distilled.additions, additions, strict=True):
+            old = self.semantics[addition.semantic]
+            self.semantics[old.id] = replace(old, statements=(*old.statements, addition.statement))
+            self._vectors[old.id] = np.concatenate([self._vectors[old.id], row[None]])
+            self._count([addition.statement], 1)
+            self._dirty_semantics.add(old.id)
+        self.state = replace(
+            self.state,
+            next_semantic=self.state.next_semantic + len(distilled.new),
+            next_theme=self.themes.next_theme,
+        )
+
+    def unsay(self, seqs: AbstractSet[int], origin: Mapping[int, tuple[int, Semantic]]) -> None:
+        """Take out all that these messages state. A semantic that others state too is theirs from now on.
+
+        `origin`: for such semantics, the episode of the first of those messages, and the semantic with that
+        message's time.
+        """
+        lost, moved = [], []
+        for number, semantic in self.semantics.items():
+            left = [i for i, one in enumerate(semantic.statements) if one.seq not in seqs]
+            if len(left) == len(semantic.statements):
+                continue
+            self._count([one for one in semantic.statements if one.seq in seqs], -1)
+            if not left:
+                lost.append(number)
+                continue
+            self._dirty_semantics.add(number)
+            self._unnamed.add(self.themes.theme(number))
+            said = tuple(semantic.statements[i] for i in left)
+            episode, retimed = origin[number]
+            self.semantics[number] = replace(retimed, episode=episode, statements=said)
+            self._vectors[number] = self._vectors[number][left]
+            if left[0]:
+                moved.append(number)
+        self._note(self.themes.remove([*lost, *moved]))
+        self._dirty_semantics.update(self.graph.remove(lost))
+        for number in lost:
+            del self.semantics[number], self._vectors[number]
+        self._gone[0].update(lost)
+        for number in moved:
+            self._note(self.themes.add(number, self._vectors[number][0]))
+        if moved:
+            firsts = np.stack([self._vectors[number][0] for number in moved])
+            self._dirty_semantics.update(self.graph.add(moved, firsts))
+        self.state = replace(self.state, next_theme=self.themes.next_theme)
+
+    def stated_by(self, seqs: AbstractSet[int]) -> list[Semantic]:
+        """Semantics that any of these messages state."""
+        return [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
+
+    def name(self, theme: int, name: str, made_by: str) -> None:
+        """What a model calls a theme."""
+        self._names[theme] = (name, made_by)
+        self._dirty_themes.add(theme)
+
+    def texts(self, theme: int) -> list[str]:
+        """What its semantics say."""
+        return [self.semantics[number].text for number in self.themes.themes[theme]]
+
+    def unnamed(self) -> list[int]:
+        """Themes whose name is no model's, or of other semantics than those they have."""
+        return [theme for theme in self.themes.themes if not self._names.get(theme, ("", ""))[1]]
+
+    def take(self) -> Written:
+        """What has changed since the last call."""
+        for theme in sorted(self._unnamed & self.themes.themes.keys()):
+            self._names[theme] = (self._plain_name(theme), "")
+        semantics = sorted(self._dirty_semantics & self.semantics.keys())
+        themes = sorted((self._dirty_themes | self._unnamed) & self.themes.themes.keys())
+        written = Written(
+            tuple(
+                SemanticRow(
+                    self.semantics[number],
+                    self._vectors[number],
+                    self.themes.theme(number),
+                    number in self.themes.reassigned,
+                    self.graph.neighbours(number),
+                )
+                for number in semantics
+            ),
+            tuple(ThemeRow(theme, *self._names[theme], self.themes.listed(theme)) for theme in themes),
+            tuple(sorted(self._gone[0])),
+            tuple(sorted(self._gone[1])),
+        )
+        self._dirty_semantics, self._dirty_themes, self._unnamed = set(), set(), set()
+        self._gone = (set(), set())
+        return written
+
+    def _note(self, changes: Changes) -> None:
+        self._dirty_semantics.update(move.semantic for move in changes.moves)
+        self._dirty_themes.update(changes.relinked)
+        self._unnamed.update(changes.created, changes.changed)
+        self._gone[1].update(changes.removed)
+        for theme in changes.removed:
+            self._names.pop(theme, None)
+
+    def _count(self, said: Sequence[Statement], sign: int) -> None:
+        self.statements += sign * len(said)
+        for one in said:
+            for term in set(terms(one.text)):
+                self.df[term] += sign
+                if not self.df[term]:
+                    del self.df[term]
+
+    def _plain_name(self, theme: int) -> str:
+        texts = [CAPTION.sub(" ", text) for text in self.texts(theme)]
+        return ", ".join(telling(texts, frozenset(), _NAME_WORDS)) or self.texts(theme)[0][:60]

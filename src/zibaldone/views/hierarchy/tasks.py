@@ -1,0 +1,270 @@
+"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `fallback`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated
+
+import regex
+from pydantic import BaseModel, Field
+
+from zibaldone.core import Message
+from zibaldone.models.task import Task
+from zibaldone.text.salience import PHATIC
+from zibaldone.text.words import terms, words
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
+from zibaldone.views.hierarchy.narrative import dated, resolved
+
+_MOST = 64  # statements that a model may list
+_TITLE_WORDS = 25  # 20 are asked for
+_NAME_WORDS = 12  # 8 are asked for
+_MOST_NUMBERS = 16  # more are a table, and no narrative holds one
+_NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
+
+
+class Answer(BaseModel):
+    """What every answer has in common: no field beside those asked for."""
+
+    model_config = {"extra": "forbid"}
+
+
+class Starts(Answer):
+    """Seqs of the messages that begin an episode, but for the first."""
+
+    starts: list[int]
+
+
+class Narrated(Answer):
+    """An episode, told."""
+
+    title: str
+    narrative: str
+
+
+class Expected(Answer):
+    """What an episode probably says."""
+
+    expected: Annotated[list[str], Field(max_length=_MOST)]
+
+
+class Told(Answer):
+    """One fact that a model wrote."""
+
+    text: str
+    sources: list[int]
+
+
+class News(Answer):
+    """The facts of an episode that were not expected."""
+
+    statements: Annotated[list[Told], Field(max_length=_MOST)]
+
+
+class ThemeName(Answer):
+    """A theme, in a few words."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class MessageShown:
+    """A message as a model sees it."""
+
+    seq: int
+    speaker: str
+    time: str
+    text: str
+
+
+@dataclass(frozen=True)
+class KnownShown:
+    """A semantic as a model sees it."""
+
+    day: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FindEpisodes(Task[Starts]):
+    """Where the open messages of a session are to be cut."""
+
+    view = "hierarchy"
+    prompt = "episodes"
+    result = Starts
+    max_tokens = 256
+
+    messages: tuple[MessageShown, ...]
+    fallback: Callable[[], Starts] = field(metadata={"sent": False}, compare=False)
+    shortest: int = SHORTEST
+    longest: int = LONGEST
+
+    def check(self, result: Starts) -> None:
+        """Messages that were shown, in order, and no episode longer than allowed."""
+        place = {message.seq: i for i, message in enumerate(self.messages)}
+        if unknown := [seq for seq in result.starts if not place.get(seq)]:
+            raise ValueError(f"starts has {unknown}: give seqs of `messages`, without the first one's")
+        borders = [0, *(place[seq] for seq in result.starts), len(self.messages)]
+        for start, end in pairwise(borders):
+            if end <= start:
+                raise ValueError("starts must rise, each seq once")
+            if end - start > self.longest:
+                seqs = f"{self.messages[start].seq} to {self.messages[end - 1].seq}"
+                raise ValueError(f"the episode from {seqs} has {end - start} messages, above {self.longest}")
+
+    def offline(self) -> Starts:
+        """Where the talk coheres least."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class Narrate(Task[Narrated]):
+    """An episode's title and its narrative."""
+
+    view = "hierarchy"
+    prompt = "narrate"
+    result = Narrated
+    max_tokens = 1536
+
+    messages: tuple[MessageShown, ...]
+    fallback: Callable[[], Narrated] = field(metadata={"sent": False}, compare=False)
+
+    def check(self, result: Narrated) -> None:
+        """Nothing empty, every speaker named, and no number lost."""
+        if (
+            not result.title.strip()
+            or len(result.title.split()) > _TITLE_WORDS
+            or "\n" in result.title.strip()
+        ):
+            raise ValueError("title must be one line of 1 to 20 words")
+        if not result.narrative.strip():
+            raise ValueError("narrative must not be empty")
+        said = set(words(result.narrative))
+        for speaker in dict.fromkeys(message.speaker for message in self.messages):
+            if said.isdisjoint(words(speaker)):
+                raise ValueError(f"the narrative does not name the speaker {speaker!r}")
+        told = set(_numbers(result.narrative))
+        given = {number for message in self.messages for number in _numbers(message.text)}
+        if (lost := given - told) and len(given) <= _MOST_NUMBERS:
+            raise ValueError(f"the narrative has lost numbers of the messages: {sorted(lost)}")
+
+    def offline(self) -> Narrated:
+        """The messages themselves, with dates resolved."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class Predict(Task[Expected]):
+    """What an episode probably says, before it is read: the first half of predict-then-correct."""
+
+    view = "hierarchy"
+    prompt = "predict"
+    result = Expected
+    max_tokens = 768
+
+    title: str
+    known: tuple[KnownShown, ...]
+    fallback: Callable[[], Expected] = field(metadata={"sent": False}, compare=False)
+
+    def check(self, result: Expected) -> None:
+        """No number that neither title nor known statements have: it would make news look known."""
+        given = " ".join([self.title, *(f"{one.day} {one.text}" for one in self.known)])
+        if made_up := set(_numbers(" ".join(result.expected))) - set(_numbers(given)):
+            raise ValueError(f"these numbers are in no known statement: {sorted(made_up)[:8]}")
+
+    def offline(self) -> Expected:
+        """What is known."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class Distil(Task[News]):
+    """The facts of an episode, less what was expected: the second half."""
+
+    view = "hierarchy"
+    prompt = "distil"
+    result = News
+    max_tokens = 2048
+
+    messages: tuple[MessageShown, ...]
+    expected: tuple[str, ...]
+    fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
+
+    def check(self, result: News) -> None:
+        """Every fact stands on messages of this episode, shares words with them, and has none of elsewhere.
+
+        A word of an earlier message that came by `expected` would outlive that message's forgetting.
+        """
+        elsewhere = set(terms(" ".join(self.expected))) - self._own()
+        text = {message.seq: f"{message.speaker} {message.text}" for message in self.messages}
+        for one in result.statements:
+            if not one.text.strip():
+                raise ValueError("a statement has no text")
+            shown = f"the statement {one.text[:60]!r}"
+            if not one.sources:
+                raise ValueError(f"{shown} names no sources: give seqs of `messages`")
+            if unknown := set(one.sources) - text.keys():
+                raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
+            said = {term for seq in one.sources for term in terms(text[seq])}
+            if not (set(terms(one.text)) - PHATIC) & said:
+                raise ValueError(f"{shown} has no word of its sources {one.sources}")
+            if copied := elsewhere.intersection(terms(one.text)):
+                raise ValueError(
+                    f"{shown} has {sorted(copied)[:8]} of `expected`: keep to words of `messages`"
+                )
+
+    def _own(self) -> set[str]:
+        """What this episode holds: what was said, by whom, and on which days, spoken of ones too."""
+        texts = []
+        for message in self.messages:
+            texts += [message.speaker, message.text]
+            if message.time:
+                day = datetime.fromisoformat(message.time).date()
+                texts += [dated(day), day.isoformat(), resolved(message.text, day)]
+        return set(terms(" ".join(texts)))
+
+    def offline(self) -> News:
+        """The sentences that are facts."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class NameTheme(Task[ThemeName]):
+    """A theme's name from its members."""
+
+    view = "hierarchy"
+    prompt = "name_theme"
+    result = ThemeName
+    max_tokens = 64
+
+    statements: tuple[str, ...]
+    fallback: Callable[[], ThemeName] = field(metadata={"sent": False}, compare=False)
+
+    def check(self, result: ThemeName) -> None:
+        """A few words on one line."""
+        name = result.name.strip()
+        if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
+            raise ValueError("name must be a phrase of 2 to 8 words")
+
+    def offline(self) -> ThemeName:
+        """The words that most statements share."""
+        return self.fallback()
+
+
+def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
+    """Messages as a model sees them."""
+    return tuple(
+        MessageShown(
+            message.seq,
+            message.speaker,
+            message.time.isoformat(timespec="minutes") if message.time else "",
+            message.content,
+        )
+        for message in messages
+    )
+
+
+def _numbers(text: str) -> list[str]:
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]

@@ -1,0 +1,282 @@
+"""The reader's uncertainty given a context (section 3.3, Stage II), by a model or by a signal without one.
+
+Both put a number on what is still open about a question, and what a unit gains is by how much it falls.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, Protocol
+
+from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.models.base import ChatRequest, Tokenizer, Turn
+from zibaldone.models.logprobs import Drafter
+from zibaldone.text.words import terms
+
+NLL, COVERAGE = "nll", "coverage"
+_TASK = "draft_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An episode as a reader is given it: told, or in its messages."""
+
+    episode: int
+    text: str
+    tokens: int
+    weight: float = 1.0  # 0 to 1: how likely it is to answer, beside the likeliest
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a reader sees, in this order: what is the same for a whole question stands first."""
+
+    question: str
+    opening: tuple[str, ...]  # themes, semantics
+    units: tuple[Unit, ...] = ()  # admitted ones in the order of admission, the candidate behind them
+
+    def with_unit(self, unit: Unit) -> Context:
+        """The same with one more."""
+        return replace(self, units=(*self.units, unit))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All before the question."""
+        return (*self.opening, *(unit.text for unit in self.units))
+
+    def turns(self) -> tuple[Turn, ...]:
+        """As a model is asked: its beginning is that of every context with the same first parts."""
+        told = "\n\n".join((*self.parts, f"Question: {self.question}"))
+        return (Turn("system", _instructions()), Turn("user", told))
+
+
+@dataclass(frozen=True, slots=True)
+class GainThresholds:
+    """What a fall in uncertainty must come to; its unit is that of the signal."""
+
+    admit: float
+    expand: float  # to the original messages, once admitted
+    of_best: float = 0.0  # and this share of the largest fall so far
+
+    def __post_init__(self) -> None:
+        values = (self.admit, self.expand, self.of_best)
+        if not all(math.isfinite(one) for one in values) or not 0 <= self.of_best <= 1:
+            raise InvalidInput(f"thresholds must be finite and of_best from 0 to 1, not {values!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One look at a context."""
+
+    value: float  # the uncertainty
+    entropy: float | None = None  # of a draft's tokens, where a model offers alternatives
+    draft: str = ""
+    fresh_tokens: int = 0  # of the prompt, without what an earlier probe of this question began with alike
+    shared_tokens: int = 0
+    draft_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """By how much a context with more in it leaves less open."""
+
+    value: float  # before - after; below 0 when doubt grew
+    signal: str  # NLL or COVERAGE
+    before: Probe
+    after: Probe
+    thresholds: GainThresholds
+    degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
+
+
+class Signal(Protocol):
+    """Made for one question, and asked in the order of admission. Never raises ModelFailed."""
+
+    def gain(self, before: Context, after: Context) -> Gain:
+        """`after` holds all of `before`, its last unit changed or one more."""
+
+    @property
+    def probes(self) -> Sequence[Probe]:
+        """All that a model was asked, in order; empty without one."""
+
+
+class CoverageSignal:
+    """The offline signal: the weight of the wanted terms that no admitted unit has spoken of yet.
+
+    Noisy-or: a unit settles a term that it holds with the probability weight / 2, whatever the others do. So
+    a second witness gains less than the first (that is the redundancy), and an unlikely one less than a
+    likely one. What the semantics say settles nothing: it says what to look for. docs/log.md has how well
+    it predicts that an episode holds the evidence. From 0 to 1.
+    """
+
+    DEFAULTS = GainThresholds(admit=0.02, expand=0.1, of_best=0.5)
+
+    def __init__(self, wanted: Mapping[str, float], thresholds: GainThresholds = DEFAULTS) -> None:
+        """`wanted`: terms with weights that sum to 1, see `wanted_terms`."""
+        self._wanted, self._thresholds = dict(wanted), thresholds
+        self._terms: dict[str, frozenset[str]] = {}
+
+    @property
+    def probes(self) -> Sequence[Probe]:
+        """None: it asks nobody."""
+        return ()
+
+    def gain(self, before: Context, after: Context) -> Gain:
+        """Never below 0 but for rounding, as long as `after` only adds."""
+        open_before, open_after = self.uncertainty(before.units), self.uncertainty(after.units)
+        fall = open_before - open_after
+        return Gain(fall, COVERAGE, Probe(open_before), Probe(open_after), self._thresholds)
+
+    def uncertainty(self, units: Iterable[Unit]) -> float:
+        """The sum over wanted terms of their weight times the probability that no unit settles them."""
+        left = dict(self._wanted)
+        for unit in units:
+            for term in self._terms_of(unit.text) & left.keys():
+                left[term] *= 1 - unit.weight / 2
+        return float(sum(left.values()))
+
+    def _terms_of(self, text: str) -> frozenset[str]:
+        if text not in self._terms:
+            self._terms[text] = frozenset(terms(text))
+        return self._terms[text]
+
+
+class ReaderSignal:
+    """The paper's: how unlikely a model finds its own greedy draft answer, in nats per token.
+
+    A probe that fails (no model, refusal, no log-probabilities, a ceiling, an open question of a recording)
+    hands the rest of the question to the offline signal: two signals' numbers are never subtracted. So does
+    the end of the time that all probes of a question have together: a recall waits no longer than that.
+    """
+
+    DEFAULTS = GainThresholds(admit=0.05, expand=0.25)
+
+    def __init__(
+        self,
+        drafter: Drafter,
+        offline: CoverageSignal,
+        tokenizer: Tokenizer,
+        user: str,
+        *,
+        thresholds: GainThresholds = DEFAULTS,
+        measure: Literal["nll", "entropy"] = "nll",
+        draft_tokens: int = 20,
+        alternatives: int = 5,
+        timeout_s: float | None = 10.0,
+    ) -> None:
+        """`measure` "entropy" takes the entropy over the alternatives where the model offers any.
+
+        `timeout_s` is for all probes of the question, from the first on.
+        """
+        self._drafter, self._offline, self._tokenizer, self._user = drafter, offline, tokenizer, user
+        self._thresholds, self._measure = thresholds, measure
+        self._limits = (draft_tokens, alternatives)
+        self._timeout_s = timeout_s
+        self._give_up: float | None = None  # once there was a probe, where there is a timeout
+        self._seen: dict[Context, Probe] = {}
+        self._probes: list[Probe] = []
+        self._failed = ""
+
+    @property
+    def probes(self) -> Sequence[Probe]:
+        """In the order in which they were made."""
+        return tuple(self._probes)
+
+    def gain(self, before: Context, after: Context) -> Gain:
+        """One probe where `before` was probed already, two at first."""
+        if not self._failed:
+            try:
+                first, second = self._probe(before), self._probe(after)
+            except ModelFailed as error:
+                self._failed = f"{_TASK}: {error}"
+            else:
+                return Gain(first.value - second.value, NLL, first, second, self._thresholds)
+        return replace(self._offline.gain(before, after), degraded=self._failed)
+
+    def _probe(self, context: Context) -> Probe:
+        if context in self._seen:
+            return self._seen[context]
+        most, alternatives = self._limits
+        draft = self._drafter.draft(
+            ChatRequest(
+                f"hierarchy.{_TASK}",
+                context.turns(),
+                max_tokens=most,
+                logprobs=alternatives,
+                timeout_s=self._left_s(),
+                max_attempts=1,
+            ),
+            self._user,
+        )
+        value = draft.nll
+        if self._measure == "entropy":
+            if draft.entropy is None:
+                raise ModelFailed(f"{self._drafter.name!r} offers no alternatives to measure an entropy by")
+            value = draft.entropy
+        fresh, shared = self._prompt_tokens(context)
+        probe = Probe(value, draft.entropy, draft.text, fresh, shared, draft.draft_tokens)
+        self._seen[context] = probe
+        self._probes.append(probe)
+        return probe
+
+    def _left_s(self) -> float | None:
+        """What is left of the question's time. Raises ModelFailed when that is nothing."""
+        if self._timeout_s is None:
+            return None
+        if self._give_up is None:
+            self._give_up = time.monotonic() + self._timeout_s
+        left = self._give_up - time.monotonic()
+        if left <= 0:
+            raise ModelFailed(f"{self._drafter.name!r} took all of the question's {self._timeout_s:g} s")
+        return left
+
+    def _prompt_tokens(self, context: Context) -> tuple[int, int]:
+        """Fresh and shared: what an earlier probe of this question began with is in a server's cache."""
+        pieces = [turn.content for turn in context.turns()[:1]] + list(context.parts)
+        counts = self._tokenizer.count([*pieces, context.question])
+        same = max((_common(one.parts, context.parts) for one in self._seen), default=-1)
+        shared = sum(counts[: same + 1])
+        return sum(counts) - shared, shared
+
+
+def wanted_terms(
+    question: Iterable[str],
+    semantics: Sequence[tuple[Iterable[str], float]],
+    idf: Callable[[str], float],
+) -> dict[str, float]:
+    """What is to be settled: the question's terms and those of the selected semantics, half the weight each.
+
+    Terms are as `text.words.terms` gives them, without the speakers' names; semantics come with their
+    relevance from 0 to 1; `idf` is over the user's semantics. The weights sum to 1, or are none at all.
+    """
+    asked = {term: idf(term) for term in question}
+    told: dict[str, float] = {}
+    for some, relevance in semantics:
+        for term in some:
+            told[term] = max(told.get(term, 0.0), relevance * idf(term))
+    found: dict[str, float] = {}
+    parts = [part for part in (asked, told) if sum(part.values()) > 0]
+    for part in parts:
+        whole = sum(part.values()) * len(parts)
+        for term, weight in part.items():
+            found[term] = found.get(term, 0.0) + weight / whole
+    return found
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many leading parts are the same."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+@cache
+def _instructions() -> str:
+    return (Path(__file__).parent / "prompts" / f"{_TASK}.md").read_text(encoding="utf-8").strip()

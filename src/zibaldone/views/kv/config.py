@@ -1,0 +1,115 @@
+"""What can be set, named as the paper names it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from zibaldone.errors import InvalidInput
+from zibaldone.incoming import count, shown
+
+Normalization = Literal["softmax", "reciprocal_rank"]
+Aggregation = Literal["max", "sum"]
+Selection = Literal["shared", "per_layer"]
+Positions = Literal["decoupled", "coupled"]
+Heads = Literal["each", "sum"]
+Alignment = Literal["turn", "grid"]
+Layers = Literal["calibrated", "all"] | tuple[int, ...]
+Codec = Literal["native", "int8", "int4"]
+
+_CHOICES = {
+    "normalization": ("softmax", "reciprocal_rank"),
+    "aggregation": ("max", "sum"),
+    "selection": ("shared", "per_layer"),
+    "positions": ("decoupled", "coupled"),
+    "heads": ("each", "sum"),
+    "align": ("turn", "grid"),
+    "codec": ("native", "int8", "int4"),
+}
+# Of these the stored blocks depend; the others may change from one question to the next.
+_STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
+
+
+@dataclass(frozen=True, slots=True)
+class MemArt:
+    """The settings of MemArt: the paper's to the letter in PAPER, what works best as they stand here.
+
+    docs/log.md has what each of the differences gains.
+    """
+
+    # How blocks are made (section 3.2.1).
+    block_tokens: int = 16  # BS: tokens of a block at most
+    align: Alignment = "turn"  # a message begins a new block; "grid": every BS tokens, as in the paper
+    context_tokens: int | None = 128  # that a message is encoded behind; None: all of its segment
+    segment_tokens: int | None = 1024  # at which encoding starts afresh; None: half the model's window
+    codec: Codec = "native"  # "int8" halves the pool, "int4" (experimental) quarters it
+    # How they are chosen (section 3.2.2).
+    top_k: int = 128
+    normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
+    aggregation: Aggregation = "max"  # over query tokens (Table 1)
+    rank_constant: int = 60  # c of the reciprocal rank; the paper gives none
+    selection: Selection = "shared"  # one set for all layers; "per_layer": one pass, each layer its own
+    scaled: bool = True  # products are scaled as in the model's attention; the paper's are not
+    heads: Heads = "each"  # every head asks for itself; "sum": scores are added over heads first
+    layers: Layers = "calibrated"  # which ones score
+    probe_tokens: int = 128  # of the newest messages, behind which the query is read; 0: none
+    rescore: int = 8  # times k: candidates that are scored again with their own keys; 0: boxes alone
+    rescore_share: float = 0.1  # of all blocks, where that is more
+    neighbours: int = 0  # blocks on each side that come along with a chosen one
+    # How they are reused (section 3.2.3).
+    pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
+    positions: Positions = "decoupled"  # "coupled" keeps the old ones, to show what that does (Figure 7)
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for a value that cannot be."""
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(choices)}, not {shown(getattr(self, name))}"
+                )
+        for name, least in (("block_tokens", 1), ("top_k", 1), ("rank_constant", 0), ("probe_tokens", 0)):
+            count(name, getattr(self, name), least=least)
+        for name in ("rescore", "neighbours"):
+            count(name, getattr(self, name), least=0)
+        for name in ("context_tokens", "segment_tokens"):
+            if getattr(self, name) is not None:
+                count(name, getattr(self, name), least=0 if name == "context_tokens" else 1)
+        if not 0 <= self.rescore_share <= 1:
+            raise InvalidInput(f"rescore_share must be from 0 to 1, not {shown(self.rescore_share)}")
+        if not isinstance(self.pinned, bool):
+            raise InvalidInput(f"pinned must be True or False, not {shown(self.pinned)}")
+        if isinstance(self.layers, str):
+            if self.layers not in ("calibrated", "all"):
+                raise InvalidInput(f"layers must be 'calibrated', 'all' or numbers, not {shown(self.layers)}")
+        elif not self.layers or any(
+            isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in self.layers
+        ):
+            raise InvalidInput(f"layers must be numbers of layers from 0, not {shown(self.layers)}")
+        if self.selection == "per_layer" and self.layers != "all":
+            raise InvalidInput(
+                "selection 'per_layer' needs layers='all': each layer chooses with its own keys"
+            )
+
+    @property
+    def stored(self) -> str:
+        """A digest of what stored blocks depend on."""
+        values = {name: value for name, value in asdict(self).items() if name in _STORED}
+        return blake2b(repr(sorted(values.items())).encode(), digest_size=8).hexdigest()
+
+
+BEST = MemArt()
+# Fixed blocks of 16, boxes alone, heads added, all layers, one pass, nothing pinned, no recent turns.
+PAPER = MemArt(
+    align="grid",
+    context_tokens=None,
+    segment_tokens=None,
+    scaled=False,
+    heads="sum",
+    layers="all",
+    probe_tokens=0,
+    pinned=False,
+    rescore=0,
+    selection="per_layer",
+)
+PRESETS = {"best": BEST, "paper": PAPER}

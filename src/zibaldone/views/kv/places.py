@@ -1,0 +1,115 @@
+"""Places in a pool's files: which are free, and which are to be overwritten because nothing lives there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.schema import kv_blocks, kv_erasures
+from zibaldone.views.base import Generation
+
+_PER_STATEMENT = 500
+_b = kv_blocks.c
+
+
+def of(generation: Generation) -> tuple[Any, Any]:
+    """Which blocks are a generation's."""
+    return (_b.user == generation.user, _b.generation == generation.number)
+
+
+def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
+    """So many places that no row names; what was to be overwritten there will be.
+
+    To be called before rows are removed in the same transaction: their places are still named by the state
+    that a rollback goes back to.
+    """
+    waiting = erasures(connection, generation)[0][:count]
+    c = kv_erasures.c
+    for some in in_chunks(waiting, _PER_STATEMENT):
+        connection.execute(
+            delete(kv_erasures).where(
+                c.user == generation.user,
+                c.generation == generation.number,
+                c.kind == "slot",
+                c.place.in_(some),
+            )
+        )
+    return waiting + free_slots(connection, generation, count - len(waiting), set(waiting))
+
+
+def free_slots(
+    connection: Connection, generation: Generation, count: int, given: Iterable[int] = ()
+) -> list[int]:
+    """The first so many places that no row names, that wait for nothing and that nobody was given."""
+    where = (*of(generation), _b.slot.is_not(None))
+    taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
+    unusable = {*erasures(connection, generation)[0], *given}
+    end = max([-1 if last is None else int(last), *unusable])
+    if taken + len(unusable) == end + 1:
+        return list(range(end + 1, end + 1 + count))
+    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
+    found: list[int] = []
+    candidate = 0
+    while len(found) < count:
+        if candidate not in unusable:
+            found.append(candidate)
+        candidate += 1
+    return found
+
+
+def unnamed(
+    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Those of these places of blocks, and of boxes, that no row names."""
+    named: set[int] = set()
+    boxed: set[int] = set()
+    for some in in_chunks(slots, _PER_STATEMENT):
+        named |= set(connection.execute(select(_b.slot).where(*of(generation), _b.slot.in_(some))).scalars())
+    for some in in_chunks([row + 1 for row in rows], _PER_STATEMENT):
+        where = (*of(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
+        boxed |= {number - 1 for number in connection.execute(select(_b.block).where(*where)).scalars()}
+    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
+
+
+def last_slot(connection: Connection, generation: Generation) -> int:
+    """The highest place that a row names; -1 when none does."""
+    found = connection.execute(select(func.max(_b.slot)).where(*of(generation))).scalar()
+    return -1 if found is None else int(found)
+
+
+def erase(
+    connection: Connection, generation: Generation, slots: Iterable[int], rows: Iterable[int] = ()
+) -> None:
+    """Note that nothing lives any more in these places of blocks and of boxes."""
+    found = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
+    if found:
+        connection.execute(
+            kv_erasures.insert().prefix_with("OR IGNORE", dialect="sqlite"),
+            [
+                {"user": generation.user, "generation": generation.number, "kind": kind, "place": place}
+                for kind, place in found
+            ],
+        )
+
+
+def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
+    """(slots, rows) that are to be overwritten."""
+    c = kv_erasures.c
+    rows = connection.execute(
+        select(c.kind, c.place).where(c.user == generation.user, c.generation == generation.number)
+    )
+    found: dict[str, list[int]] = {"slot": [], "row": []}
+    for row in rows:
+        found[row.kind].append(row.place)
+    return sorted(found["slot"]), sorted(found["row"])
+
+
+def erased(connection: Connection, generation: Generation) -> None:
+    """All of them were overwritten."""
+    c = kv_erasures.c
+    connection.execute(
+        delete(kv_erasures).where(c.user == generation.user, c.generation == generation.number)
+    )

@@ -1,0 +1,98 @@
+"""Positions put into keys and queries after the fact: a layer's own rotation, found out by asking the layer.
+
+Where families differ (halves or interleaved pairs, only a part of the dimensions, none at all, computed in
+float32) the layer is probed with made-up tables of cosines and sines instead of being known by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from zibaldone.errors import UnsupportedModel
+
+Keys = Callable[[Tensor, Tensor], Tensor]  # a layer's keys when it is handed these (cos, sin)
+_SLACK = 4.0  # units in the last place by which our rotation may differ from the layer's
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """y[d] = x[d] cos[f(d)] + sign(d) x[partner(d)] sin[f(d)] for the rotated dimensions; the rest stays."""
+
+    dims: Tensor  # (r,) int64: which dimensions are rotated; empty in layers without positions
+    partner: Tensor  # (r,) int64
+    sign: Tensor  # (r,) +1 or -1
+    frequency: Tensor  # (r,) int64: where in the last dimension of cos and sin
+    wide: bool  # computed in float32, as some families do
+    halves: bool  # all dimensions, the first half against the second: the common case has a short cut
+
+    def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Put `x` (batch, heads, tokens, dim) at the positions of cos and sin, (batch, tokens, ...) each."""
+        if not len(self.dims):
+            return x
+        cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+        if self.halves:
+            first, second = x.chunk(2, dim=-1)
+            turned = torch.cat((-second, first), dim=-1)
+            if self.wide:
+                return (x.float() * cos + turned.float() * sin).to(x.dtype)
+            return (x * cos + turned * sin).to(x.dtype)
+        cos, sin = cos[..., self.frequency], sin[..., self.frequency]
+        own, other = x[..., self.dims], x[..., self.partner] * self.sign.to(x.dtype)
+        if self.wide:
+            own, other = own.float(), other.float()
+        y = x.clone()
+        y[..., self.dims] = (own * cos + other * sin).to(x.dtype)
+        return y
+
+
+def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
+    """Find a layer's rotation, and check it with real positions.
+
+    `keys` gives (1, heads, tokens, dim) for tables shaped like `cos` and `sin`, which are real ones. Raises
+    UnsupportedModel when the layer does something else with them.
+    """
+    one, nothing = torch.ones_like(cos), torch.zeros_like(cos)
+    ramp = one * (2 + torch.arange(cos.shape[-1], device=cos.device, dtype=cos.dtype))
+    plain = keys(one, nothing).float()
+    turned = keys(nothing, one).float()
+    ramped = keys(ramp, nothing).float()
+    doubled = keys(one * 2, nothing).float()
+    columns = plain[0].reshape(-1, plain.shape[-1])  # (heads * tokens, dim)
+    other = turned[0].reshape(-1, plain.shape[-1])
+    changed = (doubled - plain).abs().amax((0, 1, 2)) > 0.5 * plain.abs().amax((0, 1, 2))
+    dims = changed.nonzero()[:, 0]
+    same = torch.cdist(other[:, dims].T, columns.T)  # (r, dim): x[partner] has the sign plus ...
+    flipped = torch.cdist(other[:, dims].T, -columns.T)
+    partner = torch.minimum(same, flipped).argmin(dim=1)
+    rows = torch.arange(len(dims), device=dims.device)
+    sign = torch.where(same[rows, partner] <= flipped[rows, partner], 1.0, -1.0)
+    ratio = ramped[0].reshape(-1, plain.shape[-1])[:, dims] / columns[:, dims]
+    frequency = (ratio.nanmedian(dim=0).values - 2).round().long().clamp(0, cos.shape[-1] - 1)
+    real = keys(cos, sin)
+    dim = real.shape[-1]
+    half = dim // 2
+    everything = torch.arange(dim, device=dims.device)
+    halves = (
+        len(dims) == dim == cos.shape[-1]
+        and torch.equal(frequency, everything)
+        and torch.equal(partner, (everything + half) % dim)
+        and torch.equal(sign, torch.where(everything < half, -1.0, 1.0))
+    )
+    best: tuple[float, Rotation] | None = None
+    raw = keys(one, nothing)
+    for wide in (False, True):
+        found = Rotation(dims, partner, sign, frequency, wide, bool(halves))
+        error = (found.apply(raw, cos, sin).float() - real.float()).abs().max().item()
+        if best is None or error < best[0]:
+            best = error, found
+    assert best is not None
+    allowed = _SLACK * torch.finfo(real.dtype).eps * real.float().abs().max().item()
+    if not best[0] <= allowed:
+        raise UnsupportedModel(
+            f"its rotary positions are of a kind that the kv view does not know: keys differ by {best[0]:.3g}"
+        )
+    return best[1]

@@ -1,0 +1,188 @@
+"""One user's units in memory: what a query is scored against."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import regex
+
+from zibaldone.models.base import Embedder, Vectors
+from zibaldone.search.dense import Matrix
+from zibaldone.search.lexical import Floats, LexicalIndex
+from zibaldone.search.thesaurus import Thesaurus
+from zibaldone.text.words import STOP_WORDS, term_of, words
+from zibaldone.views.messages.windows import Windows
+
+RADII = (0, 2, 5)  # of the windows that scoring looks through
+AFTER_DAYS = 10  # what happened on a day is often told some days later
+_MARKS = ("?", "？", "؟")
+# What a turn looks like, whatever it is about; each with its weight in scoring.py.
+_PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
+_TIME_WORDS = frozenset(
+    """
+    yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years
+    recently soon since monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+    thursdays fridays saturdays sundays january february march april june july august september october
+    november december morning mornings night nights summer winter spring fall autumn
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A message, or a passage of a long one."""
+
+    seq: int
+    part: int  # 0, 1 ... inside the message
+    parts: int  # how many the message has
+    start: int  # where in the message's content `text` starts
+    text: str
+    tokens: int  # of the rendered line and its line break
+    session: str
+    role: str
+    name: str | None
+    time: datetime
+    days: tuple[tuple[int, int], ...]  # ordinals of the days that the text names, inclusive
+
+    @property
+    def speaker(self) -> str:
+        """What stands before the colon."""
+        return self.name or self.role
+
+
+class UserIndex:
+    """Rows 0 .. n-1 are the user's units in the order of (seq, part). Arrays are (n,)."""
+
+    def __init__(self, dimension: int, word_embedder: Embedder) -> None:
+        self.units: list[Unit] = []
+        self.vectors = Matrix(dimension)
+        self.lexical = LexicalIndex()
+        self.thesaurus = Thesaurus(word_embedder)
+        self.speakers: dict[str, list[int]] = {}  # name -> rows
+        self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
+        self.seqs = np.zeros(0, dtype=np.int64)
+        self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
+        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
+        self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
+        # In a talk among people; who talks with an assistant tells and asks in one breath.
+        self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
+        self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
+        self.windows: dict[int, Windows] = {}  # by radius
+        self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
+        self._has_question: Floats = np.zeros(0, dtype=np.float32)
+        self._uses: Counter[str] = Counter()  # how often each word is in the units
+        self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
+        self._sessions: dict[str, int] = {}
+        self._of = np.zeros((0, 4))  # session, time, day, said by an assistant
+
+    def __len__(self) -> int:
+        """Units in the index."""
+        return len(self.units)
+
+    def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
+        """Append units, which follow those in the index; a zero row is a unit without a vector."""
+        if not units:
+            return
+        has_time = []
+        for unit in units:
+            said = words(unit.text)
+            self._uses.update(said)
+            self.lexical.append([term for word in said for term in self._terms_of(word)])
+            has_time.append(not _TIME_WORDS.isdisjoint(said) or any(map(_is_year, said)))
+        self.units.extend(units)
+        self.vectors.extend(vectors)
+        texts = [unit.text for unit in units]
+        names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
+        self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
+        self.time_words = _grown(self.time_words, has_time)
+        self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
+        self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
+        self._arrange(len(self.units) - len(units))
+
+    def remove(self, seqs: AbstractSet[int]) -> None:
+        """Take out all units of these messages; nothing of their text stays."""
+        gone = [unit for unit in self.units if unit.seq in seqs]
+        mask = np.array([unit.seq not in seqs for unit in self.units], dtype=bool)
+        for unit in gone:
+            self._uses.subtract(words(unit.text))
+        for word in {word for unit in gone for word in words(unit.text)}:
+            if not self._uses[word]:
+                del self._uses[word]
+                del self._known[word]
+                self.thesaurus.unlearn(_pairs(word))
+        self.units = [unit for unit in self.units if unit.seq not in seqs]
+        self.vectors.keep(mask)
+        self.lexical.keep(mask)
+        self.proper_nouns = self.proper_nouns[mask]
+        self.time_words = self.time_words[mask]
+        self._ends_asking = self._ends_asking[mask]
+        self._has_question = self._has_question[mask]
+        self.speakers, self.named_days, self._sessions = {}, [], {}
+        self._arrange(0)
+
+    def knows_of(self, first: int, last: int) -> bool:
+        """Whether anything was said in these days, or soon after."""
+        return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
+
+    def _terms_of(self, word: str) -> tuple[str, ...]:
+        """What a word is indexed as; nothing for a stop word."""
+        known = self._known.get(word)
+        if known is None:
+            pairs = _pairs(word)
+            self.thesaurus.learn(pairs)
+            known = self._known[word] = tuple(term for _, term in pairs)
+        return known
+
+    def _arrange(self, first: int) -> None:
+        """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.
+
+        Sessions stand one behind the other, each by (time, seq, part).
+        """
+        new = []
+        for row, unit in enumerate(self.units[first:], first):
+            if unit.name:
+                self.speakers.setdefault(unit.name, []).append(row)
+            self.named_days.extend((row, *days) for days in unit.days)
+            session = self._sessions.setdefault(unit.session, len(self._sessions))
+            assistant = unit.role == "assistant" and unit.name is None
+            new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
+        columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
+        self._of = np.concatenate([self._of[:first], columns])
+        fresh = np.array([unit.seq for unit in self.units[first:]], dtype=np.int64)
+        self.seqs = np.concatenate([self.seqs[:first], fresh])
+        sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
+        self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3]
+        if not self.units:
+            return
+        by_time = np.argsort(times, kind="stable")
+        order = by_time[np.argsort(sessions[by_time], kind="stable")]
+        counts = np.bincount(sessions)
+        ends = np.cumsum(counts)
+        starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
+        lengths = self.lexical.lengths()
+        self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
+        among_people = np.bincount(sessions, by_assistant)[sessions] == 0
+        before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
+        before[starts == np.arange(len(order))] = 0
+        answers = np.empty_like(before)
+        answers[order] = before
+        self.answers = answers * among_people
+        self.asks = self._ends_asking * among_people
+
+
+def _grown(array: Floats, values: Sequence[float]) -> Floats:
+    return np.concatenate([array, np.array(values, dtype=np.float32)])
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit()
+
+
+def _pairs(word: str) -> tuple[tuple[str, str], ...]:
+    return () if word in STOP_WORDS else term_of(word)

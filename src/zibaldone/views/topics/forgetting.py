@@ -1,0 +1,161 @@
+"""The library without some messages, as if nobody had sent them, as far as what is left can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from zibaldone.text.words import pieces
+from zibaldone.views.topics.contradictions import claims, settle
+from zibaldone.views.topics.document import Block, Document, Heading, Section
+from zibaldone.views.topics.duplicates import groups
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.summaries import finished, title
+from zibaldone.views.topics.tools import Tools, Work
+
+
+def forget(
+    library: Library, seqs: Iterable[int], tools: Tools, by_people: AbstractSet[str] = frozenset()
+) -> Step:
+    """Without the entries that come from these messages alone; needs no model.
+
+    A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
+    What a forgotten entry had superseded is current again, unless something that is left contradicts it.
+    Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
+    other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
+    leaves headings over entries that they were not made of.
+    """
+    gone = frozenset(seqs)
+    work = Work(tools, library)
+    changed: dict[str, Document] = {}
+    revived: set[str] = set()  # slots
+    for document in library.everything():
+        left = document.map_entries(lambda entry: _left(entry, gone, work, revived))
+        if left.body != document.body:
+            changed[document.id] = left
+    changed |= _settled({**library.documents, CURRENT: library.current, **changed}, revived)
+    words = _lost(library, gone, changed, by_people)
+    changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
+    tools.forget()
+    work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
+    removed = [
+        doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
+    ]
+    written = [
+        finished(_retitled(one, words.get(doc_id, frozenset()), work), work, "forgotten", None)
+        for doc_id, one in changed.items()
+        if doc_id != CURRENT and doc_id not in removed
+    ]
+    current = changed.get(CURRENT, library.current)
+    current = replace(current, token_count=work.tokens(current.entries))
+    made = replace(
+        library.with_documents(written, removed),
+        current=current if current.body else Document(CURRENT),
+        opened=library.opened if current.entries else None,
+        parts=dict(_parts_left(work.parts, gone)),
+    )
+    ids = sorted((one.id for one in written), key=order)
+    ids += [CURRENT] if CURRENT in changed else []
+    changes = work.changes(
+        written=tuple(ids), removed=tuple(removed), rewritten_tokens=sum(one.token_count for one in written)
+    )
+    return Step(made, changes)
+
+
+def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
+    """What stands in its place."""
+    marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
+    if gone.isdisjoint(entry.sources):
+        if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
+            return (entry,)
+        kept = _unmarked(entry, gone)
+        if kept.current and not entry.current:
+            revived.update(claim.slot for claim in claims(kept))
+        return (kept,)
+    parts = work.parts.pop(key_of(entry), (entry,))
+    rest = [_unmarked(part, gone) for part in parts if gone.isdisjoint(part.sources)]
+    put_back = [
+        replace(work.merge(group), superseded_by=marks)
+        for group in groups([replace(one, superseded_by=()) for one in rest])
+    ]
+    revived.update(claim.slot for one in put_back if one.current for claim in claims(one))
+    return tuple(put_back)
+
+
+def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
+    return replace(
+        entry,
+        supersedes=tuple(seq for seq in entry.supersedes if seq not in gone),
+        superseded_by=tuple(seq for seq in entry.superseded_by if seq not in gone),
+    )
+
+
+def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Document]:
+    """The documents in which entries of these slots have to be marked again."""
+    if not slots:
+        return {}
+    found = [
+        (doc_id, entry)
+        for doc_id, document in documents.items()
+        for entry in document.entries
+        if entry.current and any(claim.slot in slots for claim in claims(entry))
+    ]
+    changed: dict[str, dict[Key, Entry]] = {}
+    for number, entry in settle((number, entry) for number, (_, entry) in enumerate(found)).items():
+        changed.setdefault(found[number][0], {})[key_of(entry)] = entry
+    return {
+        doc_id: documents[doc_id].map_entries(lambda entry, new=new: (new.get(key_of(entry), entry),))  # type: ignore[misc] # bound now
+        for doc_id, new in changed.items()
+    }
+
+
+def _lost(
+    library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], by_people: AbstractSet[str]
+) -> dict[str, set[str]]:
+    """By document, those of its headings and its summary that have a word which is gone from its entries."""
+    known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
+    everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
+    found: dict[str, set[str]] = {}
+    for doc_id, before in library.documents.items():
+        left = _said(changed.get(doc_id, before).entries)
+        here, lost = _said(before.entries) - left, everywhere - left
+        shown = {before.summary, *(heading.title for heading in before.headings)}
+        stale = {one for one in shown if not pieces(one).isdisjoint(here if one in by_people else lost)}
+        if stale:
+            found[doc_id] = stale
+    return found
+
+
+def _said(entries: Iterable[Entry]) -> set[str]:
+    return {word for entry in entries for word in pieces(entry.text)}
+
+
+def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
+    """With new headings for these."""
+    body: list[Block] = []
+    for section in document.partitions():
+        heading = section.heading
+        if heading and heading.title in stale:
+            entries = section.entries or _below(document, section)
+            body += [Heading(title(entries, work), heading.level), *section.blocks]
+        else:
+            body += section.body
+    return document.with_body(body)
+
+
+def _below(document: Document, section: Section) -> tuple[Entry, ...]:
+    depth = len(section.path)
+    return tuple(
+        entry for one in document.partitions() if one.path[:depth] == section.path for entry in one.entries
+    )
+
+
+def _parts_left(
+    parts: dict[Key, tuple[Entry, ...]], gone: AbstractSet[int]
+) -> Iterator[tuple[Key, tuple[Entry, ...]]]:
+    """What is not forgotten; marks of the parts are cleaned too."""
+    for key, group in parts.items():
+        if gone.isdisjoint(key[0]):
+            yield key, tuple(_unmarked(one, gone) for one in group)

@@ -1,0 +1,306 @@
+"""What consolidation asks a model. Each task can be answered without one: `fallback` is that answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from zibaldone.models.task import Task
+from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.faithfulness import LineWritten, check_extraction, check_kept, check_rewriting
+
+_HIDDEN = {"sent": False}
+_LONGEST_FACT = 2000  # characters
+
+
+class Reply(BaseModel):
+    """What every answer has in common: no field beside those asked for."""
+
+    model_config = {"extra": "forbid"}
+
+
+class FactNoted(Reply):
+    """One durable fact of a message; `date` is when it holds, as YYYY-MM-DD, or "" for the message's day."""
+
+    text: str = Field(max_length=_LONGEST_FACT)
+    date: str = ""
+
+
+class Extracted(Reply):
+    """In the order of the message: a later one is the more recent."""
+
+    facts: Annotated[list[FactNoted], Field(max_length=512)]
+
+
+class Line(Reply):
+    """One entry of a rewritten text; an empty `text` leaves the words as they are."""
+
+    entries: list[int]
+    text: str = ""
+
+
+class SectionWritten(Reply):
+    """A heading with what stands below it."""
+
+    heading: str
+    lines: list[Line]
+
+
+class Superseding(Reply):
+    """An older entry whose place a newer one takes."""
+
+    older: int
+    newer: int
+
+
+class Rewritten(Reply):
+    """REWRITE_CURRENT, or a document: prompts B and D."""
+
+    title: str = ""
+    summary: str = ""
+    sections: list[SectionWritten]
+    superseded: list[Superseding] = []
+
+
+class Update(Reply):
+    """Blocks that go to a document that there is."""
+
+    document: str
+    blocks: list[int]
+
+
+class NewDocument(Reply):
+    """Blocks that make a new one."""
+
+    title: str
+    blocks: list[int]
+
+
+class Planned(Reply):
+    """Prompt C."""
+
+    updates: list[Update]
+    new_documents: list[NewDocument]
+
+
+class Groups(Reply):
+    """Documents to merge."""
+
+    groups: list[list[str]]
+
+
+@dataclass(frozen=True)
+class MessageShown:
+    """A message as a model sees it."""
+
+    seq: int
+    speaker: str
+    time: str
+    text: str
+
+
+@dataclass(frozen=True)
+class EntryShown:
+    """An entry as a model sees it: its metadata are shown, and kept by us."""
+
+    entry: int
+    seq: str
+    time: str
+    source: str
+    text: str
+    superseded: bool
+    heading: str  # below which it stands; "" for none
+
+
+@dataclass(frozen=True)
+class BlockShown:
+    """A block of REWRITE_CURRENT."""
+
+    block: int
+    heading: str
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DocumentShown:
+    """A document as the catalogue has it."""
+
+    id: str
+    title: str
+    summary: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Extract(Task[Extracted]):
+    """Prompt A: what of a message is worth keeping."""
+
+    view = "topics"
+    prompt = "extract"
+    result = Extracted
+    max_tokens = 2048
+
+    message: MessageShown
+    before: MessageShown | None
+    known: str = field(metadata=_HIDDEN, compare=False)  # all that a fact may be made of
+    fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
+
+    def check(self, result: Extracted) -> None:
+        """Nothing invented, no name, number or claim lost, and dates that are dates."""
+        check_extraction([fact.text for fact in result.facts], self.known)
+        for fact in result.facts:
+            if fact.date:
+                try:
+                    date.fromisoformat(fact.date)
+                except ValueError:
+                    raise ValueError(f"date {fact.date!r} is not YYYY-MM-DD; or leave it empty") from None
+        told = [f"{fact.text} {fact.date}" for fact in result.facts]
+        speakers = [one.speaker for one in (self.message, self.before) if one]
+        check_kept(told, [fact.text for fact in self.fallback().facts], self.message.text, speakers)
+
+    def offline(self) -> Extracted:
+        """The sentences that carry facts."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class RewriteCurrent(Task[Rewritten]):
+    """Prompt B: CURRENT in order."""
+
+    view = "topics"
+    prompt = "rewrite_current"
+    result = Rewritten
+    max_tokens = 8192
+
+    entries: tuple[EntryShown, ...]
+    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
+    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
+
+    def check(self, result: Rewritten) -> None:
+        """Faithful, entry by entry."""
+        check_faithful(self.given, result)
+
+    def offline(self) -> Rewritten:
+        """Grouped by similarity."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class PlanUpdates(Task[Planned]):
+    """Prompt C: where each block goes."""
+
+    view = "topics"
+    prompt = "plan_updates"
+    result = Planned
+    max_tokens = 4096
+
+    blocks: tuple[BlockShown, ...]
+    documents: tuple[DocumentShown, ...]
+    fallback: Callable[[], Planned] = field(metadata=_HIDDEN, compare=False)
+
+    def check(self, result: Planned) -> None:
+        """Every block goes to one place, and only to documents that there are."""
+        known = {one.id for one in self.documents}
+        if unknown := {one.document for one in result.updates} - known:
+            raise ValueError(f"there are no documents {sorted(unknown)}: name ids that are listed")
+        groups = [one.blocks for one in result.updates] + [one.blocks for one in result.new_documents]
+        placed = [number for group in groups for number in group]
+        _check_numbers(placed, [one.block for one in self.blocks], "blocks")
+
+    def offline(self) -> Planned:
+        """By similarity."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class RewriteDocument(Task[Rewritten]):
+    """Prompt D: a document with what is new."""
+
+    view = "topics"
+    prompt = "rewrite_document"
+    result = Rewritten
+    max_tokens = 8192
+
+    title: str
+    old: tuple[EntryShown, ...]
+    new: tuple[EntryShown, ...]
+    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
+    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
+
+    def check(self, result: Rewritten) -> None:
+        """Faithful, entry by entry."""
+        check_faithful(self.given, result)
+
+    def offline(self) -> Rewritten:
+        """What is new below the headings that it is like."""
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class ChooseMerges(Task[Groups]):
+    """Which small documents are about the same."""
+
+    view = "topics"
+    prompt = "choose_merges"
+    result = Groups
+    max_tokens = 1024
+
+    documents: tuple[DocumentShown, ...]
+    at_most: int  # documents in a group
+    token_limit: int  # of a group
+    fallback: Callable[[], Groups] = field(metadata=_HIDDEN, compare=False)
+
+    def check(self, result: Groups) -> None:
+        """Groups of two and more that share no document and stay within the limits."""
+        tokens = {one.id: one.tokens for one in self.documents}
+        named = [doc_id for group in result.groups for doc_id in group]
+        if unknown := set(named) - tokens.keys():
+            raise ValueError(f"there are no documents {sorted(unknown)}: name ids that are listed")
+        if len(set(named)) < len(named):
+            raise ValueError("a document is named twice: groups must not overlap")
+        for group in result.groups:
+            if not 2 <= len(group) <= self.at_most:
+                raise ValueError(f"the group {group} must have 2 to {self.at_most} documents")
+            if (total := sum(tokens[doc_id] for doc_id in group)) > self.token_limit:
+                raise ValueError(f"the group {group} has {total} tokens; at most {self.token_limit}")
+
+    def offline(self) -> Groups:
+        """By similarity of centroids."""
+        return self.fallback()
+
+
+def check_faithful(given: Mapping[int, Entry], result: Rewritten) -> None:
+    """Raises ValueError for what was lost, doubled or invented."""
+    lines = [
+        LineWritten(tuple(line.entries), line.text.strip()) for part in result.sections for line in part.lines
+    ]
+    check_rewriting(given, lines, [(one.older, one.newer) for one in result.superseded])
+
+
+def shown_entries(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[EntryShown, ...]:
+    """Entries as a model sees them."""
+    return tuple(
+        EntryShown(
+            entry=number,
+            seq=one.seq,
+            time=one.time.text if one.time else "",
+            source=one.source or "user",
+            text=one.text,
+            superseded=not one.current,
+            heading=headings.get(number, ""),
+        )
+        for number, one in numbered.items()
+    )
+
+
+def _check_numbers(placed: Sequence[int], known: Sequence[int], what: str) -> None:
+    if unknown := sorted(set(placed) - set(known)):
+        raise ValueError(f"there are no {what} {unknown[:8]}: use the numbers that were given")
+    if lost := sorted(set(known) - set(placed)):
+        raise ValueError(f"{what} {lost[:8]} go nowhere: every one must be placed")
+    if len(set(placed)) < len(placed):
+        raise ValueError(f"{what} are placed twice: every one goes to one place")

@@ -1,0 +1,318 @@
+"""The topics view: its part of the contract, put together from the files beside it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.forking import start_anew_in_children
+from zibaldone.incoming import to_time
+from zibaldone.models.asking import Asker
+from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.embedding import embed
+from zibaldone.storage.database import Database
+from zibaldone.storage.placement import Moved
+from zibaldone.views.base import Basis, Counted, Generation, Offer, Query, Stale
+from zibaldone.views.topics import table
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidation import add, flush_due
+from zibaldone.views.topics.edit_messages import written_words
+from zibaldone.views.topics.edits import apply, withdraw
+from zibaldone.views.topics.forgetting import forget
+from zibaldone.views.topics.library import Changes, Library
+from zibaldone.views.topics.offering import NAME, Shown, offer
+from zibaldone.views.topics.reading_index import ReadingIndex
+from zibaldone.views.topics.tools import Tools
+
+_ANALYSIS = 1  # raise it when other documents would be made of the same log without a model
+_MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
+_MOST_USERS = 32  # whose libraries and indexes stay in memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What a batch of messages did."""
+
+    before: Library | None
+    digest: str  # of `before`, as it was stored
+    after: Library
+    changes: Changes
+
+
+class TopicsView:
+    """Infini Memory: Markdown documents, one per topic, kept up to date."""
+
+    name = NAME
+    batch_messages = 128
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        word_embedder: Embedder,
+        tokenizer: Tokenizer,
+        asker: Asker,
+        config: Consolidation | None = None,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in.
+
+        `clock` says when CURRENT has been open for too long.
+        """
+        self.config = config or Consolidation()
+        self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
+        self._asker, self._clock = asker, clock
+        self._libraries: OrderedDict[tuple[str, int], tuple[str, Library]] = OrderedDict()  # with digests
+        self._tools: OrderedDict[str, Tools] = OrderedDict()
+        self._shown: OrderedDict[str, Shown] = OrderedDict()
+        self._lock = threading.Lock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the parent's threads may have held the lock."""
+        self._libraries, self._tools, self._shown = OrderedDict(), OrderedDict(), OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        """The settings and the embedder."""
+        return f"{_ANALYSIS}/{self.config.fingerprint}/{self._embedder.name}/{self._embedder.dimension}"
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: Basis | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> _Batch | None:
+        """Extract, append to CURRENT, and consolidate when it is full or its time is over."""
+        if basis is None:
+            return None
+        with basis.read() as connection:
+            before = self._library(connection, basis.generation) if basis.generation else None
+            held = table.digest(connection, basis.generation) if basis.generation else ""
+            previous = self._previous(connection, basis.user, messages)
+        tools = self._tools_of(basis.user, patient=basis.patient)
+        library, changes = before or Library(), Changes()
+        for done, message in enumerate(messages, 1):
+            step = apply(library, message, tools) or add(
+                library, message, previous.get(message.session), tools
+            )
+            library, changes = step.library, changes + step.changes
+            previous[message.session] = message
+            if progress:
+                progress(done)
+        return _Batch(before, held, library, changes)
+
+    def commit(
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        prepared: _Batch,
+    ) -> None:
+        """Documents, and what merged entries stand for."""
+        if table.digest(connection, generation) != prepared.digest:
+            raise Stale
+        made = table.save(connection, generation, prepared.before, prepared.after, prepared.digest)
+        self._keep(generation, made, prepared.after)
+
+    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+        """Entries of the documents that answer, current ones first."""
+        user = query.scope.user
+        if not log.state(connection, user).last_seq:
+            return Offer((), 0, 0.0, lambda _: None)
+        usable = generation if generation and generation.fingerprint == self.fingerprint else None
+        library = (self._library(connection, usable) if usable else None) or Library()
+        after = usable.cursor if usable else 0
+        tail = self._newest(connection, user, after)
+        with self._lock:
+            if (shown := self._shown.get(user)) is None:
+                index = ReadingIndex(self._embed, self._word_embedder)
+                shown = self._shown[user] = Shown(index, self._word_embedder)
+            self._shown.move_to_end(user)
+            while len(self._shown) > _MOST_USERS:
+                self._shown.popitem(last=False)
+        offered = offer(
+            shown, connection, library, tail, query, self._tokenizer, self._offline_tools(), self._asker
+        )
+        notes = [offered.note] if offered.note else []
+        if generation is not None and usable is None:
+            notes.append(
+                "the topics were made with other settings: the newest messages only, until a rebuild"
+            )
+        return replace(offered, note="; ".join(notes))
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
+        return _counted(
+            self._without(connection, generation, seqs, save=True)
+            for generation in table.generations(connection, user)
+        )
+
+    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What forget would remove."""
+        return _counted(
+            self._without(connection, generation, seqs, save=False)
+            for generation in table.generations(connection, user)
+        )
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
+        """Nothing of the user stays in memory."""
+        with self._lock:
+            self._shown.pop(user, None)
+            if (tools := self._tools.pop(user, None)) is not None:
+                tools.forget()
+            for key in [key for key in self._libraries if key[0] == user]:
+                del self._libraries[key]
+
+    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
+        """Flush a CURRENT that has been open for longer than its window, by the clock."""
+        if generation.fingerprint != self.fingerprint:
+            return Moved()
+        with database.read() as connection:
+            before, held = self._library(connection, generation), table.digest(connection, generation)
+        if before is None:
+            return Moved()
+        step = flush_due(before, to_time(self._clock()), self._tools_of(generation.user, patient=patient))
+        if step.library is before:
+            return Moved()
+        with database.write() as connection:
+            if table.digest(connection, generation) != held:
+                return Moved()  # somebody else went on from there: the next time
+            made = table.save(connection, generation, before, step.library, held)
+            self._keep(generation, made, step.library)
+            log.touch(connection, generation.user)
+        return Moved()
+
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether `tend` would flush a CURRENT by the clock, though nobody has written anything."""
+        opened = table.opened(connection, user)
+        return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """All of a generation."""
+        table.drop(connection, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Documents and entries, of all generations."""
+        found = [table.load(connection, one) for one in table.generations(connection, user)]
+        libraries = [one for one in found if one is not None]
+        return (
+            Counted("documents", sum(len(one.documents) for one in libraries)),
+            Counted("entries", sum(1 for one in libraries for _ in one.entries())),
+        )
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Entries against the log."""
+        library = table.load(connection, generation)
+        if library is None:
+            return []
+        known = table.seqs(connection, generation.user)
+        sources = sorted({seq for one in library.origins() for seq in one.sources})
+        found = [f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known]
+        found += [
+            f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
+        ]
+        found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
+        return found
+
+    def library(self, connection: Connection, generation: Generation) -> Library:
+        """All documents, and CURRENT."""
+        return self._library(connection, generation) or Library()
+
+    def index(self, library: Library) -> ReadingIndex:
+        """What tools search, of these documents; nothing else uses it."""
+        index = ReadingIndex(self._embed, self._word_embedder)
+        index.update(library)
+        return index
+
+    def _library(self, connection: Connection, generation: Generation) -> Library | None:
+        """The one in memory where it is the database's, else read."""
+        digest = table.digest(connection, generation)
+        with self._lock:
+            held = self._libraries.get((generation.user, generation.number))
+        if held is not None and held[0] == digest:
+            return held[1]
+        found = table.load(connection, generation, held[1] if held else None)
+        if found is not None:
+            self._keep(generation, digest, found)
+        return found
+
+    def _keep(self, generation: Generation, digest: str, library: Library) -> None:
+        with self._lock:
+            self._libraries[generation.user, generation.number] = (digest, library)
+            self._libraries.move_to_end((generation.user, generation.number))
+            while len(self._libraries) > _MOST_USERS:
+                self._libraries.popitem(last=False)
+
+    def _tools_of(self, user: str, *, patient: bool) -> Tools:
+        """The user's, which remember vectors and token counts from batch to batch."""
+        with self._lock:
+            found = self._tools.pop(user, None)
+            if found is None or self._asker.has_model:
+                ask = partial(self._asker.ask, user=user, patient=patient) if self._asker.has_model else None
+                found = Tools(self._embed, self._tokenizer.count, ask, self.config)
+            self._tools[user] = found
+            while len(self._tools) > _MOST_USERS:
+                self._tools.popitem(last=False)
+        return found
+
+    def _offline_tools(self) -> Tools:
+        return Tools(self._static, self._tokenizer.count, None, self.config)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return embed(self._embedder, texts)
+
+    def _static(self, texts: Sequence[str]) -> Vectors:
+        return embed(self._word_embedder, texts)
+
+    def _without(
+        self, connection: Connection, generation: Generation, seqs: Sequence[int], *, save: bool
+    ) -> tuple[Library, Library]:
+        """The library before and after; no model is waited for inside a transaction."""
+        before = table.load(connection, generation) or Library()
+        told, tools = log.fetch(connection, generation.user, list(seqs)), self._offline_tools()
+        editors = log.editors(connection, generation.user)
+        by_people = written_words(one for one in editors if one.seq not in told)
+        after = forget(withdraw(before, told.values(), tools).library, seqs, tools, by_people).library
+        if save and after is not before:
+            if after.documents or after.current.body:
+                table.save(connection, generation, before, after, table.digest(connection, generation))
+            else:
+                table.drop(connection, generation)
+        return before, after
+
+    @staticmethod
+    def _previous(connection: Connection, user: str, messages: Sequence[Message]) -> dict[str, Message]:
+        """By session, the message before the first of these."""
+        first: dict[str, int] = {}
+        for message in messages:
+            first.setdefault(message.session, message.seq)
+        seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
+        found = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
+        return {message.session: message for message in found.values()}
+
+    @staticmethod
+    def _newest(connection: Connection, user: str, after: int) -> list[Message]:
+        """The newest messages that the view has not read, in their order."""
+        last = log.state(connection, user).last_seq
+        return log.read(connection, user, after=max(after, last - _MOST_TAIL))
+
+
+def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
+    found = list(pairs)
+    return (
+        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in found)),
+        Counted(
+            "entries",
+            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in found),
+        ),
+    )
