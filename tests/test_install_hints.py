@@ -29,9 +29,9 @@ def test_there_are_hints():
     assert {extra for _, _, extras in hints() for extra in extras} >= {"kv", "openai", "plot"}
 
 
-@pytest.mark.parametrize(("path", "name", "extras"), hints(), ids=lambda value: getattr(value, "name", None))
+@pytest.mark.parametrize(("path", "name", "extras"), hints(), ids=lambda value: getattr(value, "name", ""))
 def test_a_hint_installs_this_project(path, name, extras):
-    """Each names this distribution, and extras that it has: nobody installs a stranger's code by our advice."""
+    """Each names this distribution, and extras that it has: nobody installs a stranger's code."""
     ours = metadata("zibaldone")
     assert name == ours["Name"]
     assert set(extras) <= set(ours.get_all("Provides-Extra"))
