@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from zibaldone import MemAttention
-from zibaldone.background import BackgroundWorker, Stopped
 from zibaldone.errors import ModelUnavailable
+from zibaldone.worker import BackgroundWorker, Stopped
 
 SMALL = MemAttention(chunk_gate_tokens=40)
 

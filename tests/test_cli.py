@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import errors
-from zibaldone.cli import _exit_code, app
+from zibaldone.cli.app import _exit_code, app
 from zibaldone.demo import show
 from zibaldone.importers.jsonl import JSONLines
 
@@ -286,7 +286,7 @@ STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
 def test_terminal_cannot_be_steered(run, monkeypatch, arguments):
     """No control character of a message is passed to a terminal; its line breaks are no such thing."""
     run("add", STEERING)
-    monkeypatch.setattr("zibaldone.cli_output._is_terminal", lambda: True)
+    monkeypatch.setattr("zibaldone.cli.output._is_terminal", lambda: True)
     shown = run(*arguments).stdout_bytes.decode()
     assert not set(shown) & set("\x1b\x9b\r")
     if arguments == ["messages"]:
@@ -333,7 +333,7 @@ def test_forget_does_not_go_ahead_without_an_answer(filled):
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 2), ("n\n", 1, 3), ("\n", 1, 3)])
 def test_forget_asks(filled, monkeypatch, answer, code, left):
     """On a terminal the counts are shown and the answer decides; the default is no."""
-    monkeypatch.setattr("zibaldone.cli_input._is_terminal", lambda: True)
+    monkeypatch.setattr("zibaldone.cli.input._is_terminal", lambda: True)
     done = filled("forget", "--seq", "1", stdin=answer, code=code)
     assert "would forget 1 message of 'me' (seq 1)" in done.stderr
     assert f"messages: {left}\n" in filled("stats").stdout
@@ -439,7 +439,7 @@ def test_version():
 
 def test_benchmarks_formats_and_demo_wait():
     """The benchmarks, the importers' formats and the demo wait until they are asked for."""
-    program = "import sys, zibaldone.cli; print([m for m in sys.modules if m.startswith('zibaldone.')])"
+    program = "import sys, zibaldone.cli.app; print([m for m in sys.modules if m.startswith('zibaldone.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for module in ("bench", "demo", "importers.chatgpt"):
         assert f"'zibaldone.{module}'" not in done.stdout

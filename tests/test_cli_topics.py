@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from zibaldone.cli import app
+from zibaldone.cli.app import app
 
 TALK = ["I adopted a black cat named Moss.", "Moss the cat only eats salmon.", "I am allergic to walnuts."]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from zibaldone.cli import app
+from zibaldone.cli.app import app
 
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(90)]
 

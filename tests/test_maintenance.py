@@ -7,7 +7,8 @@ import pytest
 
 from zibaldone import Message, log, maintenance
 from zibaldone.errors import ModelFailed
-from zibaldone.maintenance import advance, commit_new, rebuild, serving
+from zibaldone.generations import serving
+from zibaldone.maintenance import advance, commit_new, rebuild
 from zibaldone.storage.database import Database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone import AsyncMemory, InvalidImport, InvalidInput, Memory
+from zibaldone.documents import AsyncTopics, Topics
 from zibaldone.errors import ModelUnavailable
 from zibaldone.testing import HashEmbedder
-from zibaldone.topics import AsyncTopics, Topics
 from zibaldone.views.topics import Consolidation
-from zibaldone.views.topics.exported import INDEX
-from zibaldone.views.topics.printing import render_body
+from zibaldone.views.topics.markdown.export_marks import INDEX
+from zibaldone.views.topics.markdown.printing import render_body
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
 TALK = [
@@ -198,7 +198,7 @@ def test_folders_that_are_not_exported_into(topics, small, tmp_path):
 
 def test_an_export_that_fails_leaves_nothing(topics, tmp_path, monkeypatch):
     """Neither the folder nor a piece of it."""
-    monkeypatch.setattr("zibaldone.views.topics.folder.os.fsync", _no_space)
+    monkeypatch.setattr("zibaldone.views.topics.markdown.folder_export.os.fsync", _no_space)
     with pytest.raises(InvalidInput, match="No space left"):
         topics.export(tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory"]

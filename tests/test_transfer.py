@@ -5,7 +5,7 @@ import json
 import pytest
 
 from zibaldone import InvalidInput
-from zibaldone.cli_output import message_object
+from zibaldone.cli.output import message_object
 
 
 def write(path, *messages):

@@ -12,6 +12,7 @@ from zibaldone.core import (
     Trace,
     ViewTrace,
 )
+from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
 from zibaldone.errors import (
     BlockMissing,
     CeilingReached,
@@ -35,6 +36,7 @@ from zibaldone.errors import (
     UnsupportedModel,
     ZibaldoneError,
 )
+from zibaldone.file_transfer import Imported
 from zibaldone.forgetting import Receipt, Removed
 from zibaldone.inspection import Integrity, Stats, ViewStats
 from zibaldone.log import Session
@@ -51,8 +53,6 @@ from zibaldone.models import (
     Usage,
 )
 from zibaldone.storage.placement import Moved, Placement
-from zibaldone.topics import AsyncTopics, Topics, TopicsEdited, TopicsExported
-from zibaldone.transfer import Imported
 from zibaldone.views.base import Counted
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
 from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory

@@ -12,6 +12,8 @@ from typing import ParamSpec, TypeVar
 from anyio import to_thread
 
 from zibaldone.core import Message, Recall
+from zibaldone.documents import AsyncTopics
+from zibaldone.file_transfer import Imported
 from zibaldone.forgetting import Receipt
 from zibaldone.incoming import MessageLike, TimeLike
 from zibaldone.ingest import Progress
@@ -24,8 +26,6 @@ from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.storage.placement import Placement
-from zibaldone.topics import AsyncTopics
-from zibaldone.transfer import Imported
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory

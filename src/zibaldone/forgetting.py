@@ -11,11 +11,11 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.generations import serving
 from zibaldone.incoming import TimeLike, count, key, shown, to_time
-from zibaldone.maintenance import serving
 from zibaldone.storage.database import Database
 from zibaldone.storage.records import read_again
-from zibaldone.views.base import Counted, Keeper
+from zibaldone.views.base import Counted, ViewStore
 
 _logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def selector(
 
 
 def forget(
-    database: Database, views: Sequence[Keeper], user: str, selected: Selector, *, dry_run: bool
+    database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, dry_run: bool
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
@@ -91,7 +91,9 @@ def forget(
         def once() -> Receipt:
             with database.read() as connection:
                 seqs = _select(connection, user, selected)
-                affected = tuple(Removed(view.name, view.affected(connection, user, seqs)) for view in views)
+                affected = tuple(
+                    Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views
+                )
             return Receipt(user, True, tuple(seqs), affected, purged=False)
 
         return read_again(once)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zibaldone import log, maintenance
+from zibaldone import generations, log
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Counted, Keeper, View
+from zibaldone.views.base import Counted, View, ViewStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             for name in names:
                 for counted in view.stats(connection, name):
                     totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
-                lag += maintenance.lag(connection, name, view)
+                lag += generations.lag(connection, name, view)
             counts = tuple(Counted(kind, rows) for kind, rows in totals.items())
             found.append(ViewStats(view.name, counts, lag))
         return Stats(
@@ -72,7 +72,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
         )
 
 
-def check_integrity(database: Database, views: Sequence[Keeper]) -> Integrity:
+def check_integrity(database: Database, views: Sequence[ViewStore]) -> Integrity:
     """Compare the database file, the log, every view and its blocks with each other; repairs nothing.
 
     What is wrong in one snapshot and not in the next was a block that another process was moving.
@@ -81,7 +81,7 @@ def check_integrity(database: Database, views: Sequence[Keeper]) -> Integrity:
     return found if found.ok else _checked(database, views)
 
 
-def _checked(database: Database, views: Sequence[Keeper]) -> Integrity:
+def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
     faults = database.faults()
     with database.read() as connection:
         names = log.all_users(connection)
@@ -90,7 +90,7 @@ def _checked(database: Database, views: Sequence[Keeper]) -> Integrity:
             total += log.count(connection, name)
             found = log.faults(connection, name)
             for view in views:
-                generation = maintenance.serving(connection, name, view)
+                generation = generations.serving(connection, name, view)
                 if generation is not None:
                     found += [f"view {view.name}: {fault}" for fault in view.faults(connection, generation)]
             faults += [f"user {name!r}: {fault}" for fault in found]

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, overload
 
 from sqlalchemy import Connection
 
-from zibaldone import log, maintenance
+from zibaldone import generations, log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import (
     BlockMissing,
@@ -31,25 +31,33 @@ from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.storage.database import Database
 from zibaldone.storage.records import read_again
-from zibaldone.views.kv import manifest
-from zibaldone.views.kv.config import PRESETS, MemArt
-from zibaldone.views.kv.manifest import Pool
-from zibaldone.views.kv.store import FOLDER, KVStore
+from zibaldone.views.kvcache.config import PRESETS, MemArt
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import Pool
+from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 try:
-    from zibaldone.views.kv import transfer
-    from zibaldone.views.kv.answering import Answer, Answering, BlockScore, Cited, KVTrace, Sight, scored
-    from zibaldone.views.kv.asking import Choice
-    from zibaldone.views.kv.calibration import Calibration, Needles, listening
-    from zibaldone.views.kv.encoding import Encoder
-    from zibaldone.views.kv.eviction import Budget
-    from zibaldone.views.kv.fingerprint import fingerprint, of_model
-    from zibaldone.views.kv.keeping import Keys, keys_of
-    from zibaldone.views.kv.options import attaching, generating
-    from zibaldone.views.kv.tap import Tap
-    from zibaldone.views.kv.turns import TurnFormat, chat, check_tokenizer, plain
-    from zibaldone.views.kv.view import KVView
-    from zibaldone.views.kv.writer import Writer
+    from zibaldone.views.kvcache.generate.answering import (
+        Answer,
+        Answering,
+        BlockScore,
+        Cited,
+        KVTrace,
+        Sight,
+        scored,
+    )
+    from zibaldone.views.kvcache.generate.keeping import Keys, keys_of
+    from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
+    from zibaldone.views.kvcache.model.encoding import Encoder
+    from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
+    from zibaldone.views.kvcache.model.tap import Tap
+    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
+    from zibaldone.views.kvcache.options import attaching, generating
+    from zibaldone.views.kvcache.retrieve.probe import Choice
+    from zibaldone.views.kvcache.storage import transfer
+    from zibaldone.views.kvcache.storage.eviction import Budget
+    from zibaldone.views.kvcache.storage.writer import Writer
+    from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
     if error.name is not None and error.name.split(".")[0] == "zibaldone":
         raise
@@ -281,7 +289,7 @@ class KVMemory:
         self._open()
         key("user", user)
         with self._database.read() as connection:
-            pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+            pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             if pool is not None:
                 newest = manifest.newest(connection, pool.generation, session, blocks)
                 self.view.fetcher.prefetch(pool, newest)
@@ -315,7 +323,7 @@ class KVMemory:
         self._writer.wait()
         found = transfer.read(self.view, file_path("path", path))
         with self._database.write() as connection:
-            if maintenance.serving(connection, user, self.view) is not None:
+            if generations.serving(connection, user, self.view) is not None:
                 raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
             if behind := transfer.messages_of(connection, user, found):
                 maintenance.commit_first(connection, user, self.view, behind, found.prepared)
@@ -326,8 +334,8 @@ class KVMemory:
         """Encode what the pool lacks, if it lacks anything."""
         self._writer.wait()
         with self._database.read() as connection:
-            generation = maintenance.serving(connection, user, self.view)
-            behind = maintenance.lag(connection, user, self.view)
+            generation = generations.serving(connection, user, self.view)
+            behind = generations.lag(connection, user, self.view)
             if not behind and (generation is None or not self.view.waiting(connection, generation)):
                 return
         self.remember(user=user)
@@ -339,7 +347,7 @@ class KVMemory:
     def _pool(self, connection: Connection, user: str, *, whole: bool) -> Pool | None:
         """This snapshot's, with the model's lock held. Raises _Unmade when it is not `whole` and is to be."""
         self._open()
-        generation = maintenance.serving(connection, user, self.view)
+        generation = generations.serving(connection, user, self.view)
         pool = self.view.pool(connection, generation)
         if whole and generation is not None and self.view.waiting(connection, generation):
             raise _Unmade
@@ -434,7 +442,7 @@ class KVMemory:
             with self._database.read() as connection:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
-                pool = self.view.pool(connection, maintenance.serving(connection, user, self.view))
+                pool = self.view.pool(connection, generations.serving(connection, user, self.view))
                 prepared = self.view.continued(connection, pool, stored[0].session, turns, attended)
         with self._database.write() as connection:
             if self._goes_on(connection, user, stored, deletions):
@@ -443,7 +451,7 @@ class KVMemory:
 
     def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
         """Whether these messages are the next that the view has to read, and nothing was deleted since."""
-        generation = maintenance.serving(connection, user, self.view)
+        generation = generations.serving(connection, user, self.view)
         cursor = generation.cursor if generation else 0
         ours = generation is None or generation.fingerprint == self.view.fingerprint
         same = log.state(connection, user).deletions == deletions

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
@@ -140,6 +140,16 @@ def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, M
         for row in connection.execute(query):
             found[row.seq] = _to_message(row)
     return found
+
+
+def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
+    """Which of these seqs are still in the log."""
+    c = messages.c
+    return {
+        seq
+        for some in in_chunks(sorted(seqs), _PER_STATEMENT)
+        for seq in connection.execute(select(c.seq).where(c.user == user, c.seq.in_(some))).scalars()
+    }
 
 
 def sessions(connection: Connection, user: str) -> list[Session]:

@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from zibaldone import inspection, maintenance
+from zibaldone import generations, inspection
 from zibaldone.incoming import key
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.records import read_again
-from zibaldone.views.base import Generation, Keeper, View
+from zibaldone.views.base import Generation, View, ViewStore
 from zibaldone.views.chunks import ChunksView, Past, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme
-from zibaldone.views.kv.store import NAME as KV
-from zibaldone.views.kv.store import KVStore
+from zibaldone.views.kvcache.storage.store import NAME as KV
+from zibaldone.views.kvcache.storage.store import KVStore
 
 R = TypeVar("R")
 
@@ -64,9 +64,9 @@ class Looking:
         """Compare the database file, the log and every view with each other; repairs nothing."""
         return inspection.check_integrity(self._database, self._keepers())
 
-    def _keepers(self) -> list[Keeper]:
+    def _keepers(self) -> list[ViewStore]:
         """The views, and what views have kept that are not attached now."""
-        here: list[Keeper] = list(self._views.values())
+        here: list[ViewStore] = list(self._views.values())
         return here if KV in self._views else [*here, self._kv]
 
     def _look(self, user: str, view: View, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
@@ -74,7 +74,7 @@ class Looking:
 
         def once() -> list[R]:
             with self._database.read() as connection:
-                generation = maintenance.serving(connection, user, view)
+                generation = generations.serving(connection, user, view)
                 return read(connection, generation) if generation else []
 
         return read_again(once)

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, select, update
+from sqlalchemy import Connection, update
 
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
+from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved
 from zibaldone.storage.schema import view_states
-from zibaldone.views.base import Basis, Generation, Keeper, Stale, View
+from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
 
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
-
-
-def serving(connection: Connection, user: str, view: Keeper) -> Generation | None:
-    """The generation that recall reads, whatever its fingerprint."""
-    return _generation(connection, user, view, serving=True)
 
 
 def commit_new(
@@ -42,13 +38,13 @@ def commit_new(
     """
     generation = serving(connection, user, view)
     if prepared is not None and generation is None and messages[0].seq == 1:
-        generation = _start(connection, user, view, serving=True)
+        generation = start(connection, user, view, serving=True)
     if prepared is None or generation is None or generation.fingerprint != view.fingerprint:
         return False
     if generation.cursor != messages[0].seq - 1:
         return False
     view.commit(connection, generation, messages, prepared)
-    _move(connection, view, generation, messages[-1].seq)
+    move_cursor(connection, view, generation, messages[-1].seq)
     return True
 
 
@@ -56,9 +52,9 @@ def commit_first(
     connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
 ) -> None:
     """Begin the view's first generation with what was prepared of the log's first messages."""
-    generation = _start(connection, user, view, serving=True)
+    generation = start(connection, user, view, serving=True)
     view.commit(connection, generation, messages, prepared)
-    _move(connection, view, generation, messages[-1].seq)
+    move_cursor(connection, view, generation, messages[-1].seq)
 
 
 def advance(database: Database, user: str, view: View) -> bool:
@@ -108,16 +104,19 @@ def rebuild(database: Database, user: str, view: View, *, patient: bool = False)
     with database.write() as connection:
         if not log.state(connection, user).last_seq:
             return  # nobody of this name ever said anything
-        building = _generation(connection, user, view, serving=False)
-        if building is not None and building.fingerprint != view.fingerprint:
-            _drop(connection, view, building)
-            building = None
-        if building is None:
-            building = _start(connection, user, view, serving=False)
-    while not _switch(database, view, building):
+        unfinished = building(connection, user, view)
+        if unfinished is not None and unfinished.fingerprint != view.fingerprint:
+            drop(connection, view, unfinished)
+            unfinished = None
+        if unfinished is None:
+            unfinished = start(connection, user, view, serving=False)
+    while not _switch(database, view, unfinished):
         with database.read() as connection:
-            latest = _generation(connection, user, view, serving=False)
-        if latest is None or (latest.number, latest.fingerprint) != (building.number, building.fingerprint):
+            latest = building(connection, user, view)
+        if latest is None or (latest.number, latest.fingerprint) != (
+            unfinished.number,
+            unfinished.fingerprint,
+        ):
             return  # another process finished or replaced this build
         _step(database, user, view, latest, patient=patient)
 
@@ -130,7 +129,9 @@ def _step(database: Database, user: str, view: View, generation: Generation | No
         batch = log.read(connection, user, after=cursor, limit=limit)
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
-    prepared = view.prepare(batch, Basis(user, generation, database.read, patient)) if batch else None
+    prepared = (
+        view.prepare(batch, PrepareContext(user, generation, database.read, patient)) if batch else None
+    )
     try:
         return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
     except Stale:
@@ -153,14 +154,14 @@ def _commit(
         if generation is None:
             if serving(connection, user, view) is not None:
                 return 0
-            generation = _start(connection, user, view, serving=True)
-        elif _cursor(connection, view, generation) != cursor:
+            generation = start(connection, user, view, serving=True)
+        elif cursor_of(connection, view, generation) != cursor:
             return 0
         if log.state(connection, user).deletions != deletions:
             return 0  # something was forgotten meanwhile: its text must not come back
         if batch:
             view.commit(connection, generation, batch, prepared)
-        _move(connection, view, generation, end)
+        move_cursor(connection, view, generation, end)
         log.touch(connection, user)
     return len(batch)
 
@@ -168,7 +169,7 @@ def _commit(
 def _switch(database: Database, view: View, building: Generation) -> bool:
     """Let the new generation serve, if it has read the whole log; drops the old one."""
     with database.write() as connection:
-        cursor = _cursor(connection, view, building)
+        cursor = cursor_of(connection, view, building)
         if cursor is None:
             return True
         if cursor < log.state(connection, building.user).last_seq:
@@ -177,61 +178,10 @@ def _switch(database: Database, view: View, building: Generation) -> bool:
         if current is not None and current.number == building.number:
             return True
         if current is not None:
-            _drop(connection, view, current)
-        connection.execute(update(view_states).where(_row(view, building)).values(serving=1))
+            drop(connection, view, current)
+        connection.execute(update(view_states).where(row_of(view, building)).values(serving=1))
         log.touch(connection, building.user, deleted=True)
         return True
-
-
-def _generation(connection: Connection, user: str, view: Keeper, *, serving: bool) -> Generation | None:
-    c = view_states.c
-    row = connection.execute(
-        select(c.generation, c.fingerprint, c.cursor).where(
-            c.user == user, c.view == view.name, c.serving == int(serving)
-        )
-    ).first()
-    return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
-
-
-def _start(connection: Connection, user: str, view: View, *, serving: bool) -> Generation:
-    c = view_states.c
-    taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
-    number = (connection.execute(taken).scalar() or 0) + 1
-    connection.execute(
-        view_states.insert().values(
-            user=user,
-            view=view.name,
-            generation=number,
-            fingerprint=view.fingerprint,
-            cursor=0,
-            serving=int(serving),
-        )
-    )
-    return Generation(user, number, view.fingerprint, 0)
-
-
-def _drop(connection: Connection, view: View, generation: Generation) -> None:
-    view.drop(connection, generation)
-    connection.execute(delete(view_states).where(_row(view, generation)))
-
-
-def _cursor(connection: Connection, view: View, generation: Generation) -> int | None:
-    return connection.execute(select(view_states.c.cursor).where(_row(view, generation))).scalar()
-
-
-def _move(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
-    connection.execute(update(view_states).where(_row(view, generation)).values(cursor=cursor))
-
-
-def _row(view: View, generation: Generation) -> Any:
-    """The generation's row; none once another model's build has taken its number."""
-    c = view_states.c
-    return and_(
-        c.user == generation.user,
-        c.view == view.name,
-        c.generation == generation.number,
-        c.fingerprint == generation.fingerprint,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +199,7 @@ class Maintained:
 
     users: int
     messages: int  # read by views, each view's counted
-    tended: tuple[tuple[str, Moved], ...]  # by view, what was done to its storage
+    tended: tuple[tuple[str, tuple[Counted, ...]], ...]  # by view, what was done to what it keeps
     behind: tuple[Behind, ...]
     model_calls: int = 0
     degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
@@ -266,14 +216,6 @@ def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
         prompt_tokens=after.prompt_tokens - before.prompt_tokens,
         completion_tokens=after.completion_tokens - before.completion_tokens,
     )
-
-
-def lag(connection: Connection, user: str, view: View) -> int:
-    """Messages of the user that the view has not read."""
-    generation = serving(connection, user, view)
-    if generation is not None and generation.fingerprint != view.fingerprint:
-        return log.count(connection, user)
-    return log.count(connection, user, after=generation.cursor if generation else 0)
 
 
 def maintain(
@@ -300,7 +242,7 @@ def maintain(
             read += messages
             on_step(messages)
 
-    def one(user: str) -> tuple[list[tuple[str, Moved]], list[Behind]]:
+    def maintain_user(user: str) -> tuple[list[tuple[str, Counted]], list[Behind]]:
         tended, behind = [], []
         for view in views:
             try:
@@ -308,16 +250,18 @@ def maintain(
                 with database.read() as connection:
                     generation = serving(connection, user, view)
                 if generation is not None:
-                    tended.append((view.name, view.tend(database, generation, patient=patient)))
+                    done = view.housekeep(database, generation, patient=patient)
+                    tended.extend((view.name, counted) for counted in done)
             except ModelFailed as error:
                 behind.append(Behind(user, view.name, str(error)))
         return tended, behind
 
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="zibaldone-maintain") as pool:
-        done = list(pool.map(one, users))
-    by_view: dict[str, Moved] = {}
+        done = list(pool.map(maintain_user, users))
+    by_view: dict[str, Counter[str]] = {}
     for tended, _ in done:
-        for name, more in tended:
-            by_view[name] = by_view.get(name, Moved()) + more
-    behind = tuple(one for _, some in done for one in some)
-    return Maintained(len(users), read, tuple(by_view.items()), behind)
+        for name, counted in tended:
+            by_view.setdefault(name, Counter())[counted.kind] += counted.rows
+    behind = tuple(lagging for _, views_behind in done for lagging in views_behind)
+    tended = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
+    return Maintained(len(users), read, tended, behind)

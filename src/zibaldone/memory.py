@@ -10,15 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from zibaldone import forgetting, log, maintenance, settings
-from zibaldone.background import BackgroundWorker
+from zibaldone import forgetting, generations, log, maintenance, settings
 from zibaldone.core import Message, Recall, Scope
+from zibaldone.documents import Topics
 from zibaldone.errors import (
     InvalidInput,
     ModelFailed,
     StorageError,
     UnknownName,
 )
+from zibaldone.file_transfer import Imported, export_messages, import_file
 from zibaldone.forgetting import Receipt
 from zibaldone.incoming import (
     MessageLike,
@@ -34,7 +35,7 @@ from zibaldone.ingest import Progress, ingest
 from zibaldone.log import Appended, Session
 from zibaldone.looking import Looking
 from zibaldone.maintenance import Maintained
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter
@@ -46,15 +47,14 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.placement import Placement
 from zibaldone.storage.reclaim import reclaim_orphans, release
 from zibaldone.storage.records import RecordStore, read_again
-from zibaldone.topics import Topics
-from zibaldone.transfer import Imported, export_messages, import_file
 from zibaldone.views.base import Query, View
 from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView, XMemory
-from zibaldone.views.kv.store import FOLDER as KV_FOLDER
-from zibaldone.views.kv.store import KVStore
+from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
+from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.topics import Consolidation, TopicsView
+from zibaldone.worker import BackgroundWorker
 
 MAINTAINED = ("messages", "chunks")  # unless a Memory is told which
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
@@ -242,8 +242,7 @@ class Memory(Looking):
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
 
         def once() -> Recall:
-            with self._database.read() as connection:
-                return recall(connection, chosen, asked, floor=floor, count=self._count)
+            return recall(self._database, chosen, asked, floor=floor, count=self._count)
 
         return read_again(once)
 
@@ -350,7 +349,7 @@ class Memory(Looking):
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
-            total = sum(maintenance.lag(connection, name, view) for name in names for view in chosen)
+            total = sum(generations.lag(connection, name, view) for name in names for view in chosen)
         done = 0
 
         def step(messages: int) -> None:
@@ -404,7 +403,7 @@ class Memory(Looking):
             return [
                 name
                 for name in log.all_users(connection)
-                if any(maintenance.lag(connection, name, view) for view in self._chosen(None))
+                if any(generations.lag(connection, name, view) for view in self._chosen(None))
                 or (self._topics.name in self._maintained and self._topics.is_due(connection, name))
             ]
 

@@ -6,47 +6,47 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection
-
+from zibaldone import log
 from zibaldone.core import Decision, Evidence, Recall, Trace, ViewTrace
-from zibaldone.maintenance import serving
+from zibaldone.generations import snapshots
 from zibaldone.rendering import header, in_order, line, line_tokens, render
 from zibaldone.search.fusion import reciprocal_rank
+from zibaldone.storage.database import Database
 from zibaldone.text.sentences import Span, passages, sentences
 from zibaldone.text.words import terms
-from zibaldone.views.base import Offer, Query, View
+from zibaldone.views.base import Query, Retrieved, View
 
 DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
 
 Count = Callable[[str], int]
 
 
-def recall(
-    connection: Connection, views: Sequence[View], query: Query, *, floor: float, count: Count
-) -> Recall:
-    """Ask the views and choose; one read transaction, so that all views see the same log."""
+def recall(database: Database, views: Sequence[View], query: Query, *, floor: float, count: Count) -> Recall:
+    """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources."""
     began = time.perf_counter()
-    offers: list[Offer] = []
+    rankings: list[Retrieved] = []
     traces = []
     for view in views:
         start = time.perf_counter()
-        offer = view.offer(connection, serving(connection, query.scope.user, view), query)
+        retrieved = view.retrieve(snapshots(database, query.scope.user, view), query)
         ms = (time.perf_counter() - start) * 1000
-        offers.append(offer)
+        rankings.append(retrieved)
         traces.append(
             ViewTrace(
                 view=view.name,
-                candidates=len(offer.evidence),
-                considered=offer.considered,
+                candidates=len(retrieved.evidence),
+                considered=retrieved.considered,
                 ms=ms,
-                model_calls=offer.model_calls,
-                blocks_read=offer.blocks_read,
-                note=offer.note,
-                explain=offer.explain,
+                model_calls=retrieved.model_calls,
+                blocks_read=retrieved.blocks_read,
+                note=retrieved.note,
+                explain=retrieved.explain,
             )
         )
-    candidates = reciprocal_rank([offer.evidence for offer in offers])
-    relevance = max((offer.relevance for offer in offers), default=0.0)
+    candidates = _still_there(
+        database, query.scope.user, reciprocal_rank([retrieved.evidence for retrieved in rankings])
+    )
+    relevance = max((retrieved.relevance for retrieved in rankings), default=0.0)
     if relevance < floor:
         reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0)
@@ -67,6 +67,13 @@ def recall(
             ms=(time.perf_counter() - began) * 1000,
         ),
     )
+
+
+def _still_there(database: Database, user: str, candidates: Sequence[Evidence]) -> list[Evidence]:
+    """The candidates all of whose messages are in the log now: others were forgotten while views worked."""
+    with database.read() as connection:
+        here = log.present(connection, user, {seq for unit in candidates for seq in unit.sources})
+    return [unit for unit in candidates if here.issuperset(unit.sources)]
 
 
 @dataclass(frozen=True, slots=True)

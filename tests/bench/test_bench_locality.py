@@ -61,10 +61,10 @@ def events(path, tools):
 def test_the_trace_is_of_the_engine_s_own_calls(events):
     """Writes, requests and joint readings come in the order of time, conversations interleaved."""
     kinds = {event.kind for event in events}
-    assert kinds == {"write", "request", "together", "tend"}
-    users = [event.user for event in events if event.kind == "tend"]
+    assert kinds == {"write", "request", "together", "housekeep"}
+    users = [event.user for event in events if event.kind == "housekeep"]
     assert users[:4] == ["Otto", "Bea", "Otto", "Bea"]
-    assert sum(event.kind == "tend" for event in events) == 24
+    assert sum(event.kind == "housekeep" for event in events) == 24
     assert all(len(event.ids) <= 5 for event in events if event.kind == "request")
 
 

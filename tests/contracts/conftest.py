@@ -13,7 +13,7 @@ import pytest
 from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 
 from zibaldone.models import Embedder, StaticEmbedder
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.storage.blocks import LocalBlocks
 from zibaldone.storage.records import RecordStore

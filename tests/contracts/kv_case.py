@@ -16,13 +16,13 @@ from tokenizers.pre_tokenizers import Whitespace
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.models import Embedder
-from zibaldone.views.kv.config import MemArt
-from zibaldone.views.kv.encoding import Encoder
-from zibaldone.views.kv.fingerprint import fingerprint, of_model
-from zibaldone.views.kv.store import FOLDER, KVStore
-from zibaldone.views.kv.tap import Tap
-from zibaldone.views.kv.turns import plain
-from zibaldone.views.kv.view import KVView
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.encoding import Encoder
+from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
+from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.model.turns import plain
+from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+from zibaldone.views.kvcache.view import KVView
 
 LAYERS = (0, 1)
 CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128, layers=LAYERS)

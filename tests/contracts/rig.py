@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, event, select, text
 
-from zibaldone import forgetting, log, maintenance
+from zibaldone import forgetting, generations, log, maintenance
 from zibaldone.core import Message, Scope
 from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Basis, Generation, Query, View
+from zibaldone.views.base import Generation, PrepareContext, Query, View
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -80,7 +80,7 @@ class Hooked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
 
-    def prepare(self, messages: Sequence[Message], basis: Basis | None = None) -> Any:
+    def prepare(self, messages: Sequence[Message], basis: PrepareContext | None = None) -> Any:
         """Call back, then prepare."""
         self._before_prepare(messages)
         return self._view.prepare(messages, basis)
@@ -137,7 +137,7 @@ class Rig:
     def serving(self, user: str = USER) -> Generation | None:
         """The generation that recall reads."""
         with self.database.read() as connection:
-            return maintenance.serving(connection, user, self.view)
+            return generations.serving(connection, user, self.view)
 
     def offers(self, user: str = USER, view: View | None = None, session: str | None = None) -> list[Any]:
         """All that the view says on each question, explanations included, ready to be compared."""
@@ -147,7 +147,7 @@ class Rig:
             last = log.state(connection, user).last_seq
             for question in QUESTIONS:
                 query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
-                offer = asked.offer(connection, maintenance.serving(connection, user, asked), query)
+                offer = asked.offer(connection, generations.serving(connection, user, asked), query)
                 explained = [offer.explain(seq) for seq in range(1, last + 2)]
                 said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))
         return said

@@ -177,7 +177,7 @@ def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
 
 def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
     """It does not settle for offline answers: it tries again, and the chunks are the model's in the end."""
-    from zibaldone import background
+    from zibaldone import worker as background
 
     monkeypatch.setattr(background, "_FIRST_WAIT_S", 0.01)
     server.always = Misbehaviour.SERVER_ERROR

@@ -21,9 +21,9 @@ from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.report import Provenance, make_report, print_report
-from zibaldone.cli_upkeep import recorded
+from zibaldone.cli.upkeep import recorded
 from zibaldone.errors import InvalidInput
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel
 from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel

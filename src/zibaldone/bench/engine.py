@@ -12,7 +12,7 @@ from zibaldone.core import Evidence, Message, Recall
 from zibaldone.memory import Memory
 from zibaldone.views.chunks import MemAttention
 from zibaldone.views.hierarchy import XMemory
-from zibaldone.views.topics.offering import SUPERSEDED
+from zibaldone.views.topics.retrieval import SUPERSEDED
 
 
 class Messages:

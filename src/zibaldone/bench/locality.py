@@ -42,7 +42,7 @@ _VIEW = "chunks"
 class Event:
     """One thing that happens to records."""
 
-    kind: str  # "write", "remove", "together", "request" or "tend"
+    kind: str  # "write", "remove", "together", "request" or "housekeep"
     user: str
     ids: tuple[int, ...]
     records: tuple[Record, ...] = ()
@@ -199,7 +199,7 @@ def replay(events: Sequence[Event], layout: Layout, tools: Tools) -> Result:
             elif event.kind == "together":
                 manager.read_together(event)
             else:
-                manager.tend(event)
+                manager.housekeep(event)
                 spaces.append(_space(database, manager.owners))
         amplification = float(np.mean(spaces[len(spaces) // 4 :]))
     finally:
@@ -260,7 +260,7 @@ class _Manager:
             with self._database.write() as connection:
                 self._store.note_together(connection, self.owner(event.user), ids)
 
-    def tend(self, event: Event) -> None:
+    def housekeep(self, event: Event) -> None:
         """Once after each session."""
         layout, owner = self._layout, self.owner(event.user)
         for name, vector in zip(self.ids(event), event.vectors.values(), strict=True):
@@ -346,7 +346,7 @@ def _tend(memory: Memory, user: str) -> Event:
         for chunk in view.live(connection, user):
             mean = chunk.metadata.vectors.mean(axis=0)
             vectors[chunk.id] = mean / max(float(np.linalg.norm(mean)), 1e-9)
-    return Event("tend", user, tuple(vectors), vectors=vectors)
+    return Event("housekeep", user, tuple(vectors), vectors=vectors)
 
 
 def _cold_read(

@@ -8,7 +8,7 @@ from pathlib import Path
 from zibaldone.bench.answers import bleu1, f1_original, f1_set
 from zibaldone.bench.base import Context, Example
 from zibaldone.errors import ModelFailed
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Turn
 
 _ANSWER_TOKENS = 128

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zibaldone.models.asking import Answer, Asker
+from zibaldone.models.asker import Answer, Asker
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, TokenLogprob, Turn
 from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 
 if TYPE_CHECKING:
     import httpx2

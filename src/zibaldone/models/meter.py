@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from sqlalchemy import Connection, and_, func, select, update
 
 from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
 

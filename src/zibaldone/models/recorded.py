@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, TokenLogprob
 
 OnMiss = Literal["ask", "leave_open", "offline", "error"]

@@ -28,7 +28,7 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnusable,
 )
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.migrations import OURS, migrate
 
 FILE = "zibaldone.sqlite3"

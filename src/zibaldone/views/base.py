@@ -20,7 +20,6 @@ from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,18 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Snapshot:
+    """One unchanging look at a user's rows, as short as what is read in it: nobody is asked meanwhile."""
+
+    connection: Connection
+    generation: Generation | None  # the one that serves; None: the view has made nothing for this user yet
+
+
+TakeSnapshot = Callable[[], AbstractContextManager[Snapshot]]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
     """What a view has to say on a query."""
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
@@ -57,7 +67,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class PrepareContext:
     """What a view that builds on what it made before may read while it prepares."""
 
     user: str
@@ -78,7 +88,7 @@ class Counted:
     rows: int
 
 
-class Keeper(Protocol):
+class ViewStore(Protocol):
     """What a view keeps: all that forgetting, counting and checking need, also where its model is not.
 
     Only `refresh` opens transactions; nothing here commits or rolls one back.
@@ -94,7 +104,7 @@ class Keeper(Protocol):
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
 
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What `forget` would remove; changes nothing."""
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -107,8 +117,8 @@ class Keeper(Protocol):
         """Where the view's rows disagree with the log up to the cursor; empty when they agree."""
 
 
-class View(Keeper, Protocol):
-    """See the module's text. Only `tend` and `refresh` open transactions; none commits or rolls one back."""
+class View(ViewStore, Protocol):
+    """See the module's text. `retrieve`, `housekeep` and `refresh` open transactions; none ends one."""
 
     @property
     def fingerprint(self) -> str:
@@ -121,7 +131,7 @@ class View(Keeper, Protocol):
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: Basis | None = None,
+        basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Any:
         """The slow part of reading these messages: models may be asked. Writes no table.
@@ -137,8 +147,14 @@ class View(Keeper, Protocol):
     ) -> None:
         """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
 
-    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
-        """Candidates for a query, from the generation and from the log's tail behind its cursor."""
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+        """Candidates for a query, from the serving generation and from the log's tail behind its cursor.
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
-        """Put the view's storage in order: outside any transaction, when the view has read all there is."""
+        What is needed is read in snapshots of its own; models, embedders included, are asked with no snapshot
+        open and no lock held. What is forgotten while it works is left out by the caller, by its sources.
+        """
+
+    def housekeep(
+        self, database: Database, generation: Generation, *, patient: bool = False
+    ) -> tuple[Counted, ...]:
+        """Put in order what the view keeps; says what it did. Outside any transaction, when all is read."""

@@ -15,7 +15,7 @@ import pytest
 
 from zibaldone import Memory, Message, UnknownName, XMemory
 from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.maintenance import serving
+from zibaldone.generations import serving
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.hierarchy.graph import Graph

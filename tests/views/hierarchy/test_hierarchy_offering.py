@@ -20,15 +20,15 @@ from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.logprobs import Draft
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Generation, Offer, Query
+from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.cache import Mark, Shown, ShownCache
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, Neighbours
-from zibaldone.views.hierarchy.inclusion import StageTwo
 from zibaldone.views.hierarchy.lexicon import Lexicon
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.offering import offer_from
+from zibaldone.views.hierarchy.retrieval import offer_from
+from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal
 
@@ -114,7 +114,7 @@ def offered(
     config: XMemory = DEFAULT,
     said: Sequence[Message] = TALK,
     drafter: Drafting | None = None,
-) -> Offer:
+) -> Retrieved:
     """What the view would say."""
     by_seq = {one.seq: one for one in said}
 

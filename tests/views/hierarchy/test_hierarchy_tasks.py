@@ -12,15 +12,15 @@ from hierarchy_talk import EMBEDDER, Memory, talk, vectors_of
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
-from zibaldone.models.asking import OFFLINE, Asker
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
+from zibaldone.views.hierarchy.distil import find_cuts, name_theme, read_episode
 from zibaldone.views.hierarchy.episodes import Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.reading import find_cuts, name_theme, read_episode
 from zibaldone.views.hierarchy.semantics import statements
 
 TALK = (

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, candidates, include
-from zibaldone.views.hierarchy.selection import Pick
+from zibaldone.views.hierarchy.stage_one import Pick
+from zibaldone.views.hierarchy.stage_two import Outcome, Ranked, StageTwo, Text, candidates, include
 from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
 
 ANY = StageTwo(least=0)

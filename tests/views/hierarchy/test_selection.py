@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.hierarchy.selection import StageOne, normalised, representatives, select
+from zibaldone.views.hierarchy.stage_one import StageOne, normalised, representatives, select
 
 
 def neighbours_of(edges):

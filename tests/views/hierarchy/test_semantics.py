@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from zibaldone.text.sentences import sentences
 from zibaldone.views.hierarchy.facts import facts
-from zibaldone.views.hierarchy.rewriting import third_person
 from zibaldone.views.hierarchy.semantics import distil, novelty, settle, statements
+from zibaldone.views.hierarchy.third_person import third_person
 
 
 def texts(*lines):

@@ -12,7 +12,7 @@ from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
 from zibaldone.models.logprobs import ChatDrafter, Draft, uncertainty
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
-from zibaldone.views.hierarchy.inclusion import Outcome, Ranked, StageTwo, Text, include
+from zibaldone.views.hierarchy.stage_two import Outcome, Ranked, StageTwo, Text, include
 from zibaldone.views.hierarchy.uncertainty import (
     COVERAGE,
     NLL,

@@ -22,12 +22,12 @@ from transformers import (
     Qwen3Config,
 )
 
-from zibaldone.views.kv.codec import decode
-from zibaldone.views.kv.config import MemArt
-from zibaldone.views.kv.encoding import Chain, Encoder
-from zibaldone.views.kv.generation import Context
-from zibaldone.views.kv.tap import Raw, Tap
-from zibaldone.views.kv.turns import Piece, TurnFormat
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.generate.generation import Context
+from zibaldone.views.kvcache.model.encoding import Chain, Encoder
+from zibaldone.views.kvcache.model.tap import Raw, Tap
+from zibaldone.views.kvcache.model.turns import Piece, TurnFormat
+from zibaldone.views.kvcache.storage.codec import decode
 
 torch.set_num_threads(1)
 

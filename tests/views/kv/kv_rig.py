@@ -17,12 +17,13 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone import Memory
+from zibaldone.generations import serving
 from zibaldone.kv import Budget, KVMemory, MemArt, TurnFormat
-from zibaldone.maintenance import serving
 from zibaldone.testing import FrozenClock
-from zibaldone.views.kv import manifest, places
-from zibaldone.views.kv.encoding import Encoder
-from zibaldone.views.kv.manifest import Block, Pool
+from zibaldone.views.kvcache.model.encoding import Encoder
+from zibaldone.views.kvcache.storage import free_slots as places
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import Block, Pool
 
 USER = "ann"
 QUESTION = "w3 w4 w5"

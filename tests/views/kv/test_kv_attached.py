@@ -9,7 +9,7 @@ from kv_models import IDS as WORDS
 from transformers import DynamicCache
 
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kv.tap import Tap
+from zibaldone.views.kvcache.model.tap import Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

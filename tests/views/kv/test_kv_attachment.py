@@ -13,7 +13,7 @@ from zibaldone import Memory
 from zibaldone.errors import ClosedMemory, InvalidInput, UnsupportedModel
 from zibaldone.kv import Budget, KVMemory
 from zibaldone.testing import FrozenClock
-from zibaldone.views.kv.tap import Tap
+from zibaldone.views.kvcache.model.tap import Tap
 
 
 @pytest.fixture

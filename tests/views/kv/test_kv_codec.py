@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
 
-from zibaldone.views.kv.codec import decode, decode_keys, encode
-from zibaldone.views.kv.config import MemArt
-from zibaldone.views.kv.layout import ALIGNMENT, LayerSize, Layout
-from zibaldone.views.kv.tap import RawKV
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.tap import RawKV
+from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
+from zibaldone.views.kvcache.storage.layout import ALIGNMENT, LayerSize, Layout
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))  # also an odd number of numbers, for four bits
 STEPS = {"int8": 127, "int4": 7}

@@ -17,9 +17,9 @@ from zibaldone import Memory
 from zibaldone.errors import StorageCorrupt, StorageError, StorageFull
 from zibaldone.kv import Budget
 from zibaldone.testing import FrozenClock
-from zibaldone.views.kv import manifest
-from zibaldone.views.kv.pool import PoolFiles
-from zibaldone.views.kv.view import KVView
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import PoolFiles
+from zibaldone.views.kvcache.view import KVView
 
 
 class Crash(BaseException):
@@ -104,7 +104,7 @@ def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, mon
     secrets = secrets_of([[rig.path().read_bytes()]], [kept])
     assert leaked(secrets, rig.folder)
     with monkeypatch.context() as patch:
-        patch.setattr(KVView, "tend", _die)
+        patch.setattr(KVView, "housekeep", _die)
         with pytest.raises(Crash):
             rig.say(line(20), session="new")
     assert [block.slot is None for block in rig.blocks()].count(True) == 3

@@ -8,8 +8,8 @@ import torch
 from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, with_config
 
 from zibaldone.errors import ForeignKV
-from zibaldone.maintenance import serving
-from zibaldone.views.kv.fingerprint import of_format
+from zibaldone.generations import serving
+from zibaldone.views.kvcache.model.fingerprint import of_format
 
 CHANGES = {
     "other weights": {"seed": 3},
@@ -54,7 +54,7 @@ def test_another_version_of_the_library_is_another_model(tmp_path, monkeypatch):
     with filled(tmp_path / "m", 2) as rig:
         old = rig.view.fingerprint
     other = SimpleNamespace(__version__="9.9.0")
-    monkeypatch.setattr("zibaldone.views.kv.fingerprint.transformers", other)
+    monkeypatch.setattr("zibaldone.views.kvcache.model.fingerprint.transformers", other)
     with Rig(tmp_path / "m") as rig:
         assert rig.view.fingerprint != old
         assert rig.ask().blocks

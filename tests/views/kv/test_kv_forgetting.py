@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from zibaldone import Memory
 from zibaldone.testing import FrozenClock
-from zibaldone.views.kv import manifest
-from zibaldone.views.kv.pool import PoolFiles
-from zibaldone.views.kv.store import KVStore
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import PoolFiles
+from zibaldone.views.kvcache.storage.store import KVStore
 
 
 class Crash(BaseException):

@@ -20,8 +20,8 @@ from kv_models import (
 )
 
 from zibaldone import InvalidInput
-from zibaldone.views.kv.generation import generate, generate_layered, room_for
-from zibaldone.views.kv.tap import Tap
+from zibaldone.views.kvcache.generate.generation import generate, generate_layered, room_for
+from zibaldone.views.kvcache.model.tap import Tap
 
 SLIDING = ("mistral-sliding", "gpt-oss")
 

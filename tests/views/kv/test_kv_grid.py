@@ -3,7 +3,7 @@
 import pytest
 from kv_rig import USER, Rig, line, with_config
 
-from zibaldone.views.kv.config import PAPER
+from zibaldone.views.kvcache.config import PAPER
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from kv_models import (
     tapped,
 )
 
-from zibaldone.views.kv.encoding import joined
-from zibaldone.views.kv.generation import finish, generate
+from zibaldone.views.kvcache.generate.generation import finish, generate
+from zibaldone.views.kvcache.model.encoding import joined
 
 
 def parts_of(encoder, context):

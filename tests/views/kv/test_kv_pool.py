@@ -4,9 +4,10 @@ import pytest
 from kv_rig import USER, Rig, filled, flip, line, with_config
 
 from zibaldone.errors import BlockMissing
-from zibaldone.views.kv import manifest, places
-from zibaldone.views.kv.layout import ALIGNMENT, LayerSize, Layout
-from zibaldone.views.kv.pool import PoolFiles
+from zibaldone.views.kvcache.storage import free_slots as places
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import PoolFiles
+from zibaldone.views.kvcache.storage.layout import ALIGNMENT, LayerSize, Layout
 
 LAYOUT = Layout((LayerSize(2, 8, 8), LayerSize(1, 4, 12)), 8, "float32", 4, "native")
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from zibaldone.views.kv import scoring
-from zibaldone.views.kv.compress import bounding_box, enclosing
-from zibaldone.views.kv.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
+from zibaldone.views.kvcache.retrieve import scoring
+from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
+from zibaldone.views.kvcache.retrieve.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
 
 HEADS, KV, TOKENS, DIM, BLOCKS, SIZE = 4, 2, 3, 8, 7, 5
 HOW = [(n, a) for n in ("softmax", "reciprocal_rank") for a in ("max", "sum")]

@@ -22,9 +22,9 @@ from kv_models import IDS as WORDS
 from transformers import DynamicCache, Phi3Config
 
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kv.config import MemArt
-from zibaldone.views.kv.encoding import cut, joined
-from zibaldone.views.kv.tap import RawKV, Tap
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.encoding import cut, joined
+from zibaldone.views.kvcache.model.tap import RawKV, Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

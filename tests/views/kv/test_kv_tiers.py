@@ -8,11 +8,11 @@ from kv_rig import USER, Rig, encodings, filled, leaked, line, secrets_of, vecto
 
 from zibaldone import log
 from zibaldone.kv import Budget, KVMemory
-from zibaldone.views.kv.eviction import evict
-from zibaldone.views.kv.store import KVStore
-from zibaldone.views.kv.tap import RawKV
-from zibaldone.views.kv.tiers import Hits, Lru, Tiers, size_of
-from zibaldone.views.kv.view import KVView
+from zibaldone.views.kvcache.model.tap import RawKV
+from zibaldone.views.kvcache.storage.eviction import evict
+from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.kvcache.storage.tiers import Hits, Lru, Tiers, size_of
+from zibaldone.views.kvcache.view import KVView
 
 STRIDE = 4096  # of the tiny model's blocks
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from zibaldone.errors import ForeignKV, InvalidImport, InvalidInput
 from zibaldone.kv import Budget
-from zibaldone.views.kv.pool import checksum
+from zibaldone.views.kvcache.storage.block_files import checksum
 
 COUNT = 8
 

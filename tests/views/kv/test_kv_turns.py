@@ -11,7 +11,7 @@ from kv_models import some_ids, tokenizer, words
 
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kv.turns import (
+from zibaldone.views.kvcache.model.turns import (
     Piece,
     chat,
     check_tokenizer,

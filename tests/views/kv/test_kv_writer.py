@@ -7,7 +7,7 @@ import pytest
 from kv_rig import USER, Rig, encodings, filled, line
 
 from zibaldone.errors import StorageFull
-from zibaldone.views.kv.writer import Writer
+from zibaldone.views.kvcache.storage.writer import Writer
 
 
 @pytest.fixture

@@ -13,15 +13,15 @@ from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, indexed, shelf
 
 from zibaldone.errors import ModelUnavailable, QuestionOpen
 from zibaldone.models import ChatRequest
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, ScriptedModel
 from zibaldone.testing.fakes import Scripted
-from zibaldone.views.topics.agentic import Agentic, AgenticSettings
-from zibaldone.views.topics.finding import Reading
-from zibaldone.views.topics.hybrid import Hybrid
 from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.read.reader_a import Agentic, AgenticSettings
+from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reading_result import Reading
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
 LITTLE = AgenticSettings(min_retrieval_tokens=1)

@@ -26,13 +26,13 @@ from topic_steps import (
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidation import add, flush, flush_due
-from zibaldone.views.topics.contradictions import claims, settle
-from zibaldone.views.topics.document import Document, Heading, Text
-from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.consolidate.consolidation import add, flush, flush_due
+from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.library import CURRENT, Library, Step
-from zibaldone.views.topics.parsing import parse
-from zibaldone.views.topics.printing import render
+from zibaldone.views.topics.markdown.document import Document, Heading, Text
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.parsing import parse
+from zibaldone.views.topics.markdown.printing import render
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [

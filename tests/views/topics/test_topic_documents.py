@@ -12,10 +12,10 @@ from topic_texts import bodies, documents, entries, lines
 
 from zibaldone import InvalidInput
 from zibaldone.errors import InvalidImport
-from zibaldone.views.topics.document import Document, Event, Heading, Text
-from zibaldone.views.topics.entry import AI, Entry, When, merged
-from zibaldone.views.topics.parsing import parse, parse_body
-from zibaldone.views.topics.printing import regions, render, render_body
+from zibaldone.views.topics.markdown.document import Document, Event, Heading, Text
+from zibaldone.views.topics.markdown.entry import AI, Entry, When, merged
+from zibaldone.views.topics.markdown.parsing import parse, parse_body
+from zibaldone.views.topics.markdown.printing import regions, render, render_body
 
 often = settings(max_examples=80, deadline=None)
 

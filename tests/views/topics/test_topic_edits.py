@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from topic_texts import bodies, documents, nasty
 
 from zibaldone.errors import InvalidImport
-from zibaldone.views.topics.document import Document, Heading, Text
-from zibaldone.views.topics.editing import Edit, conflict_diff, diff
-from zibaldone.views.topics.entry import Entry, When
-from zibaldone.views.topics.exported import (
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
+from zibaldone.views.topics.markdown.document import Document, Heading, Text
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.export_marks import (
     INDEX,
     Exported,
     Review,
@@ -23,8 +23,8 @@ from zibaldone.views.topics.exported import (
     render_index,
     review,
 )
-from zibaldone.views.topics.parsing import parse, parse_body
-from zibaldone.views.topics.printing import render
+from zibaldone.views.topics.markdown.parsing import parse, parse_body
+from zibaldone.views.topics.markdown.printing import render
 
 often = settings(max_examples=50, deadline=None)
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from topic_steps import NOON, SMALL, said, tools
 
 from zibaldone.core import Message
-from zibaldone.views.topics.entry import AI, Entry
-from zibaldone.views.topics.extraction import extract, source_of
+from zibaldone.views.topics.consolidate.extraction import extract, source_of
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.tools import Work
+from zibaldone.views.topics.markdown.entry import AI, Entry
+from zibaldone.views.topics.read.workspace import Work
 
 
 def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:

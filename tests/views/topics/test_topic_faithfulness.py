@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from zibaldone.views.topics.entry import AI, Entry, When
-from zibaldone.views.topics.faithfulness import (
+from zibaldone.views.topics.consolidate.faithfulness import (
     LineWritten,
     check_extraction,
     check_kept,
     check_rewriting,
     specifics,
 )
+from zibaldone.views.topics.markdown.entry import AI, Entry, When
 
 DAY = When("2023-05-08")
 GIVEN = {

@@ -7,14 +7,14 @@ from topic_shelves import EMBEDDER, TODAY, facts, indexed, shelf
 
 from zibaldone.bench.consolidation.facts import make_stream
 from zibaldone.bench.consolidation.judging import judge
-from zibaldone.views.topics.document import Document
-from zibaldone.views.topics.entry import Entry
-from zibaldone.views.topics.finding import Found
-from zibaldone.views.topics.following import follow
-from zibaldone.views.topics.hybrid import Hybrid
-from zibaldone.views.topics.naming import Casing
-from zibaldone.views.topics.ranking import rank
-from zibaldone.views.topics.wording import outdated, wordings
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.following import follow
+from zibaldone.views.topics.read.naming import Casing
+from zibaldone.views.topics.read.ranking import rank
+from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reading_result import Found
+from zibaldone.views.topics.read.wording import outdated, wordings
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",

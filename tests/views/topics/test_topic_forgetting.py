@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_steps import SMALL, fed, filed, kept, one, said, texts, tools
 
-from zibaldone.views.topics.consolidation import flush
-from zibaldone.views.topics.document import Document, Heading
-from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library, Step
-from zibaldone.views.topics.printing import render
+from zibaldone.views.topics.markdown.document import Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.printing import render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",

@@ -12,19 +12,19 @@ from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, TODAY, facts
 
 from zibaldone.errors import ModelUnavailable, QuestionOpen
 from zibaldone.models import ChatRequest
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, ScriptedModel
 from zibaldone.testing.fakes import Scripted
-from zibaldone.views.topics.document import Document, Heading
-from zibaldone.views.topics.entry import Entry
-from zibaldone.views.topics.finding import Reading, within
-from zibaldone.views.topics.hybrid import Hybrid, partitions
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.partitions import K1, B, bm25
-from zibaldone.views.topics.ranking import rank
-from zibaldone.views.topics.reading_index import ReadingIndex
+from zibaldone.views.topics.markdown.document import Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.document_index import K1, B, bm25
+from zibaldone.views.topics.read.ranking import rank
+from zibaldone.views.topics.read.reader_h import Hybrid, partitions
+from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.read.reading_result import Reading, within
 
 
 def read(question: str, *answers: Scripted, library: Library | None = None) -> tuple[Reading, ScriptedModel]:

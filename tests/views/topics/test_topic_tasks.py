@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,

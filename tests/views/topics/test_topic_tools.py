@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, indexed, shelf
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.document import Document
-from zibaldone.views.topics.printing import render_body
-from zibaldone.views.topics.tool_text import LONGEST_ANSWER
-from zibaldone.views.topics.toolset import LONGEST_LINE, Toolset
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.printing import render_body
+from zibaldone.views.topics.read.agent_tools import LONGEST_LINE, Toolset
+from zibaldone.views.topics.read.tool_text import LONGEST_ANSWER
 
 TOOLS = Toolset(indexed())
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")

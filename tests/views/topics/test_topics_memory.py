@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from zibaldone import Memory, Message
-from zibaldone.background import BackgroundWorker
 from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
-from zibaldone.maintenance import serving
+from zibaldone.generations import serving
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.library import Library
+from zibaldone.worker import BackgroundWorker
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SMALL = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=120)
@@ -328,7 +328,7 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
                 return prepared
             with other._database.read() as connection:
                 generation = serving(connection, "ann", other._views[view])
-            other._views[view].tend(other._database, generation)
+            other._views[view].housekeep(other._database, generation)
             return prepared
 
         monkeypatch.setattr(mine, "prepare", slowly)

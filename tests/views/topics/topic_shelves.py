@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.views.topics.document import Document, Heading
-from zibaldone.views.topics.entry import Entry, When
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.reading_index import ReadingIndex
+from zibaldone.views.topics.markdown.document import Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
 EMBEDDER = shared_static_embedder()

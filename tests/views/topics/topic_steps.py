@@ -13,16 +13,16 @@ from pydantic import BaseModel
 
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
-from zibaldone.models.asking import Answer
+from zibaldone.models.asker import Answer
 from zibaldone.models.base import ChatRequest
 from zibaldone.models.task import Task
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidation import add, flush
-from zibaldone.views.topics.entry import Entry
-from zibaldone.views.topics.extraction import extract
+from zibaldone.views.topics.consolidate.consolidation import add, flush
+from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.library import Changes, Library
-from zibaldone.views.topics.tools import Tools, Work
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.workspace import Tools, Work
 
 R = TypeVar("R", bound=BaseModel)
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)

@@ -17,8 +17,8 @@ from zibaldone.core import Message
 from zibaldone.rendering import line
 from zibaldone.search.lexical import Doubles
 from zibaldone.views.hierarchy.calibration import calibrate
-from zibaldone.views.hierarchy.inclusion import StageTwo
-from zibaldone.views.hierarchy.selection import Pick, select
+from zibaldone.views.hierarchy.stage_one import Pick, select
+from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, GainThresholds
 
 _HALF = CoverageSignal.DEFAULTS

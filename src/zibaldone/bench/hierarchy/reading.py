@@ -16,7 +16,7 @@ from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import K1, B, Doubles, LexicalIndex
 from zibaldone.text.salience import carries_fact
 from zibaldone.text.words import STOP_WORDS, terms, words
-from zibaldone.views.hierarchy.selection import Pick, StageOne, representatives
+from zibaldone.views.hierarchy.stage_one import Pick, StageOne, representatives
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Unit, wanted_terms
 
 Bools = npt.NDArray[np.bool_]

@@ -12,7 +12,7 @@ import numpy as np
 from zibaldone.bench.hierarchy.upkeep import synthetic
 from zibaldone.models.base import Vectors
 from zibaldone.views.hierarchy.graph import K
-from zibaldone.views.hierarchy.selection import StageOne, select
+from zibaldone.views.hierarchy.stage_one import StageOne, select
 
 _Neighbours = Callable[[int], tuple[tuple[int, float], ...]]
 

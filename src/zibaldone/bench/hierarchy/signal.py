@@ -14,8 +14,8 @@ import numpy as np
 from zibaldone.bench.hierarchy.reading import Asked, Bools
 from zibaldone.bench.metrics import is_found
 from zibaldone.search.lexical import Doubles
-from zibaldone.views.hierarchy.inclusion import Ranked, StageTwo, Text, candidates, include
-from zibaldone.views.hierarchy.selection import normalised
+from zibaldone.views.hierarchy.stage_one import normalised
+from zibaldone.views.hierarchy.stage_two import Ranked, StageTwo, Text, candidates, include
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, GainThresholds
 
 

@@ -20,10 +20,11 @@ from zibaldone.bench.runner import Judge, Progress
 from zibaldone.bench.stats import Mean
 from zibaldone.core import Message
 from zibaldone.memory import Memory
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.meter import Meter
-from zibaldone.views.hierarchy import Episode, XMemory, building
+from zibaldone.views.hierarchy import Episode, XMemory
+from zibaldone.views.hierarchy import builder as building
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State, Written

@@ -23,8 +23,8 @@ from zibaldone.bench.kv import toy
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, Needles, TurnFormat
-from zibaldone.views.kv.config import BEST, PAPER, Aggregation, MemArt, Normalization
-from zibaldone.views.kv.generation import Context, generate
+from zibaldone.views.kvcache.config import BEST, PAPER, Aggregation, MemArt, Normalization
+from zibaldone.views.kvcache.generate.generation import Context, generate
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
 MULTIPLES = (0.9, 8.0, 31.0, 117.0)  # of the window

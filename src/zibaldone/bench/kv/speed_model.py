@@ -14,7 +14,7 @@ from transformers.models.llama import LlamaConfig
 
 from zibaldone.errors import InvalidInput
 from zibaldone.incoming import count
-from zibaldone.views.kv.config import MemArt
+from zibaldone.views.kvcache.config import MemArt
 
 TURN_TOKENS = 32  # two full blocks
 QUESTION_TOKENS = 32

@@ -12,8 +12,8 @@ from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
 from zibaldone.bench.kv.speed_report import Scoring
 from zibaldone.bench.kv.timing import PATIENCE_S, alternating
 from zibaldone.bench.runner import Progress
-from zibaldone.views.kv.config import Aggregation, MemArt, Normalization
-from zibaldone.views.kv.scoring import Asked, aggregate, box_scores
+from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
+from zibaldone.views.kvcache.retrieve.scoring import Asked, aggregate, box_scores
 
 REPEATS = 3
 STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {

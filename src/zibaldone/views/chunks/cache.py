@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk

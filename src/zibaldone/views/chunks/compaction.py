@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
@@ -16,9 +16,16 @@ from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.compress import compress
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.gate import Gate
-from zibaldone.views.chunks.joint import DUPLICATE, SUPERSEDED, Compaction, Update, apply, joint_compact
+from zibaldone.views.chunks.joint_compact import (
+    DUPLICATE,
+    SUPERSEDED,
+    Compaction,
+    Update,
+    apply,
+    joint_compact,
+)
 from zibaldone.views.chunks.relevance import Wanted
-from zibaldone.views.chunks.selecting import select
+from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
     Compacted,
     Compress,

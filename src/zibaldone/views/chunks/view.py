@@ -13,15 +13,16 @@ from zibaldone import log
 from zibaldone.core import ChannelScore, Message
 from zibaldone.errors import BlockMissing, ModelFailed
 from zibaldone.log import to_us
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.storage.database import Database
 from zibaldone.storage.placement import Moved, Placement
 from zibaldone.storage.reclaim import reclaim_orphans, release
 from zibaldone.storage.records import Record, RecordStore, read_again
-from zibaldone.views.base import Basis, Counted, Generation, Offer, Query
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
+from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.cache import TableCache
 from zibaldone.views.chunks.chunk import (
     Chunk,
@@ -40,8 +41,7 @@ from zibaldone.views.chunks.forgetting import owner_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.relevance import Wanted
 from zibaldone.views.chunks.retrieval import NAME, Read, asked, channels_of, evidence, read
-from zibaldone.views.chunks.selecting import Selected, select
-from zibaldone.views.chunks.tending import ReadSets, embed_anew, tend
+from zibaldone.views.chunks.select_related import Selected, select
 
 _ANALYSIS = 1  # raise it when other chunks would be made of the same log without a model
 _MOST_TAIL = 1000  # messages that no chunk has read and that one recall looks through, the newest
@@ -99,7 +99,7 @@ class ChunksView:
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: Basis | None = None,
+        basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Prepared | None:
         """Compact the gates that these messages close; those that close none stay in the active chunk."""
@@ -152,11 +152,15 @@ class ChunksView:
         for namespace, seq in prepared.compacted_to.items():
             table.set_compacted_to(connection, generation, namespace, seq)
 
-    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first."""
+        with take_snapshot() as now:
+            return self._retrieve(now.connection, now.generation, query)
+
+    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
         if not log.state(connection, user).last_seq:
-            return Offer((), 0, 0.0, lambda _: None)
+            return Retrieved((), 0, 0.0, lambda _: None)
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         shown = self._cache.get(connection, usable) if usable else None
         candidates = list(shown.chunks) if shown else []
@@ -202,7 +206,7 @@ class ChunksView:
         ]
         found = read(taken_apart, [*pool, *tail], self._static)
         budget = min(int(_OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
-        return Offer(
+        return Retrieved(
             evidence(found, budget, self._tokenizer),
             len(found.items),
             found.relevance,
@@ -221,7 +225,7 @@ class ChunksView:
             for generation in self._generations(connection, user)
         )
 
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
             forgetting.loss(connection, self._store, generation, seqs)
@@ -238,15 +242,17 @@ class ChunksView:
             try:
                 embed_anew(database, self._store, generation, self._embedder)
             except (ModelFailed, BlockMissing):
-                return  # found by their words until `tend` gets the vectors
+                return  # found by their words until `housekeep` gets the vectors
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
+    def housekeep(
+        self, database: Database, generation: Generation, *, patient: bool = False
+    ) -> tuple[Counted, ...]:
         """Algorithm 2, and whatever an earlier crash or failure left undone."""
         if generation.fingerprint != self.fingerprint:
-            return Moved()
+            return ()
         try:
             embed_anew(database, self._store, generation, self._embedder)
-            done = tend(
+            moved = tend(
                 database,
                 self._store,
                 self.placement,
@@ -257,9 +263,14 @@ class ChunksView:
                 patient=patient,
             )
         except BlockMissing:  # another process tends to the same blocks: one of us is enough
-            done = Moved()
+            moved = Moved()
         release(database, self._store, generation.user)
-        return done
+        done = {
+            "records": moved.records,
+            "blocks written": moved.blocks_written,
+            "blocks released": moved.blocks_released,
+        }
+        return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
@@ -315,7 +326,7 @@ class ChunksView:
         """What chunks no longer say, in the order in which it went."""
         return [one for _, one in table.history(connection, generation)]
 
-    def _gates(self, messages: Sequence[Message], basis: Basis) -> list[tuple[str, Gate]]:
+    def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
         """The gates that close, with their namespaces, in the order in which they close."""
         by_namespace: dict[str, list[Message]] = {}
         for message in messages:
@@ -334,7 +345,7 @@ class ChunksView:
                 closed += [(namespace, gate) for gate in gates]
         return sorted(closed, key=lambda one: one[1].last_seq)
 
-    def _spaces(self, basis: Basis, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
+    def _spaces(self, basis: PrepareContext, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
         """Ids for new chunks, one per name in the order given, and the working sets."""
         generation = basis.generation
         if generation is None:

@@ -1,7 +1,7 @@
 """The hierarchy view (xMemory): themes, semantics, episodes and messages."""
 
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.inspecting import Theme
+from zibaldone.views.hierarchy.inspection import Theme
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.view import HierarchyView
 

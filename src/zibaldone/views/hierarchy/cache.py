@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from zibaldone import log
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Ints
 from zibaldone.storage.batches import in_chunks

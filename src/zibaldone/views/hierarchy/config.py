@@ -7,8 +7,8 @@ from typing import Literal
 
 from zibaldone.errors import InvalidInput
 from zibaldone.incoming import count, shown
-from zibaldone.views.hierarchy.inclusion import StageTwo
-from zibaldone.views.hierarchy.selection import StageOne
+from zibaldone.views.hierarchy.stage_one import StageOne
+from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.themes import CAP
 
 

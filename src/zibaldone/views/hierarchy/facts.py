@@ -29,7 +29,7 @@ from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.words import terms, words
 from zibaldone.views.hierarchy.narrative import is_party, parties_of, resolved, speaker_of
 from zibaldone.views.hierarchy.nodes import Statement
-from zibaldone.views.hierarchy.rewriting import third_person
+from zibaldone.views.hierarchy.third_person import third_person
 
 _HEARD = 2  # messages back that an echo can repeat
 _PERSONAL = 2  # terms that a statement of oneself needs, and

@@ -17,7 +17,7 @@ from zibaldone.views.hierarchy.calibration import Thresholds
 from zibaldone.views.hierarchy.changes import Changes, Move
 from zibaldone.views.hierarchy.graph import Neighbours, on_grid
 from zibaldone.views.hierarchy.objective import Group, Objective, Regrouping, group
-from zibaldone.views.hierarchy.partitions import Partition, mean_cosine, partitions
+from zibaldone.views.hierarchy.theme_splits import Partition, mean_cosine, partitions
 
 CAP = 12  # semantics per theme; appendix B.3
 _MERGES = 2  # at most so many per semantic

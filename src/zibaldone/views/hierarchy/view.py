@@ -11,22 +11,21 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.forking import start_anew_in_children
-from zibaldone.models.asking import OFFLINE, Asker
+from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.logprobs import Drafter
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved
-from zibaldone.views.base import Basis, Counted, Generation, Offer, Query, Stale
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
 from zibaldone.views.hierarchy import forgetting, table
-from zibaldone.views.hierarchy.building import Builder, Place, Prepared, Tools
+from zibaldone.views.hierarchy.builder import Builder, Place, Prepared, Tools
 from zibaldone.views.hierarchy.cache import ShownCache
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.inspecting import Theme, episodes, themes
+from zibaldone.views.hierarchy.distil import name_theme
+from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
 from zibaldone.views.hierarchy.nodes import Episode
-from zibaldone.views.hierarchy.offering import NAME, offer
-from zibaldone.views.hierarchy.reading import name_theme
+from zibaldone.views.hierarchy.retrieval import NAME, offer
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State
 
@@ -82,7 +81,7 @@ class HierarchyView:
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: Basis | None = None,
+        basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> _Batch | None:
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
@@ -120,11 +119,15 @@ class HierarchyView:
             table.set_thresholds(connection, key, prepared.measured.to_json())
         self._write(connection, generation, prepared.builder, prepared.prepared, messages[-1].seq)
 
-    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
+        with take_snapshot() as now:
+            return self._retrieve(now.connection, now.generation, query)
+
+    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
         if not log.state(connection, user).last_seq:
-            return Offer((), 0, 0.0, lambda _: None)
+            return Retrieved((), 0, 0.0, lambda _: None)
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         seqs = table.open_seqs(connection, usable, user, query.scope.session, _MOST_TAIL + 1)
         found = log.fetch(connection, user, seqs[-_MOST_TAIL:])
@@ -152,7 +155,7 @@ class HierarchyView:
             for generation in table.generations(connection, user)
         )
 
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
             forgetting.loss(connection, generation, seqs, self.config)
@@ -160,19 +163,21 @@ class HierarchyView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Nothing of the user stays in memory; `tend` tells the rest of unmade episodes anew."""
+        """Nothing of the user stays in memory; `housekeep` tells the rest of unmade episodes anew."""
         self._cache.drop(user)
         with self._lock:
             for key in [key for key in self._builders if key[0] == user]:
                 del self._builders[key]
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
+    def housekeep(
+        self, database: Database, generation: Generation, *, patient: bool = False
+    ) -> tuple[Counted, ...]:
         """Tell anew what a forgetting has left without an episode, and let the model name themes."""
         if generation.fingerprint != self.fingerprint:
-            return Moved()
+            return ()
         with database.read() as connection:
             if (state := table.state(connection, generation)) is None:
-                return Moved()
+                return ()
             tools = Tools(
                 self._asker,
                 self._embedder,
@@ -190,13 +195,13 @@ class HierarchyView:
         if prepared.written == type(prepared.written)() and not prepared.episodes:
             builder.place = place
             self._keep(generation, builder)
-            return Moved()
+            return ()
         with database.write() as connection:
             if table.state(connection, generation) != state or _place(connection, generation) != place:
-                return Moved()  # somebody else went on from there: the next time
+                return ()  # somebody else went on from there: the next time
             self._write(connection, generation, builder, prepared, generation.cursor)
             log.touch(connection, generation.user)
-        return Moved()
+        return ()
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""

@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.base import Generation
 from zibaldone.views.messages.index import UserIndex

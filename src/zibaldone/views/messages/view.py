@@ -18,10 +18,9 @@ from zibaldone.models.embedding import embed
 from zibaldone.search.lexical import Floats
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved
 from zibaldone.storage.schema import message_units as table
 from zibaldone.storage.schema import messages
-from zibaldone.views.base import Basis, Counted, Generation, Offer, Query
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.messages.cache import IndexCache
 from zibaldone.views.messages.explanation import Explanation
 from zibaldone.views.messages.index import Unit, UserIndex
@@ -70,7 +69,7 @@ class MessagesView:
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: Basis | None = None,  # noqa: ARG002 - a message's units depend on nothing but the message
+        basis: PrepareContext | None = None,  # noqa: ARG002 - a message's units depend on nothing but the message
         progress: Callable[[int], None] | None = None,
     ) -> Prepared:
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
@@ -93,17 +92,21 @@ class MessagesView:
         if rows:
             connection.execute(table.insert(), rows)
 
-    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """The best units, as many as fill twice the budget."""
+        with take_snapshot() as now:
+            return self._retrieve(now.connection, now.generation, query)
+
+    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
         if not log.state(connection, user).last_seq:
-            return Offer((), 0, 0.0, Explanation.of_nothing())
+            return Retrieved((), 0, 0.0, Explanation.of_nothing())
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         slot = self._cache.slot(user)
         with slot.lock:
             index = self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
             if not len(index):
-                return Offer((), 0, 0.0, Explanation.of_nothing())
+                return Retrieved((), 0, 0.0, Explanation.of_nothing())
             newest = date.fromordinal(int(index.days.max()))
             asked = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
             question = narrowed(asked, index.lexical)
@@ -120,7 +123,7 @@ class MessagesView:
                 evidence_of(index.units[row], float(scores.total[row]), channels)
                 for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
             )
-            return Offer(evidence, len(index), scores.relevance, explanation, note)
+            return Retrieved(evidence, len(index), scores.relevance, explanation, note)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
@@ -132,9 +135,15 @@ class MessagesView:
                 if slot.index is not None:
                     self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:  # noqa: ARG002
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002
+    ) -> tuple[Counted, ...]:
         """Nothing to put in order: its units are rows."""
-        return Moved()
+        return ()
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages; each has a vector in its row."""
@@ -143,7 +152,7 @@ class MessagesView:
             removed += connection.execute(delete(table).where(_units(user, some))).rowcount
         return _counted(removed)
 
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         found = 0
         for some in in_chunks(seqs, 500):

@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import pieces
-from zibaldone.views.topics.contradictions import claims, settle
-from zibaldone.views.topics.document import Block, Document, Heading, Section
-from zibaldone.views.topics.duplicates import groups
-from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.duplicates import groups
+from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
-from zibaldone.views.topics.summaries import finished, title
-from zibaldone.views.topics.tools import Tools, Work
+from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.workspace import Tools, Work
 
 
 def forget(

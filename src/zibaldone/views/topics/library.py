@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
-from zibaldone.views.topics.document import Document
-from zibaldone.views.topics.entry import Entry
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry
 
 CURRENT = "CURRENT"
 

@@ -14,11 +14,11 @@ from zibaldone.log import from_us, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, topic_documents, topic_parts, topic_states
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.document import Document, Event
-from zibaldone.views.topics.entry import Entry, When, read_entry
 from zibaldone.views.topics.library import CURRENT, Key, Library
-from zibaldone.views.topics.parsing import parse_body
-from zibaldone.views.topics.printing import render_body
+from zibaldone.views.topics.markdown.document import Document, Event
+from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
+from zibaldone.views.topics.markdown.parsing import parse_body
+from zibaldone.views.topics.markdown.printing import render_body
 
 _PER_STATEMENT = 500
 _ALL = (topic_states, topic_documents, topic_parts)

@@ -10,8 +10,13 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.entry import Entry
-from zibaldone.views.topics.faithfulness import LineWritten, check_extraction, check_kept, check_rewriting
+from zibaldone.views.topics.consolidate.faithfulness import (
+    LineWritten,
+    check_extraction,
+    check_kept,
+    check_rewriting,
+)
+from zibaldone.views.topics.markdown.entry import Entry
 
 _HIDDEN = {"sent": False}
 _LONGEST_FACT = 2000  # characters

@@ -13,24 +13,23 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.forking import start_anew_in_children
+from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.incoming import to_time
-from zibaldone.models.asking import Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved
-from zibaldone.views.base import Basis, Counted, Generation, Offer, Query, Stale
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
 from zibaldone.views.topics import table
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidation import add, flush_due
-from zibaldone.views.topics.edit_messages import written_words
-from zibaldone.views.topics.edits import apply, withdraw
+from zibaldone.views.topics.consolidate.consolidation import add, flush_due
+from zibaldone.views.topics.edit.apply_edits import apply, withdraw
+from zibaldone.views.topics.edit.edit_messages import written_words
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Changes, Library
-from zibaldone.views.topics.offering import NAME, Shown, offer
-from zibaldone.views.topics.reading_index import ReadingIndex
-from zibaldone.views.topics.tools import Tools
+from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.read.workspace import Tools
+from zibaldone.views.topics.retrieval import NAME, Shown, offer
 
 _ANALYSIS = 1  # raise it when other documents would be made of the same log without a model
 _MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
@@ -89,7 +88,7 @@ class TopicsView:
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: Basis | None = None,
+        basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> _Batch | None:
         """Extract, append to CURRENT, and consolidate when it is full or its time is over."""
@@ -124,11 +123,15 @@ class TopicsView:
         made = table.save(connection, generation, prepared.before, prepared.after, prepared.digest)
         self._keep(generation, made, prepared.after)
 
-    def offer(self, connection: Connection, generation: Generation | None, query: Query) -> Offer:
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries of the documents that answer, current ones first."""
+        with take_snapshot() as now:
+            return self._retrieve(now.connection, now.generation, query)
+
+    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
         if not log.state(connection, user).last_seq:
-            return Offer((), 0, 0.0, lambda _: None)
+            return Retrieved((), 0, 0.0, lambda _: None)
         usable = generation if generation and generation.fingerprint == self.fingerprint else None
         library = (self._library(connection, usable) if usable else None) or Library()
         after = usable.cursor if usable else 0
@@ -157,7 +160,7 @@ class TopicsView:
             for generation in table.generations(connection, user)
         )
 
-    def affected(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
             self._without(connection, generation, seqs, save=False)
@@ -173,27 +176,29 @@ class TopicsView:
             for key in [key for key in self._libraries if key[0] == user]:
                 del self._libraries[key]
 
-    def tend(self, database: Database, generation: Generation, *, patient: bool = False) -> Moved:
+    def housekeep(
+        self, database: Database, generation: Generation, *, patient: bool = False
+    ) -> tuple[Counted, ...]:
         """Flush a CURRENT that has been open for longer than its window, by the clock."""
         if generation.fingerprint != self.fingerprint:
-            return Moved()
+            return ()
         with database.read() as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
         if before is None:
-            return Moved()
+            return ()
         step = flush_due(before, to_time(self._clock()), self._tools_of(generation.user, patient=patient))
         if step.library is before:
-            return Moved()
+            return ()
         with database.write() as connection:
             if table.digest(connection, generation) != held:
-                return Moved()  # somebody else went on from there: the next time
+                return ()  # somebody else went on from there: the next time
             made = table.save(connection, generation, before, step.library, held)
             self._keep(generation, made, step.library)
             log.touch(connection, generation.user)
-        return Moved()
+        return ()
 
     def is_due(self, connection: Connection, user: str) -> bool:
-        """Whether `tend` would flush a CURRENT by the clock, though nobody has written anything."""
+        """Whether `housekeep` would flush a CURRENT by the clock, though nobody has written anything."""
         opened = table.opened(connection, user)
         return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
 

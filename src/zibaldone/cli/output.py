@@ -1,0 +1,215 @@
+"""What the command line writes: answers on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zibaldone.core import Message, Recall
+    from zibaldone.file_transfer import Imported
+    from zibaldone.forgetting import Receipt
+    from zibaldone.inspection import Stats
+    from zibaldone.log import Session
+    from zibaldone.views.base import Counted
+
+_PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def fields_of(value: object) -> dict[str, object]:
+    """A dataclass as a JSON object."""
+    shown = plain(value)
+    assert isinstance(shown, dict)
+    return shown
+
+
+def plain(value: object) -> object:
+    """A result as JSON: dataclasses become objects (less their unprinted fields), times ISO 8601."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.repr}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def write_json(value: object) -> None:
+    """One JSON value, and nothing else, on standard output."""
+    shown = json.dumps(plain(value), ensure_ascii=False, indent=2)
+    write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown))
+
+
+def write(text: str) -> None:
+    """Text on standard output: a terminal gets it without control characters, all else word for word."""
+    # bytes, since typer takes escape sequences out of text that goes into a pipe or a file
+    typer.echo(visible(text) if _is_terminal() else text.encode())
+
+
+def note(text: str, style: str = "dim") -> None:
+    """A line on standard error."""
+    Console(stderr=True, highlight=False).print(Text(visible(text), style=style), soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    """Text that cannot steer a terminal: other people's words may hold escape sequences."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
+    """A table on standard output; numbers stand to the right."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for index, column in enumerate(columns):
+        numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
+        made.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(visible(str(value))) for value in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _PIPED_COLUMNS
+    console.print(made)
+
+
+def message_line(message: Message) -> str:
+    """A message as a line of a listing; its own line breaks are kept."""
+    time = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
+    return f"{message.seq}  {time}  [{message.session}]  {message.speaker}: {message.content}"
+
+
+def message_object(message: Message) -> dict[str, object]:
+    """A message with the fields of an exported line, the empty ones too, and its seq in front."""
+    from zibaldone.file_transfer import to_object
+
+    return {"seq": message.seq, **to_object(message)}
+
+
+def recall_object(found: Recall, *, why: bool) -> dict[str, object]:
+    """A recall as JSON; what was decided about each candidate only when asked for."""
+    shown = {name: getattr(found, name) for name in ("query", "text", "tokens", "evidence", "citations")}
+    return {**shown, "trace": found.trace} if why else shown
+
+
+def recall_summary(found: Recall) -> str:
+    """How much was recalled, from where, how fast."""
+    seqs = sorted({citation.seq for citation in found.citations})
+    passages = count(len(found.evidence), "passage")
+    return f"{found.tokens} tokens, {passages}, {found.trace.ms:.1f} ms; cites messages {_some(seqs)}"
+
+
+def decisions(found: Recall) -> None:
+    """Every candidate: what became of it, why, and what each channel said."""
+    rows = [
+        (
+            decision.rank,
+            "kept" if decision.kept else "dropped",
+            ", ".join(map(str, decision.evidence.sources)),
+            decision.evidence.tokens,
+            " ".join(f"{c.channel}#{c.rank}" for c in decision.evidence.channels if c.rank),
+            decision.reason,
+            _short(decision.evidence.text),
+        )
+        for decision in found.trace.decisions
+    ]
+    table("rank", "", "messages", "tokens", "channels", "why", "text", rows=rows)
+    write(f"relevance {found.trace.relevance:.3f}, floor {found.trace.floor:.3f}")
+
+
+def session_table(sessions: Sequence[Session]) -> None:
+    """A row for each session."""
+    rows = [
+        (s.session, s.messages, s.first_seq, s.last_seq, f"{s.start:%Y-%m-%d}", f"{s.end:%Y-%m-%d}")
+        for s in sessions
+    ]
+    table("session", "messages", "first seq", "last seq", "from", "to", rows=rows)
+
+
+def import_summary(done: Imported) -> str:
+    """What an import brought."""
+    known = f", {done.read - done.added} were there already" if done.read > done.added else ""
+    if done.changed:
+        known += f" ({done.changed} of them changed since: kept as first stored)"
+    return (
+        f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"
+        f" for {_some(done.users)}: {done.added} added{known}"
+    )
+
+
+def receipt_object(receipt: Receipt) -> dict[str, object]:
+    """A receipt as JSON, with the number of messages."""
+    return {"messages": receipt.messages, **fields_of(receipt)}
+
+
+def receipt_summary(receipt: Receipt) -> str:
+    """What went, or would go."""
+    verb = "would forget" if receipt.dry_run else "forgot"
+    numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
+    touched = [view for view in receipt.views if any(one.rows for one in view.counts)]
+    derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
+    late = not (receipt.dry_run or receipt.purged)
+    later = "; another process still reads the files: closing it cleans them" if late else ""
+    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}"
+
+
+def stats_lines(stats: Stats) -> Iterator[str]:
+    """What a memory holds, a line for each figure."""
+    yield from (f"users: {stats.users}", f"sessions: {stats.sessions}", f"messages: {stats.messages}")
+    for view in stats.views:
+        yield f"view {view.view}: {_counts(view.counts)}" + (
+            f"; {view.lag} messages behind" if view.lag else ""
+        )
+    yield f"on disk: {stats.bytes_on_disk / 1e6:.1f} MB"
+
+
+@contextmanager
+def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, when that is a terminal; give what is yielded (done, total)."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
+    ) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _short(text: str, most: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _counts(counts: Sequence[Counted]) -> str:
+    return ", ".join(f"{one.rows} {one.kind}" for one in counts) or "empty"
+
+
+def _some(values: Sequence[object], most: int = 10) -> str:
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(map(str, values[:most])) + more if values else "nobody"
+
+
+def count(number: int, thing: str) -> str:
+    """A number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"

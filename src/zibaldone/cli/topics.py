@@ -1,0 +1,160 @@
+"""`zibaldone topics`: the topics view's documents, to be read and corrected."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+from zibaldone.cli import output as out
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, open_memory
+from zibaldone.errors import InvalidInput, ZibaldoneError
+
+if TYPE_CHECKING:
+    from zibaldone.documents import TopicsEdited
+    from zibaldone.views.topics import Document
+
+CONFLICT = 1  # exit code: something was not taken
+_NOTHING = "nothing yet: 'zibaldone maintain --view topics' makes topic documents"
+
+app = typer.Typer(
+    help="Show, correct, export and import topic documents.", no_args_is_help=True, add_completion=False
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.", show_default=False)]
+
+
+@app.command("list")
+def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
+    """List the documents; CURRENT, what is not filed yet, comes last."""
+    with open_memory(memory) as opened:
+        found = opened.topics(user).documents()
+    if as_json:
+        out.write_json([document_line(one) for one in found])
+    elif found:
+        rows = [[one.id, len(one.entries), one.token_count, one.title, one.summary] for one in found]
+        out.table("id", "entries", "tokens", "title", "summary", rows=rows)
+    if not found:
+        out.note(_NOTHING)
+
+
+@app.command()
+def show(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
+    """Show a document as Markdown."""
+    with open_memory(memory) as opened:
+        topics = opened.topics(user)
+        document, text = topics.document(doc_id), topics.text(doc_id)
+    if as_json:
+        out.write_json({**document_line(document), "text": text})
+    else:
+        out.write(text.rstrip("\n"))
+
+
+@app.command()
+def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
+    """Correct a document in $VISUAL or $EDITOR. What is changed becomes a message of the log."""
+    with open_memory(memory) as opened:
+        before = opened.topics(user).text(doc_id)
+    try:
+        text = click.edit(before, extension=".md")
+    except click.ClickException as error:
+        raise InvalidInput(
+            f"the editor did not do its work ({error.format_message()}): set $EDITOR to one that waits"
+        ) from error
+    text = before if text is None else text  # not saved
+    try:
+        with open_memory(memory) as opened:  # not held open while somebody writes
+            done = opened.topics(user).edit(doc_id, text, before=before)
+    except ZibaldoneError:
+        if text.strip():
+            out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
+        raise
+    if done.conflicts:
+        out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
+    _tell(done, as_json=as_json)
+
+
+@app.command()
+def export(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="New, empty, or an earlier export.", show_default=False)
+    ],
+    *,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Write the documents as a folder of Markdown files, with an index."""
+    with open_memory(memory) as opened:
+        done = opened.topics(user).export(folder)
+    if as_json:
+        out.write_json(done)
+        return
+    out.write(f"{out.count(len(done.files) - 1, 'document')} written to {done.folder}")
+    out.note(f"edit them, then: zibaldone topics import {folder}")
+
+
+@app.command("import")
+def import_(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that was exported.", show_default=False)
+    ],
+    *,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Take over what was edited in an exported folder; exit code 1 when something was not."""
+    with open_memory(memory) as opened:
+        done = opened.topics(user).import_(folder)
+    _tell(done, as_json=as_json)
+    if done.edits and not as_json:
+        out.note(f"before you edit on: zibaldone topics export {folder}")
+
+
+def document_line(document: Document) -> dict[str, object]:
+    """A document as JSON, without its text."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "summary": document.summary,
+        "entries": len(document.entries),
+        "tokens": document.token_count,
+        "created": str(document.created_time or "") or None,
+    }
+
+
+def _tell(done: TopicsEdited, *, as_json: bool) -> None:
+    """What became of edits. Ends the command where there are conflicts."""
+    if as_json:
+        out.write_json(
+            {
+                "edits": [out.message_object(message) for message in done.edits],
+                "conflicts": done.conflicts,
+                "behind": done.behind,
+            }
+        )
+    else:
+        out.write(f"{out.count(len(done.edits), 'edit')} taken over")
+        for message in done.edits:
+            out.write(out.message_line(message))
+        for conflict in done.conflicts:
+            out.write(f"\n{conflict.diff}")
+    for one in done.behind:
+        out.note(f"the documents do not say it yet: {one.reason}", "yellow")
+    if done.conflicts:
+        names = ", ".join(conflict.file for conflict in done.conflicts)
+        out.note(f"not taken over, since memory has changed too: {names}", "yellow")
+        raise typer.Exit(CONFLICT)
+
+
+def _kept(text: str) -> Path:
+    """Somebody's work, where it is found again."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="zibaldone-", suffix=".md", delete=False
+    ) as file:
+        file.write(text)
+    return Path(file.name)

@@ -1,0 +1,98 @@
+"""Generations: which build of a view serves a user, how far it has read, and its rows in `view_states`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, select, update
+
+from zibaldone import log
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import view_states
+from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
+
+
+def serving(connection: Connection, user: str, view: ViewStore) -> Generation | None:
+    """The generation that recall reads, whatever its fingerprint."""
+    return _generation(connection, user, view, serving=True)
+
+
+def snapshots(database: Database, user: str, view: ViewStore) -> TakeSnapshot:
+    """What opens a short read transaction of the user's, with the view's serving generation in it."""
+
+    @contextmanager
+    def take() -> Iterator[Snapshot]:
+        with database.read() as connection:
+            yield Snapshot(connection, serving(connection, user, view))
+
+    return take
+
+
+def building(connection: Connection, user: str, view: ViewStore) -> Generation | None:
+    """The generation that a rebuild is making, if there is one."""
+    return _generation(connection, user, view, serving=False)
+
+
+def _generation(connection: Connection, user: str, view: ViewStore, *, serving: bool) -> Generation | None:
+    c = view_states.c
+    row = connection.execute(
+        select(c.generation, c.fingerprint, c.cursor).where(
+            c.user == user, c.view == view.name, c.serving == int(serving)
+        )
+    ).first()
+    return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
+
+
+def start(connection: Connection, user: str, view: View, *, serving: bool) -> Generation:
+    """Begin a generation, under a number that none of the view has now."""
+    c = view_states.c
+    taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
+    number = (connection.execute(taken).scalar() or 0) + 1
+    connection.execute(
+        view_states.insert().values(
+            user=user,
+            view=view.name,
+            generation=number,
+            fingerprint=view.fingerprint,
+            cursor=0,
+            serving=int(serving),
+        )
+    )
+    return Generation(user, number, view.fingerprint, 0)
+
+
+def drop(connection: Connection, view: View, generation: Generation) -> None:
+    """Remove a generation, its rows and its state."""
+    view.drop(connection, generation)
+    connection.execute(delete(view_states).where(row_of(view, generation)))
+
+
+def cursor_of(connection: Connection, view: View, generation: Generation) -> int | None:
+    """How far the generation has read; None when it is there no more."""
+    return connection.execute(select(view_states.c.cursor).where(row_of(view, generation))).scalar()
+
+
+def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
+    """Note how far the generation has read."""
+    connection.execute(update(view_states).where(row_of(view, generation)).values(cursor=cursor))
+
+
+def row_of(view: View, generation: Generation) -> Any:
+    """The generation's row; none once another model's build has taken its number."""
+    c = view_states.c
+    return and_(
+        c.user == generation.user,
+        c.view == view.name,
+        c.generation == generation.number,
+        c.fingerprint == generation.fingerprint,
+    )
+
+
+def lag(connection: Connection, user: str, view: View) -> int:
+    """Messages of the user that the view has not read."""
+    generation = serving(connection, user, view)
+    if generation is not None and generation.fingerprint != view.fingerprint:
+        return log.count(connection, user)
+    return log.count(connection, user, after=generation.cursor if generation else 0)

@@ -1,0 +1,165 @@
+"""The memory manager's turn: Algorithm 2, driven when the view has read all there is."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from zibaldone import log
+from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import Embedder, Vectors
+from zibaldone.storage.database import Database
+from zibaldone.storage.placement import MOST_GROUPED, Moved, Placement, colocate, flush, groups_above
+from zibaldone.storage.reclaim import collect
+from zibaldone.storage.records import RecordStore
+from zibaldone.views.base import Generation
+from zibaldone.views.chunks import metadata, table
+from zibaldone.views.chunks.chunk import Chunk, from_record
+from zibaldone.views.chunks.forgetting import owner_of
+from zibaldone.views.chunks.tasks import Colocate, Groups, ReadTogether, shown_chunk
+
+_MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
+
+
+class ReadSets:
+    """Which chunks were read in one go since the last tending; what a crash loses of it is no loss."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[str, int], Counter[tuple[int, ...]]] = {}
+        self._lock = threading.Lock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the parent tends to its own."""
+        self._sets = {}
+        self._lock = threading.Lock()
+
+    def add(self, generation: Generation, chunks: Sequence[int], times: int = 1) -> None:
+        """These were read together; 0 times: which has been written down already."""
+        with self._lock:
+            sets = self._sets.setdefault((generation.user, generation.number), Counter())
+            if len(sets) < _MOST_SETS:
+                sets[tuple(sorted(chunks))] += times
+
+    def take(self, generation: Generation) -> Counter[tuple[int, ...]]:
+        """All of them; they are the caller's now."""
+        with self._lock:
+            return self._sets.pop((generation.user, generation.number), Counter())
+
+    def drop(self, user: str) -> None:
+        """Nothing of the user stays in memory."""
+        with self._lock:
+            for key in [key for key in self._sets if key[0] == user]:
+                del self._sets[key]
+
+
+def housekeep(
+    database: Database,
+    store: RecordStore,
+    placement: Placement,
+    generation: Generation,
+    read_sets: Counter[tuple[int, ...]],
+    asker: Asker,
+    embedder: Embedder,
+    *,
+    patient: bool,
+) -> Moved:
+    """Fill blocks, co-locate what was read together (lines 3 to 10), collect blocks (lines 11 to 24)."""
+    owner = owner_of(generation)
+    with database.write() as connection:
+        for chunks, times in sorted(read_sets.items()):
+            if times:
+                store.note_together(connection, owner, chunks, times)
+    done = [flush(database, store, placement, owner)]
+    with database.read() as connection:
+        live = {n: c for n, c in table.load(connection, generation, embedder.dimension).items() if c.items}
+    manager = _Affinity(database, store, placement, generation, live, asker, patient=patient)
+    done.append(colocate(database, store, placement, owner, sorted(read_sets), manager.groups))
+    done.append(collect(database, store, placement, owner, manager.groups))
+    return sum(done, Moved())
+
+
+class _Affinity:
+    """LLMCOLOCATE and LLMGROUP: which chunks belong into one block."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: RecordStore,
+        placement: Placement,
+        generation: Generation,
+        chunks: dict[int, Chunk],
+        asker: Asker,
+        *,
+        patient: bool,
+    ) -> None:
+        self._database, self._store, self._placement, self._generation = (
+            database,
+            store,
+            placement,
+            generation,
+        )
+        self._chunks, self._asker, self._patient = chunks, asker, patient
+
+    def groups(self, numbers: Sequence[int]) -> list[list[int]]:
+        """Groups of two and more; what is in none stays alone."""
+        numbers = [number for number in numbers if number in self._chunks]
+        owner, store = owner_of(self._generation), self._store
+        with self._database.read() as connection:
+            association = self._store.associations(connection, owner, numbers, self._similarity)
+            pairs = self._store.pairs(connection, owner, numbers) if self._asker.has_model else {}
+            sizes = [store.bytes_of(connection, owner, [number]) for number in numbers]
+        plain = groups_above(
+            numbers, association, self._placement.tau_assoc, sizes, self._placement.block_bytes
+        )
+        if not self._asker.has_model or not 2 <= len(numbers) <= MOST_GROUPED:
+            return plain  # a prompt does not grow with the history
+        answer = self._asker.ask(
+            Colocate(
+                chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
+                read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
+                fallback=lambda: Groups(groups=plain),
+            ),
+            user=self._generation.user,
+            patient=self._patient,
+        )
+        return [group for group in answer.result.groups if len(group) > 1]
+
+    def _similarity(self, numbers: Sequence[int]) -> Vectors:
+        """(n, n) cosines of the chunks' mean vectors."""
+        rows = []
+        for number in numbers:
+            vectors = self._chunks[number].metadata.vectors
+            mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1], dtype=np.float32)
+            rows.append(mean / max(float(np.linalg.norm(mean)), 1e-9))
+        matrix = np.stack(rows)
+        return np.asarray(matrix @ matrix.T, dtype=np.float32)
+
+
+def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
+    """Vectors for chunks that lost them when something was forgotten. Raises ModelFailed."""
+    with database.read() as connection:
+        chunks = table.load(connection, generation, embedder.dimension)
+        bare = [c for c in chunks.values() if c.items and not len(c.metadata.vectors)]
+        if not bare:
+            return
+        data = store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
+    bare = [chunk for chunk in bare if chunk.id in data]
+    made = {c.id: metadata.embedded(from_record(data[c.id]), embedder) for c in bare}
+    with database.write() as connection:
+        now = table.load(connection, generation, embedder.dimension)
+        table.write(
+            connection,
+            generation,
+            [
+                replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))
+                for chunk in bare
+                if chunk.id in now and now[chunk.id].version == chunk.version
+            ],
+        )
+        log.touch(connection, generation.user)

@@ -1,0 +1,207 @@
+"""Stage II (section 3.3): episodes, as intact units, where they leave less open than what is in already.
+
+The paper's code tests every episode against the semantics alone; here the base grows with each admission, as
+the paper's text has it, so that the second of two episodes that say the same is not admitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from zibaldone.errors import InvalidInput
+from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.hierarchy.stage_one import Pick, normalised
+from zibaldone.views.hierarchy.uncertainty import Context, Gain, Probe, Signal, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class StageTwo:
+    """What the paper's code chooses; thresholds are the signal's."""
+
+    similar: int = 10  # candidates by their own similarity, beside the sources of the semantics
+    probe: int = 10  # candidates that are looked at
+    most: int = 10  # episodes admitted
+    least: int = 1  # so many of the best are admitted whatever they gain
+    lows: int = 2  # low gains in a row that end the search
+
+    def __post_init__(self) -> None:
+        for name, least in (("similar", 0), ("probe", 0), ("most", 0), ("least", 0), ("lows", 1)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"{name} must be at least {least}, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate episode and what speaks for it."""
+
+    episode: int
+    score: float  # similarity + support
+    similarity: float  # to the query, min-max over all episodes
+    support: float  # relevance of the most relevant semantic that it is the source of; 0: none is selected
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What can be shown of an episode."""
+
+    told: str  # title, dates and narrative
+    told_tokens: int
+    messages: str = ""  # word for word; empty when `told` is already that
+    messages_tokens: int = 0
+
+
+class Outcome(Enum):
+    """What became of a candidate."""
+
+    ADMITTED = "it leaves less open"
+    FIRST = "the best there is, whatever it gains"
+    LOW = "it does not leave enough less open"
+    NO_ROOM = "it does not fit what is left of the budget"
+    STOPPED = "the search had ended before it"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a candidate is in, or not."""
+
+    ranked: Ranked
+    outcome: Outcome
+    gain: Gain | None = None  # None: nobody looked
+    expanded: bool = False
+    expansion: Gain | None = None  # what its messages gain beyond its narrative
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it is in."""
+        return self.outcome in (Outcome.ADMITTED, Outcome.FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """What Stage II hands on."""
+
+    units: tuple[Unit, ...]  # in the order of admission
+    decisions: tuple[Decision, ...]  # one per candidate, in the order of rank
+    tokens: int  # of the units
+    probes: tuple[Probe, ...]  # all that a model was asked
+    degraded: str  # why the offline signal took over; "" when it did not
+
+
+def candidates(
+    ids: Ints,
+    similarity: Doubles,
+    semantics: Sequence[Pick],
+    episode_of: Mapping[int, int],
+    config: StageTwo = StageTwo(),
+) -> tuple[Ranked, ...]:
+    """The episodes to look at, best first: min-max similarity plus semantic support, of equals the lowest id.
+
+    `ids` and `similarity` are (n,), of all episodes; `episode_of` has the source of every selected semantic.
+    """
+    if not len(ids):
+        return ()
+    if not np.isfinite(similarity).all():
+        raise InvalidInput("similarity must be finite: a score that is not a number has no place in an order")
+    support: dict[int, float] = {}
+    for pick in semantics:
+        episode = episode_of[pick.id]
+        support[episode] = max(support.get(episode, 0.0), pick.relevance)
+    near = np.lexsort((ids, -similarity))[: config.similar]
+    chosen = {int(one) for one in ids[near]} | support.keys()
+    ranked = [
+        Ranked(int(one), float(own) + support.get(int(one), 0.0), float(own), support.get(int(one), 0.0))
+        for one, own in zip(ids, normalised(similarity), strict=True)
+        if int(one) in chosen
+    ]
+    ranked.sort(key=lambda one: (-one.score, one.episode))
+    return tuple(ranked[: config.probe])
+
+
+def include(
+    question: str,
+    opening: Sequence[str],
+    ranked: Sequence[Ranked],
+    texts: Mapping[int, Text],
+    signal: Signal,
+    budget_tokens: int,
+    config: StageTwo = StageTwo(),
+) -> Inclusion:
+    """Admit candidates one after another, each against all that is in already.
+
+    `opening` is the coarse context (themes, then semantics), which is not paid from `budget_tokens`. One that
+    does not fit is passed over, not cut, and says nothing about those behind it.
+    """
+    search = _Search(Context(question, tuple(opening)), signal, budget_tokens, config)
+    best = ranked[0].score if ranked else 0.0
+    decisions = tuple(
+        search.decide(one, texts[one.episode], one.score / best if best > 0 else 1.0) for one in ranked
+    )
+    return Inclusion(
+        search.context.units,
+        decisions,
+        budget_tokens - search.room,
+        tuple(signal.probes),
+        next((gain.degraded for gain in _gains(decisions) if gain.degraded), ""),
+    )
+
+
+class _Search:
+    """The context as it grows, and what ends it."""
+
+    def __init__(self, context: Context, signal: Signal, room: int, config: StageTwo) -> None:
+        self.context, self.room = context, room
+        self._signal, self._config = signal, config
+        self._lows = 0
+        self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
+
+    def decide(self, ranked: Ranked, text: Text, weight: float) -> Decision:
+        """One candidate, and the context with it where it is admitted."""
+        unit = Unit(ranked.episode, text.told, text.told_tokens, weight)
+        if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
+            return Decision(ranked, Outcome.STOPPED)
+        if unit.tokens > self.room:
+            return Decision(ranked, Outcome.NO_ROOM)
+        gain = self._signal.gain(self.context, self.context.with_unit(unit))
+        outcome = self._judge(gain)
+        if outcome is Outcome.LOW:
+            self._lows += 1
+            return Decision(ranked, outcome, gain)
+        self._lows = 0
+        self._admit(unit)
+        expansion = self._expand(unit, text)
+        expanded = expansion is not None and expansion.value >= expansion.thresholds.expand
+        return Decision(ranked, outcome, gain, expanded, expansion)
+
+    def _judge(self, gain: Gain) -> Outcome:
+        limits = gain.thresholds
+        best = max(gain.value, self._best.get(gain.signal, gain.value))
+        self._best[gain.signal] = best
+        if gain.value >= max(limits.admit, limits.of_best * best):
+            return Outcome.ADMITTED
+        return Outcome.FIRST if len(self.context.units) < self._config.least else Outcome.LOW
+
+    def _admit(self, unit: Unit) -> None:
+        self.context = self.context.with_unit(unit)
+        self.room -= unit.tokens
+
+    def _expand(self, unit: Unit, text: Text) -> Gain | None:
+        """Its messages in place of its narrative, where that gains enough more; None: nobody looked."""
+        more = text.messages_tokens - text.told_tokens
+        if not text.messages or more > self.room:
+            return None
+        whole = replace(unit, text=text.messages, tokens=text.messages_tokens)
+        expanded = replace(self.context, units=(*self.context.units[:-1], whole))
+        gain = self._signal.gain(self.context, expanded)
+        if gain.value >= gain.thresholds.expand:
+            self.context = expanded
+            self.room -= more
+        return gain
+
+
+def _gains(decisions: Iterable[Decision]) -> Iterable[Gain]:
+    for decision in decisions:
+        yield from (gain for gain in (decision.gain, decision.expansion) if gain is not None)

@@ -1,0 +1,1 @@
+"""From chosen blocks to an answer."""

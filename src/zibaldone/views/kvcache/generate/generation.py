@@ -1,0 +1,294 @@
+"""Memory-augmented generation (Algorithm 1, Eq. 6): chosen blocks first, the question after them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from zibaldone.errors import InvalidInput
+from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
+from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
+from zibaldone.views.kvcache.retrieve.probe import Choice
+from zibaldone.views.kvcache.storage.manifest import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands before one question: pinned prefix, chosen blocks in the order of the log, recent turns."""
+
+    blocks: tuple[Block, ...]
+    raw: tuple[Raw, ...]  # of the blocks
+    recent: tuple[Raw, ...]
+    ids: tuple[int, ...]  # of the question
+    dropped: int = 0  # chosen blocks that the window had no room for
+
+    @property
+    def kv_tokens(self) -> int:
+        """Tokens that are not computed again, without the prefix."""
+        return sum(raw[0].tokens for raw in (*self.raw, *self.recent))
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """One answer, and the keys that its making left."""
+
+    sequences: tuple[tuple[int, ...], ...]  # token ids of each returned answer
+    prefill_tokens: int
+    raw: Raw | None  # of question and answer, where they were caught
+    prefill_ms: float
+    ms: float
+
+
+def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
+    """Tokens of memory that the window has room for. Raises InvalidInput when it has none."""
+    if not ids:
+        raise InvalidInput("the question has no tokens: give it some words")
+    left = encoder.window - len(encoder.prefix_ids) - len(ids) - max_new_tokens
+    if left < 0:
+        raise InvalidInput(
+            f"the question has {len(ids)} tokens and the answer may have {max_new_tokens}: with the pinned"
+            f" {len(encoder.prefix_ids)} that is more than the model's window of {encoder.window}"
+        )
+    return left
+
+
+def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[tuple[Block, ...], int]:
+    """The chosen blocks that fit beside the recent ones, in the order of the log, and how many did not."""
+    left = room - choice.recent.tokens
+    taken: list[Block] = []
+    for block in choice.blocks:
+        if block.tokens <= left:
+            left -= block.tokens
+            taken.append(block)
+    dropped = len(choice.blocks) - len(taken)
+    if chronological:
+        taken.sort(key=lambda block: block.chronological)
+    return tuple(taken), dropped
+
+
+def generate(
+    encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
+) -> list[Generated]:
+    """Answers to questions, side by side, by the model's own `generate`.
+
+    The caches of all are made one, each padded on the left and masked. With `catch` the raw keys of a single
+    greedy or sampled answer are kept. What pads a short question would use up a sliding window, so there only
+    questions of one length go together.
+    """
+    if not getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None):
+        return _generate(encoder, contexts, catch=catch, options=options)
+    found: dict[int, Generated] = {}
+    for length in dict.fromkeys(len(context.ids) for context in contexts):
+        places = [place for place, context in enumerate(contexts) if len(context.ids) == length]
+        some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
+        found.update(zip(places, some, strict=True))
+    return [found[place] for place in range(len(contexts))]
+
+
+@torch.no_grad()
+def _generate(
+    encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
+) -> list[Generated]:
+    tap = encoder.tap
+    prefix = [encoder.standing] if encoder.standing else []
+    parts = [[*prefix, *context.raw, *context.recent] for context in contexts]
+    held = [sum(part[0].tokens for part in some) for some in parts]
+    final = max(h + len(c.ids) for h, c in zip(held, contexts, strict=True))
+    longest = max(len(context.ids) for context in contexts)
+    pad = encoder.tokenizer.pad_token_id
+    if pad is None:
+        pad = encoder.tokenizer.eos_token_id or 0
+    ids = torch.full((len(contexts), longest), int(pad), device=tap.device)
+    mask = torch.zeros((len(contexts), max(held) + longest), dtype=torch.long, device=tap.device)
+    for row, (context, tokens) in enumerate(zip(contexts, held, strict=True)):
+        ids[row, longest - len(context.ids) :] = torch.tensor(context.ids, device=tap.device)
+        mask[row, max(held) - tokens : max(held)] = 1
+        mask[row, max(held) + longest - len(context.ids) :] = 1
+    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
+    catch = catch and len(contexts) == 1 and repeats == 1
+    began = time.perf_counter()
+    caches = [tap.prefilled(some, final=final, raw=catch) for some in parts]
+    cache = caches[0] if len(caches) == 1 else _side_by_side(caches, max(held))
+    first = _First()
+    out = _run(tap, cache, ids, mask, repeats, {**options}, first, catch=catch)
+    ended = time.perf_counter()
+    returned = _option(tap, options, "num_return_sequences")
+    answers = [
+        tuple(_until_pad(row.tolist(), int(pad), encoder.tokenizer.eos_token_id)) for row in out[:, longest:]
+    ]
+    raw = None
+    if catch:
+        caught = tap.taken(cache)
+        raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in caught)
+    return [
+        Generated(
+            tuple(answers[i * returned : (i + 1) * returned]),
+            len(context.ids),
+            raw,
+            ((first.at or ended) - began) * 1000,
+            (ended - began) * 1000,
+        )
+        for i, context in enumerate(contexts)
+    ]
+
+
+def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
+    """As `generate` will read it: from the call, from a configuration given with it, from the model's own."""
+    for source in (options.get("generation_config"), tap.model.generation_config):
+        if options.get(name) is not None:
+            return int(options[name])
+        if source is not None and getattr(source, name, None) is not None:
+            return int(getattr(source, name))
+    return 1
+
+
+class _First:
+    """A stopping criterion that never stops: notes when the first token was there."""
+
+    def __init__(self) -> None:
+        self.at: float | None = None
+
+    def __call__(self, ids: Tensor, scores: object, **_: Any) -> Tensor:
+        del scores
+        if self.at is None:
+            synchronize(ids.device)
+            self.at = time.perf_counter()
+        return torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
+
+
+def _run(
+    tap: Tap,
+    cache: DynamicCache,
+    ids: Tensor,
+    mask: Tensor,
+    repeats: int,
+    options: dict[str, Any],
+    first: _First,
+    *,
+    catch: bool,
+) -> Tensor:
+    if repeats > 1:
+        cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
+    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options, "use_cache": True}
+    given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
+    if catch:
+        with tap.open():
+            out = tap.model.generate(**given)
+    else:
+        out = tap.model.generate(**given)
+    return out if isinstance(out, Tensor) else out.sequences  # with return_dict_in_generate
+
+
+def _side_by_side(caches: Sequence[DynamicCache], longest: int) -> DynamicCache:
+    """One cache of several, each padded with zeros on the left."""
+    made = DynamicCache()
+    for index in range(max(len(cache.layers) for cache in caches)):
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+        like = next(cache.layers[index] for cache in caches if cache.layers)
+        for cache in caches:
+            for found, held, sample in (
+                (keys, cache.layers[index].keys if cache.layers else None, like.keys),
+                (values, cache.layers[index].values if cache.layers else None, like.values),
+            ):
+                held = sample[:, :, :0] if held is None else held  # nothing stands before this question
+                found.append(torch.nn.functional.pad(held, (0, 0, longest - held.shape[-2], 0)))
+        made.update(torch.cat(keys), torch.cat(values), index)
+    return made
+
+
+def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
+    """What was generated, without what fills up a batch and without the end mark."""
+    found: list[int] = []
+    for token in ids:
+        if token == end:
+            break
+        found.append(token)
+    while found and found[-1] == pad:
+        found.pop()
+    return found
+
+
+@torch.no_grad()
+def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int], said: int) -> Raw:
+    """Keys of all of `ids`: of its first `said`, question and answer, a generation left the keys.
+
+    But for the last token of the answer, which never went through the model, as what closes the turn did not.
+    """
+    generated = cut(generated, 0, min(generated[0].tokens, said))
+    left = list(ids[generated[0].tokens :])
+    if not left:
+        return generated
+    prefix = [encoder.standing] if encoder.standing else []
+    return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
+
+
+@torch.no_grad()
+def greedy_at(
+    encoder: Encoder, parts: Sequence[tuple[Raw, int]], ids: Sequence[int], start: int, max_new_tokens: int
+) -> list[int]:
+    """A greedy answer with keys at chosen positions: (raw, first position) each, the question at `start`.
+
+    For the experiment of Figure 7 alone: what happens when keys keep the positions of a long history.
+    """
+    tap = encoder.tap
+    cache = DynamicCache()
+    for index in range(len(tap.shapes)):
+        keys = [
+            tap.rotate(
+                index,
+                raw[index].keys[None].to(tap.layer_device(index)),
+                torch.arange(at, at + raw[0].tokens),
+                start + len(ids),
+            )
+            for raw, at in parts
+        ]
+        values = [raw[index].values[None].to(tap.layer_device(index)) for raw, _ in parts]
+        if keys:
+            cache.update(torch.cat(keys, dim=-2), torch.cat(values, dim=-2), index)
+    given, at = torch.tensor([list(ids)], device=tap.device), start
+    answer: list[int] = []
+    for _ in range(max_new_tokens):
+        positions = torch.arange(at, at + given.shape[1], device=tap.device)[None]
+        out = tap.model(input_ids=given, position_ids=positions, past_key_values=cache, use_cache=True)
+        at += given.shape[1]
+        token = int(out.logits[0, -1].argmax())
+        if token == encoder.tokenizer.eos_token_id:
+            break
+        answer.append(token)
+        given = torch.tensor([[token]], device=tap.device)
+    return answer
+
+
+@torch.no_grad()
+def generate_layered(
+    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, options: Mapping[str, Any]
+) -> Generated:
+    """Every layer attends to blocks of its own choice, in one pass: the paper's literal reading.
+
+    `choose` gives exactly `tokens` of memory to each layer, so that one mask serves all. The last token of
+    the question goes through the model once more, in `generate`.
+    """
+    tap = encoder.tap
+    given = torch.tensor([list(ids)], device=tap.device)
+    mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
+    began = time.perf_counter()
+    with tap.open(inject=choose) as session:
+        pass_over = tap.cache(promised=tokens)
+        tap.model(
+            input_ids=given, attention_mask=mask, past_key_values=pass_over, use_cache=True, logits_to_keep=1
+        )
+    cache = tap.whole(pass_over, session, without=1)
+    first = _First()
+    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
+    out = _run(tap, cache, given[:, -1:], mask, repeats, {**options}, first, catch=False)
+    ended = time.perf_counter()
+    end = encoder.tokenizer.eos_token_id
+    answers = tuple(tuple(_until_pad(row.tolist(), -1, end)) for row in out[:, 1:])
+    return Generated(answers, len(ids), None, ((first.at or ended) - began) * 1000, (ended - began) * 1000)

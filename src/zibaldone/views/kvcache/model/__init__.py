@@ -1,0 +1,1 @@
+"""What depends on the model: taps, rotations, turns as tokens, encoding."""

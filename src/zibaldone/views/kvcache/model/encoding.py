@@ -1,0 +1,221 @@
+"""From messages to blocks: turn by turn, each behind the turns before it, without positions (Eq. 5).
+
+A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
+before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier
+messages of its segment and on no others, which bounds what has to be made anew when one is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.model_support import window_of
+from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
+from zibaldone.views.kvcache.model.turns import Piece, Tile, TurnFormat, pieces_of, tiles, tokens_of
+from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
+from zibaldone.views.kvcache.storage.codec import decode, encode
+from zibaldone.views.kvcache.storage.layout import Layout, sizes
+
+_FORWARD_TOKENS = 512  # of a long turn at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A block's bytes, before it has a place."""
+
+    session: str
+    segment: int
+    tile: Tile
+    time_us: int
+    payload: bytes
+    boxes: tuple[bytes, ...]  # by kept layer
+
+
+def joined(parts: Sequence[Raw]) -> Raw:
+    """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(
+        RawKV(torch.cat([kv.keys for kv in layer], dim=-2), torch.cat([kv.values for kv in layer], dim=-2))
+        for layer in zip(*parts, strict=True)
+    )
+
+
+def cut(raw: Raw, start: int, end: int | None = None) -> Raw:
+    """Tokens from `start` to `end`; a copy, so that what it is cut from can go."""
+    return tuple(RawKV(kv.keys[:, start:end].clone(), kv.values[:, start:end].clone()) for kv in raw)
+
+
+def tokens_in(raw: Raw | None) -> int:
+    """How many; none for None."""
+    return raw[0].tokens if raw else 0
+
+
+class Encoder:
+    """Makes raw keys and values with an attached model. Not for several threads at once."""
+
+    def __init__(
+        self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
+    ) -> None:
+        """`layers` are those whose boxes are kept."""
+        self.tap, self.tokenizer, self.form, self.config, self.layers = (
+            tap,
+            tokenizer,
+            form,
+            config,
+            tuple(layers),
+        )
+        self.window = window_of(tap.model.config)
+        bos = getattr(tokenizer, "bos_token_id", None)
+        self.prefix_ids = ((int(bos),) if bos is not None else ()) + tokens_of(tokenizer, form.pinned)
+        room = self.window - len(self.prefix_ids)
+        self.context_tokens = room if config.context_tokens is None else config.context_tokens
+        segment = config.segment_tokens or self.window // 2
+        self.segment_tokens = min(
+            segment, room - (0 if config.context_tokens is None else config.context_tokens)
+        )
+        if self.segment_tokens < config.block_tokens:
+            raise InvalidInput(
+                f"a window of {self.window} tokens has no room for {len(self.prefix_ids)} pinned, a context"
+                f" of {self.context_tokens} and a block: set context_tokens lower, or a shorter system prompt"
+            )
+        dtype = tap.shapes[0].dtype
+        self.layout = Layout(
+            layers=sizes([(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes]),
+            block_tokens=config.block_tokens,
+            dtype=str(dtype).removeprefix("torch."),
+            item_bytes=dtype.itemsize,
+            codec=config.codec,
+        )
+
+    @cached_property
+    def prefix(self) -> Raw | None:
+        """The pinned tokens' keys: the first token and the system prompt."""
+        return self.run(self.prefix_ids, []) if self.prefix_ids else None
+
+    @property
+    def standing(self) -> Raw | None:
+        """What of these stands before a question."""
+        return self.prefix if self.config.pinned else None
+
+    def turn_ids(self, message: Message) -> tuple[int, ...]:
+        """A message as tokens; at least one."""
+        ids = tokens_of(self.tokenizer, self.form.turn(message))
+        if ids:
+            return ids
+        end = getattr(self.tokenizer, "eos_token_id", None)
+        return (int(end) if end is not None else 0,)
+
+    def encode(self, ids: Sequence[int], context: Raw | None) -> Raw:
+        """Raw keys and values of these tokens behind the prefix and the end of `context`, on the CPU."""
+        parts = [self.prefix] if self.prefix else []
+        if context is not None and self.context_tokens:
+            room = self.window - len(self.prefix_ids) - len(ids)
+            start = max(0, tokens_in(context) - min(self.context_tokens, room))
+            parts.append(cut(context, start))
+        return self.run(ids, parts)
+
+    @torch.no_grad()
+    def run(self, ids: Sequence[int], parts: Sequence[Raw]) -> Raw:
+        """Raw keys and values of these tokens behind `parts` at positions 0, 1 ..., on the CPU."""
+        done = sum(tokens_in(part) for part in parts)
+        final = done + len(ids)
+        with self.tap.open():
+            cache = self.tap.prefilled(parts, final=final, raw=True)
+            for start in range(0, len(ids), _FORWARD_TOKENS):
+                some = torch.tensor([ids[start : start + _FORWARD_TOKENS]], device=self.tap.device)
+                done += some.shape[1]
+                self.tap.model(
+                    input_ids=some,
+                    past_key_values=cache,
+                    attention_mask=torch.ones((1, done), dtype=torch.long, device=some.device),
+                    use_cache=True,
+                    logits_to_keep=1,
+                )
+        return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
+
+    def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[Draft, Raw]:
+        """A block of these tokens, and its keys and values as they will be read back."""
+        payload = encode(raw, self.layout)
+        back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
+        boxes = []
+        for layer in self.layers:
+            box = bounding_box(raw[layer].keys)
+            if back is not raw:  # the bound holds for keys before and after quantisation
+                box = enclosing(box, bounding_box(back[layer].keys))
+            boxes.append(box.contiguous().view(torch.uint8).numpy().tobytes())
+        return Draft(session, segment, tile, time_us, payload, tuple(boxes)), back
+
+
+class Chain:
+    """The end of a session's newest segment, and what is made from there on."""
+
+    def __init__(self, encoder: Encoder, session: str, segment: int = 0) -> None:
+        self.encoder, self.session, self.segment = encoder, session, segment
+        self.position = 0
+        self.drafts: list[Draft] = []  # made so far, in their order
+        self.replaced: list[int] = []  # numbers of stored blocks that grew
+        self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
+        self._tail: Tile | None = None  # a block that is not full and goes on (align="grid")
+        self._tail_time_us = 0
+        self._tail_number: int | None = None  # of a stored one; None: it is the last draft
+
+    def resume(self, position: int, parts: Sequence[Raw], tail: tuple[int, Tile, int] | None = None) -> None:
+        """Go on at this position behind these tokens; `tail` is (number, tile, time) of the last block."""
+        self.position = position
+        self._see(parts)
+        config = self.encoder.config
+        if tail is not None and config.align == "grid" and len(tail[1].ids) < config.block_tokens:
+            self._tail_number, self._tail, self._tail_time_us = tail
+
+    def extend(self, piece: Piece, time_us: int, raw: Raw | None = None) -> None:
+        """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
+        if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
+            self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
+        made = self.made(piece) if raw is None else raw
+        stream, start, whole, times = [piece], self.position, made, [time_us]
+        if self._tail is not None:
+            assert self._context is not None
+            stream, start = [*pieces_of([self._tail]), piece], self._tail.position
+            times = [self._tail_time_us, time_us]
+            whole = joined([cut(self._context, tokens_in(self._context) - len(self._tail.ids)), made])
+            if self._tail_number is None:
+                self.drafts.pop()
+            else:
+                self.replaced.append(self._tail_number)
+            self._context = cut(self._context, 0, tokens_in(self._context) - len(self._tail.ids))
+        backs: list[Raw] = []
+        for tile in tiles(stream, start, self.encoder.config.block_tokens, self.encoder.config.align):
+            first = tile.position - start
+            part = cut(whole, first, first + len(tile.ids))
+            time = times[0] if not backs else times[-1]
+            draft, back = self.encoder.draft(self.session, self.segment, tile, time, part)
+            self.drafts.append(draft)
+            backs.append(back)
+        self.position += len(piece.ids)
+        self._see(backs)
+        last = self.drafts[-1]
+        runs_on = (
+            self.encoder.config.align == "grid" and len(last.tile.ids) < self.encoder.config.block_tokens
+        )
+        self._tail, self._tail_time_us = (last.tile, last.time_us) if runs_on else (None, 0)
+        self._tail_number = None
+
+    def made(self, piece: Piece) -> Raw:
+        """A piece's keys and values behind what came before."""
+        return self.encoder.encode(piece.ids, self._context)
+
+    def _see(self, parts: Sequence[Raw]) -> None:
+        """Take these as what came before; keeps what the next turn can see, and a tail."""
+        known = [self._context] if self._context is not None and tokens_in(self._context) else []
+        whole = joined([*known, *parts])
+        needed = max(self.encoder.context_tokens, self.encoder.config.block_tokens)
+        self._context = cut(whole, max(0, tokens_in(whole) - needed))

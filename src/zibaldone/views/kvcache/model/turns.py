@@ -1,0 +1,187 @@
+"""From messages to tokens: how a message is written for the model, and where blocks begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput, UnsupportedModel
+from zibaldone.views.kvcache.config import Alignment
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFormat:
+    """How a conversation is written for a model, in pieces that can be put together."""
+
+    turn: Callable[[Message], str]  # a whole message, with all that marks its beginning and end
+    ask: Callable[[datetime], str]  # what makes the model answer now: the head of its own turn
+    answer_end: str  # what closes the model's answer, so that it is a turn like the others
+    pinned: str = ""  # after the first token: the system prompt; never searched, always there
+
+
+def plain(system: str = "") -> TurnFormat:
+    """`Ann (2 March 2024): words`, a line per message: for base models and for most others."""
+
+    def date(time: datetime | None) -> str:
+        return f" ({time.day} {time:%B %Y})" if time else ""
+
+    return TurnFormat(
+        turn=lambda message: f"{message.speaker}{date(message.time)}: {message.content}\n",
+        ask=lambda now: f"assistant{date(now)}:",
+        answer_end="\n",
+        pinned=f"{system}\n" if system else "",
+    )
+
+
+def chat(tokenizer: Any, system: str = "") -> TurnFormat:
+    """As the tokenizer's own chat template writes it.
+
+    A template writes conversations, not messages: a message is what it adds to a conversation of one other.
+    Raises UnsupportedModel for a tokenizer without a template, or with one that does not simply add.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise UnsupportedModel("its tokenizer has no chat template: use format=plain()")
+
+    def written(turns: list[dict[str, str]], *, ask: bool = False) -> str:
+        try:
+            return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
+        except Exception as error:  # whatever a template raises: it is somebody else's program
+            raise UnsupportedModel(
+                f"its chat template does not take the turns {[turn['role'] for turn in turns]}: {error}"
+            ) from error
+
+    def added(role: str, content: str, *, ask: bool = False) -> str:
+        anchor = [{"role": "user", "content": "a"}]
+        if role == "user":
+            anchor.append({"role": "assistant", "content": "b"})
+        before, after = written(anchor), written([*anchor, {"role": role, "content": content}], ask=ask)
+        if not after.startswith(before):
+            raise UnsupportedModel("its chat template changes earlier messages: use format=plain()")
+        return after[len(before) :]
+
+    def turn(message: Message) -> str:
+        date = f"[{message.time.day} {message.time:%B %Y}] " if message.time else ""
+        name = f"{message.name}: " if message.name else ""
+        return added("assistant" if message.role == "assistant" else "user", f"{date}{name}{message.content}")
+
+    head = added("user", "x", ask=True).removeprefix(added("user", "x"))
+    whole = added("assistant", "y")
+    closing = whole[len(head) + 1 :] if whole.startswith(f"{head}y") else "\n"
+    first = [{"role": "user", "content": "x"}]
+    opening = written([{"role": "system", "content": system}, *first] if system else first)
+    pinned = opening.removesuffix(added("user", "x"))  # a template's own system prompt, where none is given
+    bos = getattr(tokenizer, "bos_token", None)
+    return TurnFormat(turn, lambda _: head, closing, pinned.removeprefix(bos) if bos else pinned)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A message, or as much of it as one segment holds, as tokens."""
+
+    seq: int
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A block's place and tokens, before it has keys."""
+
+    position: int  # of its first token in the segment
+    ids: tuple[int, ...]
+    runs: tuple[tuple[int, int], ...]  # (seq, tokens): whose tokens these are, in their order
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Of the messages that it has tokens of."""
+        return tuple(dict.fromkeys(seq for seq, _ in self.runs))
+
+
+def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
+    """Without marks of beginning and end."""
+    return tuple(int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A new message as tokens, and the head of the answer."""
+
+    asked: tuple[int, ...]
+    head: tuple[int, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Both."""
+        return self.asked + self.head
+
+
+def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> Question:
+    """A question as it will be a turn later, and apart from it what belongs to the answer."""
+    asked = tokens_of(tokenizer, form.turn(Message(text, time=now)))
+    return Question(asked, tokens_of(tokenizer, form.ask(now)))
+
+
+def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[Piece]:
+    """A message in pieces of at most so many tokens."""
+    for start in range(0, len(ids), most):
+        yield Piece(seq, tuple(ids[start : start + most]))
+
+
+def tiles(stream: Iterable[Piece], start: int, block_tokens: int, align: Alignment) -> list[Tile]:
+    """Cut the pieces of a segment, of which the first begins at token `start`, into blocks.
+
+    With "turn" each piece begins a block; with "grid" blocks run on over messages, and only the last one
+    may be short.
+    """
+    found: list[Tile] = []
+    position = start
+    for piece in stream:
+        ids = piece.ids
+        if align == "grid" and found and (room := block_tokens - len(found[-1].ids)) > 0:
+            head, ids = ids[:room], ids[room:]
+            if head:
+                found[-1] = _longer(found[-1], piece.seq, head)
+                position += len(head)
+        for begin in range(0, len(ids), block_tokens):
+            part = ids[begin : begin + block_tokens]
+            found.append(Tile(position, part, ((piece.seq, len(part)),)))
+            position += len(part)
+    return found
+
+
+def _longer(tile: Tile, seq: int, ids: tuple[int, ...]) -> Tile:
+    runs = [*tile.runs, (seq, len(ids))]
+    if len(runs) > 1 and runs[-2][0] == seq:
+        runs[-2:] = [(seq, runs[-2][1] + len(ids))]
+    return replace(tile, ids=tile.ids + ids, runs=tuple(runs))
+
+
+def pieces_of(found: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[Piece]:
+    """The pieces that tiles were cut from, but for those of some messages."""
+    seq: int | None = None
+    ids: list[int] = []
+    for tile in found:
+        at = 0
+        for number, tokens in tile.runs:
+            if number != seq and seq is not None and ids:
+                yield Piece(seq, tuple(ids))
+                ids = []
+            seq = number
+            if number not in without:
+                ids += tile.ids[at : at + tokens]
+            at += tokens
+    if seq is not None and ids:
+        yield Piece(seq, tuple(ids))
+
+
+def check_tokenizer(tokenizer: Any, size: int) -> None:
+    """Raises InvalidInput for what is no tokenizer of the model's."""
+    if not callable(tokenizer) or not hasattr(tokenizer, "decode"):
+        raise InvalidInput("tokenizer must be the model's Transformers tokenizer, as AutoTokenizer loads it")
+    if len(tokenizer) > size and max(tokenizer.get_vocab().values()) >= size:
+        raise InvalidInput(
+            f"the tokenizer has ids up to {max(tokenizer.get_vocab().values())}, the model only {size}: it is"
+            " another model's"
+        )

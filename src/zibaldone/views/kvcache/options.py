@@ -1,0 +1,65 @@
+"""The border of KVMemory: what a caller gives becomes what the model's `generate` takes, or a typed error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import GenerationConfig, PreTrainedModel
+
+from zibaldone.errors import InvalidInput
+from zibaldone.incoming import count, shown
+from zibaldone.views.kvcache.config import PRESETS, MemArt
+from zibaldone.views.kvcache.model.calibration import Needles
+from zibaldone.views.kvcache.model.turns import TurnFormat
+from zibaldone.views.kvcache.storage.eviction import Budget
+
+_NEW_TOKENS = 128
+# The kv view makes these itself: with others, memory would not stand where the question looks for it.
+_OURS = (
+    "inputs",
+    "input_ids",
+    "inputs_embeds",
+    "attention_mask",
+    "position_ids",
+    "past_key_values",
+    "cache_position",
+    "cache_implementation",
+    "use_cache",
+)
+
+
+def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[str, Any]:
+    """Options for `generate`: greedy and 128 tokens, unless the caller or a generation_config says more."""
+    if taken := [name for name in _OURS if name in options]:
+        raise InvalidInput(
+            f"{', '.join(taken)} cannot be given: KVMemory makes the model's input and its cache"
+        )
+    config = options.get("generation_config")
+    if config is not None and not isinstance(config, GenerationConfig):
+        raise InvalidInput(
+            f"generation_config must be a GenerationConfig of Transformers, not {shown(config)}"
+        )
+    if max_new_tokens is None:
+        max_new_tokens = getattr(config, "max_new_tokens", None) or _NEW_TOKENS
+    count("max_new_tokens", max_new_tokens, least=1)
+    own = {"max_new_tokens": max_new_tokens}
+    return {**own, **options} if config is not None else {**own, "do_sample": False, **options}
+
+
+def attaching(
+    model: object, *, preset: str, config: object, form: object, needles: object, budget: object
+) -> None:
+    """Raises InvalidInput for what a model cannot be attached with; None is what it is without."""
+    if preset not in PRESETS:
+        raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
+    for what, value, kind, hint in (
+        ("config", config, MemArt, "a MemArt"),
+        ("format", form, TurnFormat, "a TurnFormat, such as plain() or chat(tokenizer)"),
+        ("needles", needles, Needles, "a Needles"),
+        ("budget", budget, Budget, "a Budget"),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise InvalidInput(f"{what} must be {hint}, not {shown(value)}")
+    if not isinstance(model, PreTrainedModel) or not model.can_generate():
+        raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

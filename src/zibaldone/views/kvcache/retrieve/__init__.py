@@ -1,0 +1,1 @@
+"""Which blocks a question gets: boxes, scores, fetching."""

@@ -1,0 +1,145 @@
+"""Memory retrieval (section 3.2.2): from a question's raw queries to one set of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
+from zibaldone.views.kvcache.storage.manifest import Block
+
+# Blocks' raw keys in a layer, (kv_heads, tokens, dim) each; None for those that are damaged or just went.
+Keys = Callable[[Sequence[Block], int], Sequence[Tensor | None]]
+_MOST_RESCORED = 4096  # candidates, however large the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Blocks as a question ranks them, the best first."""
+
+    places: tuple[int, ...]  # in the index
+    scores: npt.NDArray[np.float64]  # of every block by its boxes, a logarithm; -inf for those left out
+    rescored: int  # candidates whose keys were looked at
+
+
+def rank(
+    index: Index, asked: Sequence[Asked], config: MemArt, k: int, without: frozenset[int], keys: Keys
+) -> Ranked:
+    """The k best blocks for these queries, of those whose numbers are not in `without`.
+
+    Boxes bound the scores of the keys inside (Eq. 3). With `rescore`, candidates are scored again by their
+    best keys, since boxes around unlike keys bound loosely. Every row (a head at a query token) names its
+    candidates in turn, its best block first, its second next: how high a bound is says little beside other
+    rows', and a row whose bounds are flat would say the most in a softmax.
+    """
+    count = len(index.blocks)
+    if not count or not asked:
+        return Ranked((), np.empty(0), 0)
+    live = [place for place, block in enumerate(index.blocks) if block.number not in without]
+    if not live:
+        return Ranked((), np.full(count, -np.inf), 0)
+    everything = len(live) == count
+    chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
+
+    def boxes(one: Asked) -> Tensor:
+        whole = index.boxes[one.layer]
+        return whole if everything else whole[chosen]
+
+    wanted = min(len(live), max(config.rescore * k, int(config.rescore_share * len(live)), k))
+    wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
+    scores = aggregate(
+        chain([box_scores(one, boxes(one), config.heads) for one in asked]),
+        len(live),
+        "reciprocal_rank" if config.rescore else config.normalization,
+        "max" if config.rescore else config.aggregation,
+        rank_constant=config.rank_constant,
+        k=wanted,
+    )
+    best = scores.top(wanted)
+    rescored = 0
+    if config.rescore and len(best) > k:
+        rescored = len(best)
+        again = _rescore(index, asked, config, [live[i] for i in best], k, keys, boxes, best)
+        best = [best[i] for i in again.top(k)]
+    softmax = scores.ties[-1] if config.rescore else scores.best
+    return Ranked(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
+
+
+def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:
+    out = np.full(count, -np.inf)
+    out[list(live)] = values
+    return out
+
+
+def _rescore(
+    index: Index,
+    asked: Sequence[Asked],
+    config: MemArt,
+    places: Sequence[int],
+    k: int,
+    keys: Keys,
+    boxes: Callable[[Asked], Tensor],
+    rows: Sequence[int],
+) -> Scores:
+    """Table 1 again, over candidates and their best keys.
+
+    Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average.
+    """
+
+    def exact() -> Iterator[Tensor]:
+        for one in asked:
+            found = keys([index.blocks[place] for place in places], one.layer)
+            there = [i for i, tensor in enumerate(found) if tensor is not None]
+            bounds = torch.cat(list(box_scores(one, boxes(one)[list(rows)], config.heads)))
+            if not there:
+                yield bounds
+                continue
+            width = max(tensor.shape[1] for tensor in found if tensor is not None)
+            padded = torch.stack(
+                [
+                    torch.nn.functional.pad(tensor, (0, 0, 0, width - tensor.shape[1]))
+                    for tensor in found
+                    if tensor is not None
+                ]
+            ).to(bounds.device)
+            tokens = torch.tensor([index.blocks[places[i]].tokens for i in there], device=bounds.device)
+            valid = torch.arange(width, device=bounds.device)[None] < tokens[:, None]
+            best = torch.cat(list(key_scores(one, padded, valid, config.heads)))
+            if len(there) < len(places):
+                gap = (bounds[:, there] - best).mean(dim=-1, keepdim=True)
+                full = bounds - gap
+                full[:, there] = best
+                best = full
+            yield best
+
+    return aggregate(
+        exact(),
+        len(places),
+        config.normalization,
+        config.aggregation,
+        rank_constant=config.rank_constant,
+        k=k,
+    )
+
+
+def with_neighbours(index: Index, places: Sequence[int], reach: int) -> list[int]:
+    """The chosen blocks and those next to them in their segments, in the order of choice."""
+    if not reach:
+        return list(places)
+    ordered = sorted(range(len(index.blocks)), key=lambda i: index.blocks[i].place)
+    at = {place: i for i, place in enumerate(ordered)}
+    found: dict[int, None] = dict.fromkeys(places)
+    for place in places:
+        segment = index.blocks[place].place[:2]
+        for step in range(-reach, reach + 1):
+            i = at[place] + step
+            if 0 <= i < len(ordered) and index.blocks[ordered[i]].place[:2] == segment:
+                found.setdefault(ordered[i])
+    return list(found)

@@ -1,0 +1,153 @@
+"""Getting blocks to the model: from a tier, or encoded again from their token ids where none has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder, cut, joined
+from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.views.kvcache.model.turns import pieces_of
+from zibaldone.views.kvcache.storage.codec import decode, decode_keys
+from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
+
+Segments = Callable[[str, int], list[Block]]  # (session, number) -> its blocks, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Blocks as they were asked for."""
+
+    raw: tuple[Raw, ...]
+    hits: Hits
+    drafts: tuple[tuple[Block, Draft], ...]  # what was encoded again, to be put back
+
+
+class Fetcher:
+    """Reads blocks of one model."""
+
+    def __init__(self, store: KVStore, encoder: Encoder, tiers: Tiers) -> None:
+        self._store, self._encoder, self._tiers = store, encoder, tiers
+
+    def fetch(self, pool: Pool, blocks: Sequence[Block], segments: Segments) -> Fetched:
+        """Keys and values of these blocks, on the device. Raises BlockMissing when one has just moved."""
+        resident = [block for block in blocks if block.slot is not None]
+        self._announce(pool, resident)
+        found, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in resident])
+        by_number = {block.number: raw for block, raw in zip(resident, found, strict=True)}
+        absent = [block for block in blocks if block.slot is None]
+        drafts: list[tuple[Block, Draft]] = []
+        for segment in dict.fromkeys(block.place[:2] for block in absent):
+            last = max(block.tile.position for block in absent if block.place[:2] == segment)
+            made = self.remake(pool, [b for b in segments(*segment) if b.tile.position <= last], segments)
+            drafts += [(block, draft) for block, draft, _ in made]
+            by_number.update({block.number: raw for block, _, raw in made})
+        hits += Hits(encoded=len(absent))
+        return Fetched(tuple(by_number[block.number] for block in blocks), hits, tuple(drafts))
+
+    def prefetch(self, pool: Pool, blocks: Iterable[Block]) -> None:
+        """Begin to read these."""
+        self._tiers.prefetch(
+            (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
+        )
+
+    def remake(
+        self, pool: Pool, blocks: Sequence[Block], segments: Segments
+    ) -> list[tuple[Block, Draft, Raw]]:
+        """Encode those of a segment's first blocks again that have no place, turn by turn as at first."""
+        if not blocks:
+            return []
+        made: list[tuple[Block, Draft, Raw]] = []
+        done = 0
+        cuts: list[Raw] = []  # by piece
+        resident = [block for block in blocks if block.slot is not None]
+        at_hand = dict(
+            zip((b.number for b in resident), self.fetch(pool, resident, segments).raw, strict=True)
+        )
+        for piece in pieces_of([block.tile for block in blocks]):
+            end = done + len(piece.ids)
+            inside = [b for b in blocks if b.tile.position < end and b.tile.position + b.tokens > done]
+            if all(block.slot is not None for block in inside):
+                whole = joined([at_hand[block.number] for block in inside])
+                start = done - inside[0].tile.position
+                cuts.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
+            else:
+                cuts.append(self._encoder.encode(piece.ids, joined(cuts) if cuts else None))
+            done = end
+        whole = joined(cuts)
+        for block in blocks:
+            if block.slot is None:
+                first = block.tile.position
+                raw = cut(whole, first, first + block.tokens)
+                draft, back = self._encoder.draft(
+                    block.session, block.segment, block.tile, block.time_us, raw
+                )
+                made.append((block, draft, back))
+        return made
+
+    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> Chain:
+        """Where the session's newest segment goes on."""
+        chain = Chain(self._encoder, session, max(number, 0))
+        blocks = segments(session, number) if number >= 0 else []
+        if not blocks:
+            return chain
+        last = blocks[-1]
+        position = last.tile.position + last.tokens
+        needed = max(self._encoder.context_tokens, self._encoder.config.block_tokens)
+        if all(block.slot is not None for block in blocks):
+            blocks = [b for b in blocks if b.tile.position + b.tokens > position - needed]
+        parts = [_on_cpu(raw) for raw in self.fetch(pool, blocks, segments).raw]
+        chain.resume(position, parts, (last.number, last.tile, last.time_us))
+        return chain
+
+    def keys(self, pool: Pool, blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+        """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
+
+        None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
+        """
+        held = [self._tiers.held(_key(pool, block)) for block in blocks]
+        found = [raw[layer].keys if raw is not None else None for raw in held]
+        files = self._store.files(pool)
+        wanted = [
+            place
+            for place, raw in enumerate(held)
+            if raw is None and (pool.keys or blocks[place].slot is not None)
+        ]
+        if pool.keys:
+            read = files.read_keys([blocks[place].number - 1 for place in wanted], layer)
+        else:
+            read = files.read_keys_in_blocks([blocks[place].slot or 0 for place in wanted], layer)
+        for place, data in zip(wanted, read, strict=True):
+            if data is not None:
+                found[place] = decode_keys(data, layer, pool.layout)
+        return found
+
+    def _announce(self, pool: Pool, blocks: Sequence[Block]) -> None:
+        slots = [
+            block.slot
+            for block in blocks
+            if block.slot is not None and self._tiers.held(_key(pool, block)) is None
+        ]
+        if len(slots) > 1:
+            self._store.files(pool).announce(slots)
+
+    def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
+        return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
+
+
+def _key(pool: Pool, block: Block) -> Hashable:
+    return (
+        pool.generation.user,
+        pool.generation.number,
+        pool.generation.fingerprint,
+        block.number,
+        block.crc,
+    )
+
+
+def _on_cpu(raw: Raw) -> Raw:
+    return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in raw)

@@ -1,0 +1,106 @@
+"""A user's bounding boxes, in memory on the device: what a question is scored against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from sqlalchemy import Connection
+from torch import Tensor
+
+from zibaldone import log
+from zibaldone.errors import BlockMissing
+from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.storage.batches import in_chunks
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import checksum
+from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.store import KVStore
+
+_USERS = 64  # whose boxes are in memory at a time
+_ROWS = 4096  # read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One pool's blocks that have boxes, in the order of their numbers."""
+
+    pool: Pool
+    blocks: tuple[Block, ...]
+    boxes: dict[int, Tensor]  # by layer: (blocks, kv_heads, 2, key_dim)
+    version: int
+    deletions: int
+
+    @property
+    def last(self) -> int:
+        """The highest number."""
+        return self.blocks[-1].number if self.blocks else 0
+
+
+class Indexes:
+    """Of the users that asked last. Safe to share among threads."""
+
+    def __init__(self, store: KVStore, device: torch.device) -> None:
+        self._store, self._device = store, device
+        self._held: dict[str, Index] = {}
+        self._lock = ForkSafeLock()
+
+    def get(self, connection: Connection, pool: Pool) -> Index:
+        """As of this snapshot: new blocks are read in, and all of them again when something was deleted."""
+        user = pool.generation.user
+        state = log.state(connection, user)
+        with self._lock:
+            held = self._held.pop(user, None)
+            if held is not None and (held.pool != pool or held.deletions != state.deletions):
+                held = None
+            if held is None or held.version != state.version:
+                held = self._read(connection, pool, held, state.version, state.deletions)
+            self._held[user] = held
+            while len(self._held) > _USERS:
+                del self._held[next(iter(self._held))]
+            return held
+
+    def drop(self, user: str) -> None:
+        """Out of memory."""
+        with self._lock:
+            self._held.pop(user, None)
+
+    def _read(
+        self, connection: Connection, pool: Pool, held: Index | None, version: int, deletions: int
+    ) -> Index:
+        after = held.last if held else 0
+        fresh = [b for b in manifest.after(connection, pool.generation, after) if b.boxes_crc is not None]
+        boxes: dict[int, list[Tensor]] = {layer: [held.boxes[layer]] if held else [] for layer in pool.layers}
+        for some in in_chunks(fresh, _ROWS):
+            for layer, tensor in self._boxes(pool, some).items():
+                boxes[layer].append(tensor.to(self._device))
+        empty = {layer: self._tensor(pool, layer, []) for layer in pool.layers}
+        return Index(
+            pool,
+            (*(held.blocks if held else ()), *fresh),
+            {layer: torch.cat(parts) if parts else empty[layer] for layer, parts in boxes.items()},
+            version,
+            deletions,
+        )
+
+    def _boxes(self, pool: Pool, blocks: Iterable[Block]) -> dict[int, Tensor]:
+        """Boxes of these blocks, checked. Raises BlockMissing when they have just been overwritten."""
+        wanted = list(blocks)
+        files = self._store.files(pool)
+        rows = [block.number - 1 for block in wanted]
+        by_layer = {layer: list(files.read_boxes(layer, rows)) for layer in pool.layers}
+        for place, block in enumerate(wanted):
+            if checksum(b"".join(by_layer[layer][place] for layer in pool.layers)) != block.boxes_crc:
+                raise BlockMissing(
+                    f"the boxes of KV block {block.number} are not there any more, or are damaged"
+                )
+        return {layer: self._tensor(pool, layer, data) for layer, data in by_layer.items()}
+
+    def _tensor(self, pool: Pool, layer: int, data: list[bytes]) -> Tensor:
+        size = pool.layout.layers[layer]
+        dtype: torch.dtype = getattr(torch, pool.layout.dtype)
+        shape = (len(data), size.kv_heads, 2, size.key_dim)
+        if not data:
+            return torch.empty(shape, dtype=dtype, device=self._device)
+        return torch.frombuffer(bytearray(b"".join(data)), dtype=dtype).view(shape)

@@ -1,0 +1,146 @@
+"""From a question to blocks: read the question where it will stand, and let its queries choose."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from zibaldone.views.kvcache.model.encoding import Encoder
+from zibaldone.views.kvcache.model.tap import Raw, synchronize
+from zibaldone.views.kvcache.model.turns import Question
+from zibaldone.views.kvcache.retrieve.candidates import Ranked, rank, with_neighbours
+from zibaldone.views.kvcache.retrieve.fetching import Fetcher, Segments
+from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.scoring import Asked
+from zibaldone.views.kvcache.storage.manifest import Block
+from zibaldone.views.kvcache.storage.tiers import Hits
+
+Rows = Callable[[Sequence[int]], Mapping[int, Block]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The newest turns, which stand right before a question."""
+
+    blocks: tuple[Block, ...]
+    raw: tuple[Raw, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """In all."""
+        return sum(block.tokens for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a question chose, and how."""
+
+    index: Index
+    ranked: Ranked
+    blocks: tuple[Block, ...]  # the best first, neighbours last
+    recent: Recent
+    question: Question
+    probe_ms: float
+    score_ms: float
+    hits: Hits
+
+
+class Asking:
+    """Questions to one model's blocks. Not for several threads at once."""
+
+    def __init__(
+        self, encoder: Encoder, fetcher: Fetcher, layers: Mapping[int, tuple[int, ...] | None]
+    ) -> None:
+        """`layers` are those that score, with the heads that are listened to."""
+        self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
+
+    def recent(self, newest: Sequence[Block], room: int) -> Recent:
+        """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
+        left = min(self._encoder.config.probe_tokens, room)
+        found: list[Block] = []
+        for block in reversed(newest):
+            left -= block.tokens
+            if left < 0:
+                break
+            found.append(block)
+        return Recent(tuple(reversed(found)))
+
+    def choose(
+        self,
+        index: Index,
+        recent: Recent,
+        question: Question,
+        k: int,
+        without: frozenset[int],
+        segments: Segments,
+        rows: Rows,
+    ) -> Choice:
+        """The k best blocks for a question behind these recent turns."""
+        fresh = rows([block.number for block in recent.blocks])
+        standing = [fresh[block.number] for block in recent.blocks if block.number in fresh]
+        fetched = self._fetcher.fetch(index.pool, standing, segments)
+        recent = Recent(tuple(standing), fetched.raw)
+        began = time.perf_counter()
+        queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
+        synchronize(self._encoder.tap.device)
+        probed = time.perf_counter()
+        asked = [Asked(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
+
+        now: dict[int, Block] = {}
+
+        def keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+            if (
+                not now and not index.pool.keys
+            ):  # an index does not know which are evicted; the same for all layers
+                now.update(rows([block.number for block in blocks]))
+            some = [now.get(block.number, replace(block, slot=None)) for block in blocks] if now else blocks
+            return self._fetcher.keys(index.pool, some, layer)
+
+        ranked = rank(index, asked, self._encoder.config, k, without, keys)
+        places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)
+        chosen = tuple(index.blocks[place] for place in places if index.blocks[place].number not in without)
+        scored = time.perf_counter()
+        return Choice(
+            index,
+            ranked,
+            chosen,
+            recent,
+            question,
+            (probed - began) * 1000,
+            (scored - probed) * 1000,
+            fetched.hits,
+        )
+
+    @torch.no_grad()
+    def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:
+        """Raw queries of these tokens behind the pinned prefix and `before`: (heads, tokens, dim) by layer.
+
+        The pass ends at the deepest layer that is asked for.
+        """
+        if not ids:
+            return {}
+        tap = self._encoder.tap
+        parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
+        done = sum(part[0].tokens for part in parts)
+        room = self._encoder.window - done
+        given = torch.tensor([list(ids)[-room:]], device=tap.device)
+        with tap.open(wanted=layers, stop=True) as session:
+            cache = tap.prefilled(parts, final=done + given.shape[1], raw=True)
+            tap.model(
+                input_ids=given,
+                past_key_values=cache,
+                attention_mask=torch.ones((1, done + given.shape[1]), dtype=torch.long, device=tap.device),
+                use_cache=True,
+                logits_to_keep=1,
+            )
+        return {layer: self.scaled(layer, query[0]) for layer, query in session.queries.items()}
+
+    def scaled(self, layer: int, queries: Tensor) -> Tensor:
+        """Queries whose products with raw keys are the model's own attention logits, but for positions."""
+        if not self._encoder.config.scaled:
+            return queries
+        return queries.float() * self._encoder.tap.shapes[layer].scaling

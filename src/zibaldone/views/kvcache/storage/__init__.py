@@ -1,0 +1,1 @@
+"""Where blocks lie: the manifest, the files, the tiers."""

@@ -1,0 +1,299 @@
+"""The memory pool's files: blocks, bounding boxes and the keys that score, at fixed places (section 3.1 d).
+
+Which block lies where is the manifest's to say (manifest.py); these files know places and bytes alone. A
+place is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that
+is believed: *intent* names the places that a commit was about to write, and whoever writes or purges next
+clears those that no row took.
+
+`blocks` is written and read whole block by whole block. Beside it each layer that scores has `boxes-N` and,
+where candidates are scored again, `keys-N`: that layer's keys as the block has them, with a checksum of their
+own. Both have a row for every block, also for one that was evicted, and are erased together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from zibaldone.errors import BlockMissing, StorageFull, StorageUnusable
+from zibaldone.views.kvcache.storage.layout import Layout
+
+_BLOCKS, _INTENT = "blocks", "intent"
+_ZEROS_AT_ONCE = 1 << 20
+_SEAL_BYTES = 4  # the checksum behind a row of keys
+
+
+def folder_of(root: Path, user: str) -> Path:
+    """Where a user's pools are: a user's name is in no file's name."""
+    return root / blake2b(user.encode(), digest_size=8).hexdigest()
+
+
+def pool_name(generation: int, fingerprint: str) -> str:
+    """A generation's folder."""
+    return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
+
+
+def checksum(data: bytes) -> int:
+    """CRC-32."""
+    return zlib.crc32(data)
+
+
+class PoolFiles:
+    """One user's blocks of one generation, in a folder."""
+
+    def __init__(self, folder: Path, layout: Layout, layers: Sequence[int], *, keys: bool = False) -> None:
+        """`layers` are those whose boxes are kept, and with `keys` their keys. Makes no file yet."""
+        self.folder, self.layout, self.layers, self.keys = folder, layout, tuple(layers), keys
+
+    def read(self, slot: int) -> bytes:
+        """A block's payload.
+
+        Raises BlockMissing when the file is shorter than that: it is cut behind blocks that went, while who
+        has an older snapshot may still read.
+        """
+        data = self._read(_BLOCKS, slot * self.layout.stride_bytes, self.layout.payload_bytes)
+        if len(data) < self.layout.payload_bytes:
+            raise BlockMissing(f"block file {self.folder.name!r} ends before slot {slot}")
+        return data
+
+    def announce(self, slots: Sequence[int]) -> None:
+        """Say which blocks are about to be read, so that the system reads them side by side.
+
+        Scattered blocks then come as fast as adjacent ones (docs/log.md): no need to lay out what is read
+        together beside each other, as the chunks view does.
+        """
+        with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
+            _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)
+
+    def read_keys(self, rows: Sequence[int], layer: int) -> list[bytes | None]:
+        """One layer's keys of each of these rows; None where they are not what was written, or not there."""
+        size = self._keys_bytes(layer)
+        return [_unsealed(data, size) for data in self._scattered(self._keys_path(layer), rows, size, size)]
+
+    def read_keys_in_blocks(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
+        """The same from the blocks, where no keys are kept beside them; what is there is not checked."""
+        start, size = self.layout.offsets[layer], self._keys_bytes(layer) - _SEAL_BYTES
+        found = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
+        return [data if len(data) == size else None for data in found]
+
+    def write(
+        self,
+        blocks: Mapping[int, bytes],
+        boxes: Mapping[int, Sequence[bytes]],
+        unsettled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        rows: Mapping[int, int] | None = None,
+    ) -> None:
+        """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
+
+        The keys that score are taken from the payloads: `rows` says which row a slot's block has. `unsettled`
+        are the (slots, rows) of earlier writes that were not committed: they stay noted.
+        Raises StorageFull and StorageUnusable; then no row may name what was to be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._intend({*blocks, *unsettled[0]}, {*boxes, *unsettled[1]})
+            with _opened(self.folder / _BLOCKS) as file:
+                for slot, data in sorted(blocks.items()):
+                    _write(file, data, slot * self.layout.stride_bytes)
+                end = (max(blocks, default=-1) + 1) * self.layout.stride_bytes
+                if blocks and os.fstat(file).st_size < end:
+                    os.ftruncate(file, end)
+                os.fsync(file)
+            for place, layer in enumerate(self.layers):
+                with _opened(self._box_path(layer)) as file:
+                    for row, per_layer in sorted(boxes.items()):
+                        _write(file, per_layer[place], row * self.layout.box_bytes(layer))
+                    os.fsync(file)
+                self._write_keys(layer, {row: blocks[slot] for slot, row in (rows or {}).items()})
+        except OSError as error:
+            raise _as_storage_error(error, self.folder) from error
+
+    def read_boxes(self, layer: int, rows: Sequence[int]) -> Iterator[bytes]:
+        """One box per row, as far as the file has them; rows rise."""
+        size = self.layout.box_bytes(layer)
+        for first, last in _runs(rows):
+            data = self._read(self._box_path(layer).name, first * size, (last - first + 1) * size)
+            for at in range(0, (last - first + 1) * size, size):
+                yield data[at : at + size]
+
+    def erase(self, slots: Iterable[int], rows: Iterable[int]) -> None:
+        """Overwrite blocks and boxes with zeros, durably. What lies behind the files' ends is not there."""
+        stride = self.layout.stride_bytes
+        self._zero(_BLOCKS, [(slot * stride, stride) for slot in slots])
+        wanted = list(rows)
+        for layer in self.layers:
+            size = self.layout.box_bytes(layer)
+            self._zero(self._box_path(layer).name, [(row * size, size) for row in wanted])
+            size = self._keys_bytes(layer)
+            self._zero(self._keys_path(layer).name, [(row * size, size) for row in wanted])
+
+    def intended(self) -> tuple[list[int], list[int]]:
+        """(slots, rows) that the last write named before it began."""
+        try:
+            found = json.loads((self.folder / _INTENT).read_text())
+        except FileNotFoundError:
+            return [], []
+        except (ValueError, OSError):  # torn: it names nothing yet, since it is synced before any block
+            return [], []
+        return list(found["slots"]), list(found["rows"])
+
+    def settle(self) -> None:
+        """Nothing is under way any more."""
+        (self.folder / _INTENT).unlink(missing_ok=True)
+
+    def bytes_on_disk(self) -> int:
+        """Of all files."""
+        with contextlib.suppress(FileNotFoundError):
+            return sum(path.stat().st_size for path in self.folder.iterdir())
+        return 0
+
+    def cut(self, slots: int) -> None:
+        """Give back what lies behind so many slots."""
+        path = self.folder / _BLOCKS
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > slots * self.layout.stride_bytes:
+                os.truncate(path, slots * self.layout.stride_bytes)
+
+    def _box_path(self, layer: int) -> Path:
+        return self.folder / f"boxes-{layer}"
+
+    def _keys_path(self, layer: int) -> Path:
+        return self.folder / f"keys-{layer}"
+
+    def _keys_bytes(self, layer: int) -> int:
+        """Of a row: one layer's keys of a block, and their checksum."""
+        return self.layout.key_bytes(self.layout.layers[layer]) + _SEAL_BYTES
+
+    def _write_keys(self, layer: int, payloads: Mapping[int, bytes]) -> None:
+        if not self.keys or not payloads:
+            return
+        start, size = self.layout.offsets[layer], self._keys_bytes(layer)
+        with _opened(self._keys_path(layer)) as file:
+            for row, payload in sorted(payloads.items()):
+                keys = payload[start : start + size - _SEAL_BYTES]
+                _write(file, keys + checksum(keys).to_bytes(_SEAL_BYTES, "little"), row * size)
+            os.fsync(file)
+
+    def _intend(self, blocks: Iterable[int], rows: Iterable[int]) -> None:
+        path = self.folder / _INTENT
+        beside = path.with_suffix(".part")
+        with beside.open("w") as file:
+            json.dump({"slots": sorted(blocks), "rows": sorted(rows)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _scattered(
+        self, path: Path, places: Sequence[int], stride: int, size: int, start: int = 0
+    ) -> list[bytes]:
+        """So many bytes of each place; fewer where the file ends before."""
+        if not places:
+            return []
+        try:
+            with _opened(path, os.O_RDONLY) as file:
+                at = [place * stride + start for place in places]
+                _will_need(file, at, size)
+                return [os.pread(file, size, one) for one in at]
+        except FileNotFoundError:
+            return [b"" for _ in places]
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _read(self, name: str, start: int, size: int) -> bytes:
+        try:
+            with _opened(self.folder / name, os.O_RDONLY) as file:
+                return os.pread(file, size, start)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> StorageUnusable:
+        return StorageUnusable(f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}")
+
+    def _zero(self, name: str, places: Sequence[tuple[int, int]]) -> None:
+        path = self.folder / name
+        try:
+            if not places or not path.exists():
+                return
+            with _opened(path, os.O_RDWR) as file:
+                end = os.fstat(file).st_size
+                for start, size in places:
+                    for at in range(start, min(start + size, end), _ZEROS_AT_ONCE):
+                        _write(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
+                os.fsync(file)
+        except OSError as error:
+            raise _as_storage_error(error, self.folder) from error
+
+
+def remove(folder: Path) -> None:
+    """A whole generation, or a user's whole folder."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _as_storage_error(error, folder) from error
+
+
+def _unsealed(data: bytes, size: int) -> bytes | None:
+    """What a row holds, if it is whole; an erased one is not."""
+    keys, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
+    whole = len(data) == size and checksum(keys) == int.from_bytes(seal, "little")
+    return keys if whole else None
+
+
+def _write(file: int, data: bytes, at: int) -> None:
+    """All of it: the system may take a part at a time."""
+    while data:
+        written = os.pwrite(file, data, at)
+        if written <= 0:
+            raise OSError(errno.EIO, "nothing was written")
+        data, at = data[written:], at + written
+
+
+@contextmanager
+def _opened(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, last) of each run of consecutive rows."""
+    first = last = -1
+    for row in rows:
+        if row != last + 1 or first < 0:
+            if first >= 0:
+                yield first, last
+            first = row
+        last = row
+    if first >= 0:
+        yield first, last
+
+
+def _as_storage_error(error: OSError, folder: Path) -> StorageFull | StorageUnusable:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"no space left for KV blocks in {str(folder)!r}: give a budget, or a larger disk")
+    return StorageUnusable(f"no KV block can be written in {str(folder)!r}: {error.strerror}")
+
+
+def _will_need(file: int, places: Iterable[int], size: int) -> None:
+    if hasattr(os, "posix_fadvise"):  # not on every system, and only ever a hint
+        for place in places:
+            os.posix_fadvise(file, place, size, os.POSIX_FADV_WILLNEED)

@@ -1,0 +1,79 @@
+"""A block as bytes and back: as it is, or with keys quantised per channel and values per token."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.views.kvcache.storage.layout import LayerSize, Layout
+
+_STEPS = {"int8": 127, "int4": 7}
+
+
+def encode(raw: Raw, layout: Layout) -> bytes:
+    """A block of at most block_tokens tokens; what is missing to a full one is zero."""
+    parts = []
+    for kv in raw:
+        short = layout.block_tokens - kv.tokens
+        keys = torch.nn.functional.pad(kv.keys.cpu(), (0, 0, 0, short))
+        values = torch.nn.functional.pad(kv.values.cpu(), (0, 0, 0, short))
+        parts += [_packed(keys, layout, channel=True), _packed(values, layout, channel=False)]
+    data = b"".join(parts)
+    assert len(data) == layout.payload_bytes
+    return data
+
+
+def decode(data: bytes, tokens: int, layout: Layout) -> Raw:
+    """The tokens of a block, on the CPU."""
+    found = []
+    for size, start in zip(layout.layers, layout.offsets, strict=True):
+        keys = _unpacked(data, start, size.key_dim, size, layout, channel=True)
+        values = _unpacked(data, start + layout.key_bytes(size), size.value_dim, size, layout, channel=False)
+        found.append(RawKV(keys[:, :tokens].clone(), values[:, :tokens].clone()))
+    return tuple(found)
+
+
+def decode_keys(data: bytes, layer: int, layout: Layout) -> Tensor:
+    """(kv_heads, block_tokens, key_dim) of one layer, from the bytes of its keys alone."""
+    size = layout.layers[layer]
+    return _unpacked(data, 0, size.key_dim, size, layout, channel=True)
+
+
+def _packed(numbers: Tensor, layout: Layout, *, channel: bool) -> bytes:
+    if layout.codec == "native":
+        return _bytes(numbers.contiguous())
+    steps = _STEPS[layout.codec]
+    wide = numbers.float()
+    scale = (wide.abs().amax(dim=-2 if channel else -1) / steps).clamp(min=torch.finfo(torch.float32).tiny)
+    whole = (wide / scale.unsqueeze(-2 if channel else -1)).round().clamp(-steps, steps).to(torch.int8)
+    if layout.codec == "int8":
+        return _bytes(scale) + _bytes(whole)
+    flat = whole.flatten()
+    flat = torch.nn.functional.pad(flat, (0, flat.numel() % 2)).view(-1, 2)
+    return _bytes(scale) + _bytes(((flat[:, 0] & 15) | (flat[:, 1] << 4)).to(torch.int8))
+
+
+def _unpacked(data: bytes, start: int, dim: int, size: LayerSize, layout: Layout, *, channel: bool) -> Tensor:
+    shape = (size.kv_heads, layout.block_tokens, dim)
+    count = size.kv_heads * layout.block_tokens * dim
+    dtype: torch.dtype = getattr(torch, layout.dtype)
+    if layout.codec == "native":
+        return torch.frombuffer(bytearray(data[start : start + count * layout.item_bytes]), dtype=dtype).view(
+            shape
+        )
+    scales = size.kv_heads * (dim if channel else layout.block_tokens)
+    end = start + 4 * scales
+    scale = torch.frombuffer(bytearray(data[start:end]), dtype=torch.float32).view(size.kv_heads, -1)
+    if layout.codec == "int8":
+        whole = torch.frombuffer(bytearray(data[end : end + count]), dtype=torch.int8)
+    else:
+        packed = torch.frombuffer(bytearray(data[end : end + -(-count // 2)]), dtype=torch.int8)
+        low = ((packed & 15) ^ 8) - 8  # the sign of four bits
+        whole = torch.stack((low, packed >> 4), dim=-1).flatten()[:count]
+    return (whole.view(shape).float() * scale.unsqueeze(-2 if channel else -1)).to(dtype)
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    data: bytes = tensor.contiguous().view(torch.uint8).numpy().tobytes()
+    return data

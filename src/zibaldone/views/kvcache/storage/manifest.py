@@ -1,0 +1,394 @@
+"""The manifest: which block is whose, of which messages and tokens, and where its bytes are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, delete, func, or_, select, update
+
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
+from zibaldone.views.base import Generation
+from zibaldone.views.kvcache.config import Alignment
+from zibaldone.views.kvcache.model.turns import Tile
+from zibaldone.views.kvcache.storage import free_slots as places
+from zibaldone.views.kvcache.storage.layout import LayerSize, Layout
+
+_PER_STATEMENT = 500
+_b = kv_blocks.c
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One generation's pool, as its row says."""
+
+    generation: Generation
+    layout: Layout
+    layers: tuple[int, ...]  # whose boxes are kept
+    align: Alignment
+    keys: bool = False  # whether these layers' keys are kept beside the boxes, of evicted blocks too
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A row of the manifest."""
+
+    number: int
+    session: str
+    segment: int
+    tile: Tile
+    time_us: int
+    boxes_crc: int | None  # None: to be made
+    slot: int | None  # None: evicted, or to be made
+    crc: int | None
+    used_us: int
+
+    @property
+    def tokens(self) -> int:
+        """How many it holds."""
+        return len(self.tile.ids)
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Its order inside the conversation."""
+        return (self.session, self.segment, self.tile.position)
+
+    @property
+    def chronological(self) -> tuple[int, str, int, int]:
+        """In the order of the log: a block stands where its first message does."""
+        return (self.tile.runs[0][0], *self.place)
+
+
+def pools(connection: Connection, user: str) -> list[Pool]:
+    """Of all generations, in their order."""
+    rows = connection.execute(select(kv_pools).where(kv_pools.c.user == user).order_by(kv_pools.c.generation))
+    return [_pool(row) for row in rows]
+
+
+def pool(connection: Connection, generation: Generation) -> Pool | None:
+    """The generation's, if it has any."""
+    row = connection.execute(
+        select(kv_pools).where(kv_pools.c.user == generation.user, kv_pools.c.generation == generation.number)
+    ).first()
+    return _pool(row) if row else None
+
+
+def open_pool(connection: Connection, made: Pool) -> None:
+    """A generation's first row."""
+    generation = made.generation
+    described = json.dumps(
+        {**asdict(made.layout), "boxes": list(made.layers), "align": made.align, "keys": made.keys}
+    )
+    connection.execute(
+        kv_pools.insert().values(
+            user=generation.user,
+            generation=generation.number,
+            fingerprint=generation.fingerprint,
+            layout=described,
+            blocks=0,
+        )
+    )
+
+
+def numbers(connection: Connection, owner: Pool, count: int) -> range:
+    """So many numbers that no block had."""
+    c = kv_pools.c
+    where = (c.user == owner.generation.user, c.generation == owner.generation.number)
+    first = int(connection.execute(select(c.blocks).where(*where)).scalar_one()) + 1
+    connection.execute(update(kv_pools).where(*where).values(blocks=first + count - 1))
+    return range(first, first + count)
+
+
+def attended(connection: Connection, generation: Generation) -> dict[int, list[int]]:
+    """By message, those that were recalled for it."""
+    c = kv_attended.c
+    where = (c.user == generation.user, c.generation == generation.number)
+    found: dict[int, list[int]] = {}
+    for row in connection.execute(select(c.seq, c.attended).where(*where).order_by(c.seq, c.attended)):
+        found.setdefault(row.seq, []).append(row.attended)
+    return found
+
+
+def add(connection: Connection, generation: Generation, blocks: Iterable[Block]) -> None:
+    """Insert rows."""
+    rows = [
+        {
+            "user": generation.user,
+            "generation": generation.number,
+            "block": block.number,
+            "session": block.session,
+            "segment": block.segment,
+            "position": block.tile.position,
+            "tokens": block.tokens,
+            "first_seq": block.tile.runs[0][0],
+            "last_seq": block.tile.runs[-1][0],
+            "runs": json.dumps(block.tile.runs),
+            "token_ids": np.asarray(block.tile.ids, np.int32).tobytes(),
+            "time_us": block.time_us,
+            "boxes_crc": block.boxes_crc,
+            "slot": block.slot,
+            "crc": block.crc,
+            "used_us": block.used_us,
+        }
+        for block in blocks
+    ]
+    if rows:
+        connection.execute(kv_blocks.insert(), rows)
+
+
+def place(connection: Connection, generation: Generation, block: Block) -> None:
+    """Say anew where a block's bytes are."""
+    connection.execute(
+        update(kv_blocks)
+        .where(*places.of(generation), _b.block == block.number)
+        .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
+    )
+
+
+def used(connection: Connection, generation: Generation, when: Mapping[int, int]) -> None:
+    """When blocks were last chosen, in microseconds since 1970."""
+    for number, at in sorted(when.items()):
+        connection.execute(
+            update(kv_blocks)
+            .where(*places.of(generation), _b.block == number, _b.used_us < at)
+            .values(used_us=at)
+        )
+
+
+def after(connection: Connection, generation: Generation, number: int = 0) -> list[Block]:
+    """Blocks with higher numbers."""
+    found = connection.execute(
+        select(kv_blocks).where(*places.of(generation), _b.block > number).order_by(_b.block)
+    )
+    return [_block(row) for row in found]
+
+
+def fetch(connection: Connection, generation: Generation, wanted: Sequence[int]) -> dict[int, Block]:
+    """By number; those that exist."""
+    found: dict[int, Block] = {}
+    for some in in_chunks(wanted, _PER_STATEMENT):
+        rows = connection.execute(select(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
+        found.update({row.block: _block(row) for row in rows})
+    return found
+
+
+def segment(connection: Connection, generation: Generation, session: str, number: int) -> list[Block]:
+    """A segment's blocks in their order."""
+    rows = connection.execute(
+        select(kv_blocks)
+        .where(*places.of(generation), _b.session == session, _b.segment == number)
+        .order_by(_b.position, _b.block)
+    )
+    return [_block(row) for row in rows]
+
+
+def last_segment(connection: Connection, generation: Generation, session: str) -> int:
+    """The session's newest; -1 when there is none."""
+    found = connection.execute(
+        select(func.max(_b.segment)).where(*places.of(generation), _b.session == session)
+    ).scalar()
+    return -1 if found is None else int(found)
+
+
+def touching(connection: Connection, generation: Generation, seqs: Sequence[int]) -> list[Block]:
+    """Blocks with tokens of any of these messages."""
+    found: dict[int, Block] = {}
+    wanted = set(seqs)
+    for some in in_chunks(sorted(wanted), _PER_STATEMENT):
+        low, high = some[0], some[-1]
+        rows = connection.execute(
+            select(kv_blocks).where(*places.of(generation), _b.last_seq >= low, _b.first_seq <= high)
+        )
+        for row in rows:
+            block = _block(row)
+            if wanted.intersection(block.tile.seqs):
+                found[block.number] = block
+    return list(found.values())
+
+
+def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[Block]:
+    """The last blocks that were made, of a session or of all; in the order of the log."""
+    where = [*places.of(generation), *([_b.session == session] if session is not None else [])]
+    rows = connection.execute(
+        select(kv_blocks).where(*where).order_by(_b.first_seq.desc(), _b.position.desc()).limit(limit)
+    )
+    return sorted((_block(row) for row in rows), key=lambda block: block.chronological)
+
+
+def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
+    """(session, segment) of blocks whose keys are to be made."""
+    rows = connection.execute(
+        select(_b.session, _b.segment).where(*places.of(generation), _b.boxes_crc.is_(None)).distinct()
+    )
+    return sorted((row.session, row.segment) for row in rows)
+
+
+def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
+    """Of messages whose blocks have no keys now."""
+    rows = connection.execute(select(_b.runs).where(*places.of(generation), _b.boxes_crc.is_(None)))
+    return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
+
+
+def coldest(connection: Connection, generation: Generation, count: int) -> list[Block]:
+    """So many blocks that are in the pool, the least lately used first, of those the oldest."""
+    rows = connection.execute(
+        select(kv_blocks)
+        .where(*places.of(generation), _b.slot.is_not(None))
+        .order_by(_b.used_us, _b.time_us, _b.block)
+        .limit(count)
+    )
+    return [_block(row) for row in rows]
+
+
+def last_placed(connection: Connection, generation: Generation, count: int) -> list[Block]:
+    """So many blocks at the end of the file, the last first."""
+    rows = connection.execute(
+        select(kv_blocks)
+        .where(*places.of(generation), _b.slot.is_not(None))
+        .order_by(_b.slot.desc())
+        .limit(count)
+    )
+    return [_block(row) for row in rows]
+
+
+def resident(connection: Connection, generation: Generation) -> int:
+    """Blocks in the pool."""
+    return int(
+        connection.execute(
+            select(func.count()).select_from(kv_blocks).where(*places.of(generation), _b.slot.is_not(None))
+        ).scalar_one()
+    )
+
+
+def residents(connection: Connection) -> list[tuple[Pool, int]]:
+    """Every pool of every user, and how many blocks are in it."""
+    rows = connection.execute(select(kv_pools).order_by(kv_pools.c.user, kv_pools.c.generation))
+    return [
+        (_pool(row), resident(connection, Generation(row.user, row.generation, "", 0))) for row in rows.all()
+    ]
+
+
+def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
+    """(blocks, tokens)."""
+    blocks, tokens = connection.execute(
+        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*places.of(generation))
+    ).one()
+    return int(blocks), int(tokens)
+
+
+def remove(connection: Connection, generation: Generation, blocks: Sequence[Block]) -> None:
+    """Delete rows; their places are to be overwritten."""
+    for some in in_chunks([block.number for block in blocks], _PER_STATEMENT):
+        connection.execute(delete(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
+    places.erase(
+        connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
+    )
+
+
+def attend(
+    connection: Connection, generation: Generation, seqs: Sequence[int], attended: Iterable[int]
+) -> None:
+    """These messages' keys were made with those in sight."""
+    rows = [
+        {"user": generation.user, "generation": generation.number, "seq": seq, "attended": other}
+        for other in sorted(set(attended))
+        for seq in seqs
+    ]
+    if rows:
+        connection.execute(kv_attended.insert(), rows)
+
+
+def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
+    """Messages whose keys were made with any of these in sight."""
+    c = kv_attended.c
+    found: set[int] = set()
+    for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
+        rows = connection.execute(
+            select(c.seq).where(
+                c.user == generation.user, c.generation == generation.number, c.attended.in_(some)
+            )
+        )
+        found |= {int(row.seq) for row in rows}
+    return found
+
+
+def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
+    """These messages' keys are gone, or made without a view of others."""
+    c = kv_attended.c
+    for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
+        connection.execute(
+            delete(kv_attended).where(
+                c.user == generation.user,
+                c.generation == generation.number,
+                or_(c.seq.in_(some), c.attended.in_(some)),
+            )
+        )
+
+
+def drop(connection: Connection, generation: Generation) -> None:
+    """All rows of a generation; its files go when nobody writes."""
+    for table in (kv_pools, kv_blocks, kv_attended, kv_erasures):
+        connection.execute(
+            delete(table).where(table.c.user == generation.user, table.c.generation == generation.number)
+        )
+
+
+def faults(connection: Connection, generation: Generation) -> list[str]:
+    """Where rows disagree with the log and with each other."""
+    covered: dict[int, int] = {}
+    found: list[str] = []
+    slots: dict[int, int] = {}
+    by_segment: dict[tuple[str, int], int] = {}
+    for block in sorted(after(connection, generation), key=lambda block: block.place):
+        for seq, tokens in block.tile.runs:
+            covered[seq] = covered.get(seq, 0) + tokens
+        if sum(tokens for _, tokens in block.tile.runs) != block.tokens:
+            found.append(f"block {block.number} has {block.tokens} tokens, its messages have others")
+        if (expected := by_segment.get(block.place[:2], 0)) != block.tile.position:
+            found.append(f"block {block.number} begins at {block.tile.position}, not at {expected}")
+        by_segment[block.place[:2]] = block.tile.position + block.tokens
+        if block.slot is not None:
+            if block.slot in slots:
+                found.append(f"blocks {slots[block.slot]} and {block.number} are in one place")
+            slots[block.slot] = block.number
+    logged = set(
+        connection.execute(
+            select(messages.c.seq).where(
+                messages.c.user == generation.user, messages.c.seq <= generation.cursor
+            )
+        ).scalars()
+    )
+    found += [f"no block of message {seq}" for seq in sorted(logged - set(covered))]
+    found += [f"a block of message {seq}, which is not in the log" for seq in sorted(set(covered) - logged)]
+    return found
+
+
+def _pool(row: Row[Any]) -> Pool:
+    described = json.loads(row.layout)
+    layers, align = tuple(described.pop("boxes")), described.pop("align")
+    keys = bool(described.pop("keys", False))
+    described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
+    generation = Generation(row.user, row.generation, row.fingerprint, 0)
+    return Pool(generation, Layout(**described), layers, align, keys)
+
+
+def _block(row: Row[Any]) -> Block:
+    return Block(
+        number=row.block,
+        session=row.session,
+        segment=row.segment,
+        tile=Tile(
+            row.position,
+            tuple(np.frombuffer(row.token_ids, np.int32).tolist()),
+            tuple((seq, tokens) for seq, tokens in json.loads(row.runs)),
+        ),
+        time_us=row.time_us,
+        boxes_crc=row.boxes_crc,
+        slot=row.slot,
+        crc=row.crc,
+        used_us=row.used_us,
+    )

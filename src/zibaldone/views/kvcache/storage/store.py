@@ -1,0 +1,238 @@
+"""What the kv view keeps, without the model that made it: so a message can be forgotten where no model is.
+
+Imports no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.errors import BlockMissing
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Counted, Generation
+from zibaldone.views.kvcache.model.turns import pieces_of, tiles
+from zibaldone.views.kvcache.storage import free_slots as places
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
+from zibaldone.views.kvcache.storage.manifest import Block, Pool
+
+NAME = "kv"
+FOLDER = "kv"  # inside the memory's own
+
+
+class KVStore:
+    """Manifest and files together. Part of the contract of a view: what forgetting and counting need."""
+
+    name = NAME
+
+    def __init__(self, root: Path) -> None:
+        """`root` is the folder of all pools; it is made when the first block is written."""
+        self.root = root
+
+    def files(self, pool: Pool) -> PoolFiles:
+        """A pool's files."""
+        folder = folder_of(self.root, pool.generation.user)
+        name = pool_name(pool.generation.number, pool.generation.fingerprint)
+        return PoolFiles(folder / name, pool.layout, pool.layers, keys=pool.keys)
+
+    def read(self, pool: Pool, block: Block) -> bytes:
+        """A block's payload, checked against its checksum.
+
+        Raises BlockMissing when the block has moved since the row was read, or is torn: the next snapshot
+        knows, or check_integrity does.
+        """
+        assert block.slot is not None
+        data = self.files(pool).read(block.slot)
+        if checksum(data) != block.crc:
+            raise BlockMissing(
+                f"KV block {block.number} is not in place {block.slot} any more, or is damaged"
+            )
+        return data
+
+    def whole(self, pool: Pool, block: Block) -> bool:
+        """Whether a block's bytes are what was written."""
+        try:
+            self.read(pool, block)
+        except BlockMissing:
+            return False
+        return True
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Rows, token ids, boxes, keys and values; what was made in sight of these messages is unmade.
+
+        The places are overwritten by `refresh`, once this is committed.
+        """
+        lost = [self._forget(connection, pool, frozenset(seqs)) for pool in manifest.pools(connection, user)]
+        return _counted(lost)
+
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What forget would remove."""
+        lost = []
+        for pool in manifest.pools(connection, user):
+            before = after = tokens_before = tokens_after = 0
+            for old, new in self._retiled(connection, pool, frozenset(seqs)):
+                before, tokens_before = before + len(old), tokens_before + sum(b.tokens for b in old)
+                after, tokens_after = after + len(new), tokens_after + sum(b.tokens for b in new)
+            lost.append((before - after, tokens_before - tokens_after))
+        return _counted(lost)
+
+    def clean(self, database: Database, user: str) -> None:
+        """Overwrite every place where something forgotten or evicted lived, and remove what no row names."""
+        with database.read() as connection:
+            if not self._dirty(connection, user):
+                return
+        with database.write() as connection:
+            kept = set()
+            for pool in manifest.pools(connection, user):
+                files = self.files(pool)
+                kept.add(files.folder.name)
+                slots, rows = places.erasures(connection, pool.generation)
+                unsettled = self.unsettled(connection, pool)
+                slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
+                files.erase(slots, rows)
+                files.settle()
+                files.cut(places.last_slot(connection, pool.generation) + 1)
+                places.erased(connection, pool.generation)
+            folder = folder_of(self.root, user)
+            for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+                if path.name not in kept:
+                    remove(path)
+            if folder.is_dir() and not kept:
+                remove(folder)
+
+    def clean_all(self, database: Database) -> None:
+        """What an earlier process left to be overwritten, of every user."""
+        if not self.root.is_dir():
+            return
+        with database.read() as connection:
+            users = log.all_users(connection)
+        for user in users:
+            self.clean(database, user)
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
+        """Overwrite what was forgotten."""
+        self.clean(database, user)
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """All rows of a generation; its files go with the next `clean`."""
+        manifest.drop(connection, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Blocks and tokens, of all generations."""
+        found = [manifest.totals(connection, pool.generation) for pool in manifest.pools(connection, user)]
+        return (Counted("blocks", sum(b for b, _ in found)), Counted("tokens", sum(t for _, t in found)))
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Rows against the log, and files against rows."""
+        found = manifest.faults(connection, generation)
+        pool = manifest.pool(connection, generation)
+        if pool is None:
+            return found
+        found += [
+            f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
+            for block, boxes in self.damaged(connection, pool)
+        ]
+        return found
+
+    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[Block, bool]]:
+        """Blocks whose bytes are not what was written; True when it is the boxes, or the keys beside them."""
+        files = self.files(pool)
+        for block in manifest.after(connection, pool.generation):
+            if block.boxes_crc is not None and not whole_boxes(files, block):
+                yield block, True
+            elif block.slot is not None and not self.whole(pool, block):
+                yield block, False
+
+    def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
+        """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
+        return places.unnamed(connection, pool.generation, *self.files(pool).intended())
+
+    def _dirty(self, connection: Connection, user: str) -> bool:
+        names = set()
+        for pool in manifest.pools(connection, user):
+            files = self.files(pool)
+            names.add(files.folder.name)
+            if any(places.erasures(connection, pool.generation)) or any(files.intended()):
+                return True
+        folder = folder_of(self.root, user)
+        return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))
+
+    def _forget(self, connection: Connection, pool: Pool, seqs: frozenset[int]) -> tuple[int, int]:
+        blocks = tokens = 0
+        changed: set[int] = set(seqs)
+        for old, new in self._retiled(connection, pool, seqs):
+            manifest.remove(connection, pool.generation, old)
+            numbers = manifest.numbers(connection, pool, len(new))
+            manifest.add(
+                connection,
+                pool.generation,
+                [replace(block, number=number) for block, number in zip(new, numbers, strict=True)],
+            )
+            blocks += len(old) - len(new)
+            tokens += sum(block.tokens for block in old) - sum(block.tokens for block in new)
+            changed |= {seq for block in new for seq in block.tile.seqs}
+        manifest.forget_attended(connection, pool.generation, sorted(changed))
+        if not manifest.totals(connection, pool.generation)[0]:
+            manifest.drop(connection, pool.generation)
+        return blocks, tokens
+
+    def _retiled(
+        self, connection: Connection, pool: Pool, seqs: frozenset[int]
+    ) -> list[tuple[list[Block], list[Block]]]:
+        """For each segment that has seen these messages: (blocks that go, unmade ones in their place).
+
+        The closure: a segment's later messages saw the earlier ones, and a message that was generated saw
+        those that were recalled for it.
+        """
+        generation = pool.generation
+        tainted: dict[tuple[str, int], int] = {}  # by segment, the first position that goes
+        seen: set[int] = set()
+        waiting = set(seqs)
+        while waiting:
+            seen |= waiting
+            found: set[int] = set()
+            for block in manifest.touching(connection, generation, sorted(waiting)):
+                segment = block.place[:2]
+                first = tainted.get(segment)
+                if first is not None and first <= block.tile.position:
+                    continue
+                tainted[segment] = block.tile.position
+                for other in manifest.segment(connection, generation, *segment):
+                    if other.tile.position >= block.tile.position:
+                        found |= set(other.tile.seqs)
+            found |= manifest.attending(connection, generation, waiting | found)
+            waiting = found - seen
+        return [
+            self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(tainted.items())
+        ]
+
+    @staticmethod
+    def _retile(
+        connection: Connection, pool: Pool, segment: tuple[str, int], first: int, without: frozenset[int]
+    ) -> tuple[list[Block], list[Block]]:
+        every = manifest.segment(connection, pool.generation, *segment)
+        old = [block for block in every if block.tile.position >= first]
+        times = {seq: block.time_us for block in reversed(old) for seq in block.tile.seqs}
+        stream = pieces_of([block.tile for block in old], without)
+        fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
+        new = [Block(0, *segment, tile, times[tile.seqs[0]], None, None, None, 0) for tile in fresh]
+        return old, new
+
+
+def whole_boxes(files: PoolFiles, block: Block) -> bool:
+    """Whether a block's boxes, and the keys beside them, are what was written."""
+    row = block.number - 1
+    boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [row]))
+    if checksum(boxes) != block.boxes_crc:
+        return False
+    return not files.keys or all(files.read_keys([row], layer) != [None] for layer in files.layers)
+
+
+def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:
+    found = list(lost)
+    return (Counted("blocks", sum(b for b, _ in found)), Counted("tokens", sum(t for _, t in found)))

@@ -1,0 +1,66 @@
+"""The pool is updated asynchronously (Algorithm 1, lines 7-8): one thread, and a queue that has an end."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+
+from zibaldone.errors import ZibaldoneError
+from zibaldone.fork_safety import start_anew_in_children
+
+_logger = logging.getLogger(__name__)
+
+
+class Writer:
+    """Does jobs one by one. What fails is not lost: the log has the messages, the pool catches up."""
+
+    def __init__(self, size: int) -> None:
+        """At most `size` jobs wait; who brings one more waits until there is room."""
+        self._size = size
+        self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(size)
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the thread and its jobs stayed with the parent."""
+        self._queue = queue.Queue(self._size)
+        self._thread = None
+        self._starting = threading.Lock()
+
+    def put(self, job: Callable[[], None]) -> None:
+        """To be done in its turn."""
+        with self._starting:  # held while a full queue makes it wait: `close` comes after what was put before
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="zibaldone-kv-write", daemon=True)
+                self._thread.start()
+            self._queue.put(job)
+
+    def wait(self) -> None:
+        """Until all that was put is done. Does nothing in the writer itself."""
+        if threading.current_thread() is not self._thread:
+            self._queue.join()
+
+    def close(self) -> None:
+        """Do what waits, and end."""
+        with self._starting:
+            thread, self._thread = self._thread, None
+            if thread is not None and thread.is_alive():
+                self._queue.put(None)
+                thread.join()
+
+    def _work(self) -> None:
+        while True:
+            job = self._queue.get()
+            try:
+                if job is None:
+                    return
+                job()
+            except ZibaldoneError as error:
+                _logger.warning("an answer's keys were not written, they will be encoded: %s", error)
+            except Exception:  # the border of a thread: the next job must not wait for ever
+                _logger.exception("an answer's keys were not written, they will be encoded")
+            finally:
+                self._queue.task_done()

@@ -1,0 +1,459 @@
+"""The kv view: its part of the contract, put together from the files beside it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.errors import BlockMissing, ForeignKV
+from zibaldone.log import to_us
+from zibaldone.models.base import Tokenizer
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder
+from zibaldone.views.kvcache.model.tap import Raw
+from zibaldone.views.kvcache.model.turns import Piece, pieces, question_of
+from zibaldone.views.kvcache.retrieve.fetching import Fetched, Fetcher
+from zibaldone.views.kvcache.retrieve.index import Indexes
+from zibaldone.views.kvcache.retrieve.probe import Asking, Choice, Recent
+from zibaldone.views.kvcache.retrieve.retrieval import offer_of
+from zibaldone.views.kvcache.storage import free_slots as places
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import checksum, remove
+from zibaldone.views.kvcache.storage.eviction import Budget, evict, make_room, shrink
+from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.store import NAME, KVStore
+from zibaldone.views.kvcache.storage.tiers import Tiers
+
+_BATCH_MESSAGES = 64
+_TRIES = 2  # of a recall to read what may have moved
+_DAMAGED = "some blocks are damaged: the newest messages only, until they are encoded again"
+_logger = logging.getLogger(__name__)
+Drafts = Sequence[tuple[Block, Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Blocks of a batch of messages."""
+
+    drafts: tuple[Draft, ...]
+    replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
+    attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
+
+
+class KVView:
+    """MemArt: turns as blocks of keys without positions, found by the model's own attention."""
+
+    name = NAME
+    batch_messages = _BATCH_MESSAGES
+
+    def __init__(
+        self,
+        store: KVStore,
+        encoder: Encoder,
+        fingerprint: str,
+        tokenizer: Tokenizer,
+        layers: Mapping[int, tuple[int, ...] | None],
+        budget: Budget | None = None,
+    ) -> None:
+        """`layers` are those that score, with the heads that are listened to (None: all).
+
+        `tokenizer` counts the tokens of what is offered as text.
+        """
+        self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
+        self.budget = budget or Budget()
+        self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
+        self._tokenizer = tokenizer
+        device = encoder.tap.device
+        self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
+        self.fetcher = Fetcher(store, encoder, self.tiers)
+        self.indexes = Indexes(store, device)
+        self.asking = Asking(encoder, self.fetcher, layers)
+        self._used: dict[tuple[str, int], dict[int, int]] = {}
+        self._seen_deletions: dict[str, int] = {}
+        self._missed: dict[str, int] = {}  # by user, recalls in a row that found boxes or keys damaged
+
+    @property
+    def config(self) -> MemArt:
+        """The settings."""
+        return self.encoder.config
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: PrepareContext | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Prepared | None:
+        """Encode these messages, each behind those before it in its segment."""
+        if basis is None:
+            return None
+        chains: dict[str, Chain] = {}
+        with self.model_lock:
+            for done, message in enumerate(messages, 1):
+                if message.session not in chains:
+                    chains[message.session] = self._chain(basis, message.session)
+                assert message.time is not None
+                ids = self.encoder.turn_ids(message)
+                for piece in pieces(message.seq, ids, self.encoder.segment_tokens):
+                    chains[message.session].extend(piece, to_us(message.time))
+                if progress:
+                    progress(done)
+        return prepared_of(list(chains.values()))
+
+    def commit(
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        prepared: Prepared,
+    ) -> None:
+        """Bytes into free places, then the rows that name them."""
+        pool = self._opened(connection, generation)
+        slots = places.take_slots(connection, generation, len(prepared.drafts))
+        old = manifest.fetch(connection, generation, prepared.replaced)
+        manifest.remove(connection, generation, list(old.values()))
+        if old:  # whoever holds an index has blocks that are no more
+            log.touch(connection, generation.user, deleted=True)
+        given = manifest.numbers(connection, pool, len(prepared.drafts))
+        blocks = [
+            Block(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
+            for number, draft in zip(given, prepared.drafts, strict=True)
+        ]
+        make_room(connection, pool, self.budget, len(blocks))
+        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
+        for seq, attended in prepared.attended.items():
+            manifest.attend(connection, generation, [seq], attended)
+
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+        """Messages whose blocks the model's attention finds, and what is in no block yet, as text."""
+        with take_snapshot() as now:
+            return self._retrieve(now.connection, now.generation, query)
+
+    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
+        user = query.scope.user
+        if not log.state(connection, user).last_seq:
+            return Retrieved((), 0, 0.0, lambda _: None)
+        note, choice = "", None
+        try:
+            pool = self.pool(connection, generation)
+        except ForeignKV:
+            pool, note = (
+                None,
+                "the blocks were made by another model: the newest messages only, until a rebuild",
+            )
+        if pool is not None:
+            k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
+            choice = self._chosen(connection, pool, query, k)
+            pool, note = (pool, note) if choice is not None else (None, _DAMAGED)
+        behind = generation if pool is not None else None
+        return offer_of(connection, behind, query, choice, self._tokenizer, note)
+
+    def _chosen(self, connection: Connection, pool: Pool, query: Query, k: int) -> Choice | None:
+        """None when something is damaged. Raises BlockMissing at first: it may just have moved."""
+        user, session = query.scope.user, query.scope.session
+        try:
+            with self.model_lock:
+                choice = self.choose(connection, pool, query.text, query.now, k=k, session=session)
+        except BlockMissing as error:
+            self._missed[user] = self._missed.get(user, 0) + 1
+            if self._missed[user] < _TRIES:
+                raise
+            _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
+            return None
+        self._missed.pop(user, None)
+        return choice
+
+    def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
+        """The generation's pool. Raises ForeignKV when another model made it."""
+        if generation is None:
+            return None
+        if generation.fingerprint != self.fingerprint:
+            raise ForeignKV(
+                f"the blocks of user {generation.user!r} were made by another model, dtype, tokenizer or"
+                f" setting ({generation.fingerprint}), not by this one ({self.fingerprint}): remember() makes"
+                " them anew"
+            )
+        return manifest.pool(connection, generation)
+
+    def choose(
+        self,
+        connection: Connection,
+        pool: Pool,
+        text: str,
+        now: datetime,
+        *,
+        k: int,
+        session: str | None = None,
+        standing: str | None = None,
+        room: int | None = None,
+    ) -> Choice:
+        """The k best blocks for a question, of one session or of all.
+
+        The question is read behind the newest turns of the `standing` session (or of whichever). With `room`
+        these stand in the context too, as many as that many tokens hold, and are left out of the search.
+        """
+        self._forget_in_memory(connection, pool.generation.user)
+        index = self.indexes.get(connection, pool)
+        question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
+        found = Recent(())
+        if self.config.probe_tokens:
+            newest = manifest.newest(
+                connection, pool.generation, standing or session, self.config.probe_tokens
+            )
+            window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
+            found = self.asking.recent(newest, window if room is None else room)
+        without = {block.number for block in index.blocks if session is not None and block.session != session}
+        if room is not None:
+            without |= {block.number for block in found.blocks}
+        return self.asking.choose(
+            index,
+            found,
+            question,
+            k,
+            frozenset(without),
+            lambda name, number: manifest.segment(connection, pool.generation, name, number),
+            lambda wanted: manifest.fetch(connection, pool.generation, wanted),
+        )
+
+    def fetch(self, connection: Connection, pool: Pool, blocks: Sequence[Block]) -> Fetched:
+        """Keys and values of these blocks; what is encoded again is put back by `put_back`."""
+        rows = manifest.fetch(connection, pool.generation, [block.number for block in blocks])
+        try:
+            fresh = [rows[block.number] for block in blocks]
+        except KeyError as error:
+            raise BlockMissing(f"KV block {error} is gone") from error
+        return self.fetcher.fetch(
+            pool, fresh, lambda name, number: manifest.segment(connection, pool.generation, name, number)
+        )
+
+    def note_use(self, generation: Generation, blocks: Sequence[Block]) -> None:
+        """These were chosen now; written with the next `housekeep`."""
+        now = time.time_ns() // 1000
+        self._used.setdefault((generation.user, generation.number), {}).update(
+            {block.number: now for block in blocks}
+        )
+
+    def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
+        """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
+        if not remade:
+            return 0
+        with database.write() as connection:
+            generation = pool.generation
+            rows = manifest.fetch(connection, generation, [block.number for block, _ in remade])
+            same = [
+                (rows[block.number], draft)
+                for block, draft in remade
+                if block.number in rows
+                and rows[block.number] == replace(block, used_us=rows[block.number].used_us)
+            ]
+            if not same:
+                return 0
+            slots = places.take_slots(connection, generation, len(same))
+            make_room(connection, pool, self.budget, len(same))
+            done = self._written(
+                connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
+            )
+            for block in done:
+                manifest.place(connection, generation, block)
+            if any(block.boxes_crc is None for block, _ in same):
+                log.touch(connection, generation.user, deleted=True)
+        return len(done)
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.forget(connection, user, seqs)
+
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.preview_forget(connection, user, seqs)
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Overwrite the bytes, empty the tiers, and encode anew what had seen what is gone."""
+        self.tiers.drop(user)
+        self.indexes.drop(user)
+        self.store.clean(database, user)
+        if generation is not None and generation.fingerprint == self.fingerprint:
+            self._remake(database, generation)
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002
+    ) -> tuple[Counted, ...]:
+        """Encode anew what is unmade, write down what was used, evict what is over the budget, clean up."""
+        if generation.fingerprint != self.fingerprint:
+            self.store.clean(database, generation.user)
+            return ()
+        self.store.clean(database, generation.user)  # before anything is written in these places again
+        if self._missed.pop(generation.user, 0):
+            self.heal(database, generation.user)
+        self._remake(database, generation)
+        used = self._used.pop((generation.user, generation.number), {})
+        evicted = evict(database, self.store, self.budget, generation, used)
+        self.store.clean(database, generation.user)
+        if self.budget.bounded and shrink(database, self.store, generation):
+            self.store.clean(database, generation.user)
+        return (Counted("blocks evicted", evicted),) if evicted else ()
+
+    def waiting(self, connection: Connection, generation: Generation) -> bool:
+        """Whether blocks are to be encoded again because what they had seen was forgotten."""
+        return bool(manifest.unmade(connection, generation))
+
+    def heal(self, database: Database, user: str) -> int:
+        """Let go of blocks whose bytes, boxes or keys are damaged, to be encoded again; how many."""
+        with database.write() as connection:
+            damaged = 0
+            for pool in manifest.pools(connection, user):
+                for block, _ in self.store.damaged(connection, pool):
+                    slots = [] if block.slot is None else [block.slot]
+                    places.erase(connection, pool.generation, slots, [block.number - 1])
+                    manifest.place(
+                        connection, pool.generation, replace(block, slot=None, crc=None, boxes_crc=None)
+                    )
+                    damaged += 1
+            if damaged:
+                log.touch(connection, user, deleted=True)
+        if damaged:
+            _logger.warning("%d KV blocks of user %r are damaged: they are encoded again", damaged, user)
+            self.refresh(database, user, None)
+        return damaged
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """See KVStore."""
+        self.store.drop(connection, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """See KVStore."""
+        return self.store.stats(connection, user)
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """See KVStore."""
+        if found := self.store.faults(connection, generation):
+            self._missed.setdefault(generation.user, 1)  # the next `housekeep` mends what can be mended
+        return found
+
+    def close(self) -> None:
+        """Ends the readers and takes the tap out of the model."""
+        self.tiers.close()
+        self.encoder.tap.detach()
+
+    def continued(
+        self,
+        connection: Connection,
+        pool: Pool | None,
+        session: str,
+        messages: Sequence[tuple[Message, Raw, Sequence[int]]],
+        attended: Iterable[int],
+    ) -> Prepared:
+        """Blocks of messages whose keys a generation has left, without a second encoding.
+
+        `attended` are the messages that were in sight meanwhile.
+        """
+        chain = self._chain_in(connection, pool, session)
+        for message, raw, ids in messages:
+            assert message.time is not None
+            chain.extend(Piece(message.seq, tuple(ids)), to_us(message.time), raw)
+        seen = tuple(sorted(set(attended)))
+        return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
+
+    def _chain(self, basis: PrepareContext, session: str) -> Chain:
+        with basis.read() as connection:
+            pool = manifest.pool(connection, basis.generation) if basis.generation else None
+            return self._chain_in(connection, pool, session)
+
+    def _chain_in(self, connection: Connection, pool: Pool | None, session: str) -> Chain:
+        """Where the session goes on."""
+        if pool is None:
+            return Chain(self.encoder, session)
+        generation = pool.generation
+        return self.fetcher.chain(
+            pool,
+            session,
+            manifest.last_segment(connection, generation, session),
+            lambda name, number: manifest.segment(connection, generation, name, number),
+        )
+
+    def _opened(self, connection: Connection, generation: Generation) -> Pool:
+        """The generation's pool, made if there is none.
+
+        What an earlier generation of this number has left goes first: its files were to be removed, and with
+        their rows went what says which places in them to overwrite.
+        """
+        found = manifest.pool(connection, generation)
+        if found is not None:
+            return found
+        made = Pool(
+            replace(generation, cursor=0),
+            self.encoder.layout,
+            self.encoder.layers,
+            self.config.align,
+            keys=self.config.layers != "all",  # of all layers they would be half the pool again
+        )
+        remove(self.store.files(made).folder)
+        manifest.open_pool(connection, made)
+        return made
+
+    def _written(
+        self,
+        connection: Connection,
+        pool: Pool,
+        blocks: Sequence[Block],
+        drafts: Sequence[Draft],
+        slots: Sequence[int],
+    ) -> list[Block]:
+        """The blocks with their bytes in these places."""
+        placed = [
+            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
+            for block, draft, slot in zip(blocks, drafts, slots, strict=True)
+        ]
+        self.store.files(pool).write(
+            {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
+            {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
+            self.store.unsettled(connection, pool),
+            {slot: block.number - 1 for slot, block in zip(slots, blocks, strict=True)},
+        )
+        return placed
+
+    def _remake(self, database: Database, generation: Generation) -> None:
+        """Encode blocks that have no keys because what they had seen was forgotten."""
+        while True:
+            with database.read() as connection:
+                pool = manifest.pool(connection, generation)
+                waiting = manifest.unmade(connection, generation) if pool else []
+                if pool is None or not waiting:
+                    return
+                session, number = waiting[0]
+                blocks = manifest.segment(connection, generation, session, number)
+                last = max(block.tile.position for block in blocks if block.boxes_crc is None)
+                with self.model_lock:
+                    made = self.fetcher.remake(
+                        pool,
+                        [block for block in blocks if block.tile.position <= last],
+                        lambda name, n: manifest.segment(connection, generation, name, n),
+                    )
+            if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
+                return  # somebody else did, or something was forgotten meanwhile: the next tend goes on
+
+    def _forget_in_memory(self, connection: Connection, user: str) -> None:
+        """What another process forgot goes out of this one's tiers too."""
+        deletions = log.state(connection, user).deletions
+        if self._seen_deletions.get(user, deletions) != deletions:
+            self.tiers.drop(user)
+        self._seen_deletions[user] = deletions
+
+
+def prepared_of(chains: Sequence[Chain]) -> Prepared:
+    """What chains have made, in the order of the log: numbers do not depend on how messages were batched."""
+    drafts = [draft for chain in chains for draft in chain.drafts]
+    drafts.sort(key=lambda draft: (draft.tile.runs[0][0], draft.segment, draft.tile.position))
+    return Prepared(tuple(drafts), tuple(number for chain in chains for number in chain.replaced))

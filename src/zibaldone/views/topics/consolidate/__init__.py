@@ -1,0 +1,1 @@
+"""From messages to documents: extraction, CURRENT, consolidation."""

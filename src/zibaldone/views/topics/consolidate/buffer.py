@@ -1,0 +1,96 @@
+"""CURRENT, the buffer of recent entries: append-only, recallable, flushed by size or by time (Eq. 1).
+
+What a new entry contradicts is marked when it arrives, wherever it stands: a reader never sees two values of
+one thing as if both held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidate.contradictions import claims, settle, stale
+from zibaldone.views.topics.consolidate.summaries import finished
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.workspace import Work
+
+
+def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
+    """With the entries of one message, said at that time, at the end of CURRENT."""
+    if not entries:
+        return library
+    library, entries = _settled(library, entries, work)
+    current = library.current
+    grown = replace(
+        current,
+        body=(*current.body, *entries),
+        token_count=current.token_count + work.tokens(entries),
+        created_time=current.created_time or When.of(time),
+    )
+    return replace(library, current=grown, opened=library.opened or time)
+
+
+def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Library, Sequence[Entry]]:
+    """The library and the entries with marks of what supersedes what."""
+    slots = {claim.slot for entry in entries for claim in claims(entry)}
+    if not slots:
+        return library, entries
+    held = [
+        (document.id, entry)
+        for document in library.everything()
+        for entry in _claiming(document, slots, work)
+    ]
+    given = [*held, *((CURRENT, entry) for entry in entries)]
+    changed = settle(enumerate(entry for _, entry in given))
+    if not changed:
+        return library, entries
+    of_document: dict[str, dict[Key, Entry]] = {}
+    for number, entry in changed.items():
+        if number < len(held):
+            of_document.setdefault(held[number][0], {})[key_of(entry)] = entry
+    told = [changed.get(number, entry) for number, (_, entry) in enumerate(given)][len(held) :]
+    marked = {doc_id: _marked(library, doc_id, new, work) for doc_id, new in of_document.items()}
+    current = marked.pop(CURRENT, library.current)
+    outdated = [
+        one
+        for one in marked.values()
+        if any(stale(one.summary, told, entry) for entry in of_document[one.id].values())
+    ]
+    if outdated:
+        work.survey(library.documents.values(), library.current.entries)
+        marked |= {one.id: finished(one, work, "updated", told[-1].time) for one in outdated}
+    return replace(library.with_documents(marked.values()), current=current), told
+
+
+def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[Entry]:
+    """Each current entry that has one of the slots, once."""
+    # CURRENT changes with every message: to look through it is cheaper than to index it anew.
+    if document.id == CURRENT:
+        return [one for one in document.entries if one.current and any(c.slot in slots for c in claims(one))]
+    claimed = work.tools.profile(document).slots
+    return list({key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}.values())
+
+
+def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry], work: Work) -> Document:
+    """The document with these entries in the places of those that they are."""
+    document = library.document(doc_id)
+    assert document
+    before = [one for one in document.entries if key_of(one) in new]
+    made = document.map_entries(lambda entry: (new.get(key_of(entry), entry),))
+    more = work.tokens(list(new.values())) - work.tokens(before)
+    return replace(made, token_count=document.token_count + more)
+
+
+def is_full(library: Library, settings: Consolidation) -> bool:
+    """|C| >= tau_tok."""
+    return library.current.token_count >= settings.current_threshold_tokens
+
+
+def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
+    """Delta t(C) >= tau_time; `now` is the time of the next message, or the clock's."""
+    return library.opened is not None and now - library.opened >= settings.current_window

@@ -1,0 +1,214 @@
+"""WriteAndConsolidate (Algorithm 1), as a function from a library to the next one.
+
+What comes out depends on the log and the settings alone: messages go in one by one in the order of their
+seqs, and CURRENT is flushed at the same places whatever the batches are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from zibaldone.core import Message
+from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
+from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.extraction import extract
+from zibaldone.views.topics.consolidate.merging import merge_small
+from zibaldone.views.topics.consolidate.planning import Plan, plan
+from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_current, rewrite_document
+from zibaldone.views.topics.consolidate.splitting import split
+from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
+from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.workspace import Tools, Work
+
+
+def add(library: Library, message: Message, before: Message | None, tools: Tools) -> Step:
+    """The library with one more message; `before` is the one before it in its session.
+
+    A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
+    embedder does not answer, and what the asking of a model raises: the library given is as it was.
+    """
+    assert message.time is not None  # what is stored has one
+    due = is_due(library, message.time, tools.settings)
+    step = flush(library, tools) if due else Step(library)
+    work = Work(tools, step.library)
+    entries = extract(message, before, work)
+    grown = append(step.library, entries, message.time, work)
+    old = step.library.documents
+    marked = [doc_id for doc_id, one in grown.documents.items() if old[doc_id] is not one]
+    written = (*sorted(marked, key=order), CURRENT) if entries else ()
+    changes = step.changes + work.changes(written=written)
+    if not is_full(grown, tools.settings):
+        return Step(grown, changes)
+    flushed = flush(grown, tools)
+    return Step(flushed.library, changes + flushed.changes)
+
+
+def flush_due(library: Library, now: datetime, tools: Tools) -> Step:
+    """What a background worker does by the clock, when nobody writes."""
+    return flush(library, tools) if is_due(library, now, tools.settings) else Step(library)
+
+
+def flush(library: Library, tools: Tools) -> Step:
+    """CURRENT filed into the documents, and CURRENT empty."""
+    if not library.current.entries and not library.current.texts:
+        return Step(library)
+    work = Work(tools, library)
+    shelf = _Shelf(library, work)
+    entries = shelf.settled(library.current.entries)
+    portions = rewrite_current(entries, work)
+    shelf.carry_out(plan(portions, shelf.documents, work))
+    shelf.tidy()
+    return shelf.closed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What happened to a document last, for its update log."""
+
+    name: str
+    summary: str = ""  # a model's, if it wrote one
+
+
+class _Shelf:
+    """The documents while one flush goes on."""
+
+    def __init__(self, library: Library, work: Work) -> None:
+        self.before, self.work = library, work
+        self.documents: dict[str, Document] = dict(library.documents)
+        self.events: dict[str, _Event] = {}  # of the documents that are changed
+        self.time = _latest(library.current.entries)
+        work.survey(self.documents.values(), library.current.entries)
+
+    def settled(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of CURRENT's entries that are to be filed, without duplicates and with marks.
+
+        What a document says already is folded into its entry there, and entries of documents that are
+        contradicted are marked.
+        """
+        fresh = self._fold_known(self.work.folded(entries))
+        slots = {claim.slot for entry in fresh for claim in claims(entry)}
+        numbered: list[tuple[int, Entry]] = []
+        homes: list[str] = []
+        for doc_id, document in self.documents.items():
+            claimed = self.work.tools.profile(document).slots
+            found = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
+            for entry in found.values():
+                numbered.append((len(numbered), entry))
+                homes.append(doc_id)
+        numbered += list(enumerate(fresh, len(numbered)))
+        changed = settle(numbered)
+        marked: dict[str, dict[Key, Entry]] = {}
+        for number, entry in changed.items():
+            if number < len(homes):
+                marked.setdefault(homes[number], {})[key_of(entry)] = entry
+        for doc_id, entries_of in marked.items():
+            self._change(doc_id, entries_of)
+        return [changed.get(number, entry) for number, entry in numbered[len(homes) :]]
+
+    def carry_out(self, planned: Plan) -> None:
+        """RewriteDoc for every document that the plan updates or makes; what is too big is split before."""
+        for doc_id, portions in sorted(planned.updates.items(), key=lambda item: order(item[0])):
+            parts = self._split(doc_id)
+            if len(parts) == 1:
+                self._rewrite(self.documents[doc_id], portions, "updated")
+                continue
+            near = {part: self.documents[part] for part in parts}
+            for portion in portions:
+                centre = self.work.centres([portion.entries])[0]
+                best = list(near)[int((self.work.document_centres(near.values()) @ centre).argmax())]
+                self._rewrite(self.documents[best], [portion], "updated")
+        for portions in planned.new.values():
+            self._rewrite(Document(self.work.new_id()), portions, "created")
+
+    def tidy(self) -> None:
+        """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
+        for doc_id in list(self.events):
+            document = self.documents[doc_id]
+            self.documents[doc_id] = replace(document, token_count=tokens_of(document, self.work))
+        for doc_id, document in list(self.documents.items()):
+            if document.token_count > self.work.settings.split_tokens:
+                self._split(doc_id)
+        merged, gone = merge_small(self.documents, self.work)
+        while merged:
+            self.documents.update({document.id: document for document in merged})
+            self.events |= {document.id: _Event("merged") for document in merged}
+            for doc_id in gone:
+                del self.documents[doc_id]
+                self.events.pop(doc_id, None)
+            if self.work.has_model:  # it is asked once
+                break
+            merged, gone = merge_small(self.documents, self.work)
+        for doc_id, event in self.events.items():
+            self.documents[doc_id] = finished(
+                self.documents[doc_id], self.work, event.name, self.time, event.summary
+            )
+
+    def closed(self) -> Step:
+        """The library with CURRENT empty, and what has changed."""
+        old = self.before.documents
+        written = [one for doc_id, one in self.documents.items() if old.get(doc_id) is not one]
+        removed = [doc_id for doc_id in old if doc_id not in self.documents]
+        numbers = [int(doc_id.rpartition("-")[2]) for doc_id in self.documents if doc_id not in old]
+        next_id = int(self.work.new_id().rpartition("-")[2])
+        assert all(number < next_id for number in numbers)
+        library = replace(
+            self.before.with_documents(written, removed),
+            current=Document(CURRENT),
+            opened=None,
+            next_id=next_id,
+            parts=self.work.parts,
+        )
+        changes = self.work.changes(
+            written=tuple(sorted((CURRENT, *(one.id for one in written)), key=order)),
+            removed=tuple(removed),
+            flushes=1,
+            rewritten_tokens=sum(one.token_count for one in written),
+        )
+        return Step(library, changes)
+
+    def _fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those that no document says already; the others are folded into what says so."""
+        left = []
+        known: dict[str, dict[Key, Entry]] = {}
+        for entry in entries:
+            key = sameness(entry)
+            said = (
+                (doc_id, self.work.tools.profile(one).said.get(key)) for doc_id, one in self.documents.items()
+            )
+            home, same = next(((doc_id, one) for doc_id, one in said if key and one), ("", None))
+            if same is None:
+                left.append(entry)
+            else:
+                known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
+        for doc_id, changed in known.items():
+            self._change(doc_id, changed)
+        return left
+
+    def _change(self, doc_id: str, changed: Mapping[Key, Entry]) -> None:
+        """Entries of a document replaced by others, in their places."""
+        document = self.documents[doc_id]
+        self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
+        self.events.setdefault(doc_id, _Event("updated"))
+
+    def _rewrite(self, document: Document, portions: Sequence[Portion], event: str) -> None:
+        rewritten, summary = rewrite_document(document, portions, self.work)
+        self.documents[document.id] = rewritten
+        self.events[document.id] = _Event(event, summary)
+
+    def _split(self, doc_id: str) -> list[str]:
+        """The ids of its parts, its own among them."""
+        parts = split(self.documents[doc_id], self.work)
+        if len(parts) > 1:
+            self.documents.update({part.id: part for part in parts})
+            self.events |= {part.id: _Event("split") for part in parts}
+        return [part.id for part in parts]
+
+
+def _latest(entries: Sequence[Entry]) -> When | None:
+    """The time of the newest entry."""
+    return max(entries, key=lambda entry: entry.last).time if entries else None

@@ -1,0 +1,41 @@
+"""Entries that say the same: the newest stands for all, and what it stands for is kept (§A.1, prompt B)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from zibaldone.text.words import words
+from zibaldone.views.topics.consolidate.contradictions import claims, recency
+from zibaldone.views.topics.markdown.entry import Entry
+
+Sameness = tuple[str, ...]
+_SPEAKER = frozenset("i me my mine myself we us our ours you your yours im ive id ill".split())
+
+
+def sameness(entry: Entry) -> Sameness:
+    """Current entries with the same of this are duplicates; () has none.
+
+    Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
+    is not the same hike. Of a claim, such as where somebody lives, the day does not matter.
+    """
+    said = words(entry.text)
+    if not said or not entry.current:
+        return ()
+    who = (entry.source or "") if not _SPEAKER.isdisjoint(said) else "*"
+    when = entry.time.text if entry.time and not claims(entry) else ""
+    return (who, when, *said)
+
+
+def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Entries, duplicates together; in the order of each group's newest."""
+    found: dict[Sameness, list[Entry]] = {}
+    for number, entry in enumerate(entries):
+        key = sameness(entry) or (str(number),)
+        group = found.pop(key, [])
+        found[key] = [*group, entry]
+    return list(found.values())
+
+
+def spokesman(group: list[Entry]) -> Entry:
+    """Of duplicates the one whose words and signature stay: the most recent, a person's before the AI's."""
+    return max(group, key=recency)

@@ -1,0 +1,265 @@
+"""Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
+
+Without one, an entry is a sentence that carries a fact, in its own words, with who said it, and behind each
+relative date the day that it means. What a message with a fact says besides is told with the fact, less
+greetings and thanks: a sentence that leans on the one before it, what the speaker thinks of a thing, what is
+shown, a question that is answered or asked. A claim, which may be superseded one day, stands alone, and so
+does each line of a list. The order of a message's entries is that of their recency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+import regex
+
+from zibaldone.core import Message
+from zibaldone.text.dates import find_days
+from zibaldone.text.periods import period
+from zibaldone.text.salience import PHATIC, carries_fact, is_phatic, names
+from zibaldone.text.sentences import passages, sentences
+from zibaldone.text.words import terms, words
+from zibaldone.views.topics.consolidate.contradictions import claims
+from zibaldone.views.topics.markdown.entry import AI, Entry, When
+from zibaldone.views.topics.read.workspace import Work
+from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
+
+_TOGETHER = 3  # sentences that lean on each other and make one entry
+_SHORT = 4  # terms; an answer with fewer is told with its question
+_LIST_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|\(?\p{N}{1,6}[.):])\s+")
+_LEANING = frozenset(
+    """it its they them their he him his she her this that these those there and but so then also plus because
+    otherwise besides both either""".split()
+)
+_FIRST_PERSON = frozenset("i me my mine myself we us our ours im ive".split())
+_SECOND_PERSON = frozenset("you your yours yourself u ya".split())
+_WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}]*")
+_GREETINGS = frozenset(
+    """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
+    please""".split()
+)
+_ASKS = ("?", "？", "؟")
+_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
+    """The message's entries, in its order; none for what says nothing to remember.
+
+    `before` is the message before it in its session, which is only there to be understood by. A model is not
+    asked about a message in which nothing but politeness is said.
+    """
+    offline = _Reader(message, before, work).read()
+    if not offline and _says_nothing(message):
+        return ()
+    facts = [FactNoted(text=text) for text in offline]
+    if not work.has_model:
+        return _entries(message, facts)
+    task = Extract(
+        _shown(message),
+        _shown(before) if before else None,
+        known=_known(message, before),
+        fallback=lambda: Extracted(facts=facts),
+    )
+    return _entries(message, work.ask(task).result.facts)
+
+
+def source_of(message: Message) -> str | None:
+    """As an entry names it: AI, a speaker's name, or None for a user without one."""
+    if message.role in {"assistant", "model", "ai"}:
+        return AI
+    if message.name:
+        return message.name if message.name != AI else "AI (a person)"
+    return None if message.role in {"user", "editor"} else message.role
+
+
+def resolved(text: str, said: date) -> str:
+    """The text, with the days that its relative dates mean behind each: "yesterday (2023-05-07)"."""
+    pieces, at = [], 0
+    for days in find_days(text, said):
+        phrase = text[days.start : days.end].rstrip(" .,")
+        end = days.start + len(phrase)
+        if not text[end:].lstrip(" .,").startswith("(") and not _YEAR.search(phrase):
+            pieces += [text[at:end], f" ({_range(days.first, days.last)})"]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _range(first: date, last: date) -> str:
+    """Days, no more precise than they are known."""
+    if first == last:
+        return first.isoformat()
+    if (first, last) == period("year", first):
+        return f"{first.year:04d}"
+    if (first, last) == period("month", first):
+        return f"{first:%Y-%m}"
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def _entries(message: Message, facts: Sequence[FactNoted]) -> tuple[Entry, ...]:
+    """Numbered where there are several: they may be filed in different documents."""
+    found = [_entry(message, fact) for fact in facts]
+    if len(found) < 2:
+        return tuple(found)
+    return tuple(replace(entry, part=part) for part, entry in enumerate(found, 1))
+
+
+def _entry(message: Message, fact: FactNoted) -> Entry:
+    assert message.time is not None  # what is stored has one
+    day = When(fact.date) if fact.date else When.of(message.time.date())
+    return Entry(fact.text, first=message.seq, time=day, source=source_of(message))
+
+
+def _shown(message: Message) -> MessageShown:
+    assert message.time is not None
+    who = source_of(message) or "the user"
+    return MessageShown(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
+
+
+def _known(message: Message, before: Message | None) -> str:
+    """All words that a fact of the message may be made of, dates resolved."""
+    assert message.time is not None
+    said = [message.time.isoformat(), message.speaker, resolved(message.content, message.time.date())]
+    return "\n".join([*said, f"{before.speaker}: {before.content}"] if before else said)
+
+
+def _says_nothing(message: Message) -> bool:
+    spans = sentences(message.content)
+    return all(is_phatic(message.content[start:end]) for start, end in spans)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Sentences that make one entry."""
+
+    sentences: list[str] = field(default_factory=list)
+    facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
+    claims: bool = False  # one of them does, and stands alone
+
+    def takes(self, *, fact: bool, claim: bool, leans: bool) -> bool:
+        """Whether a sentence behind these belongs with them."""
+        if self.claims or claim:
+            return False
+        return not fact or not self.facts or (leans and self.facts < _TOGETHER)
+
+    def add(self, sentence: str, *, fact: bool, claim: bool) -> None:
+        """One more."""
+        self.sentences.append(sentence)
+        self.facts += fact
+        self.claims = claim
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one message sentence by sentence."""
+
+    message: Message
+    before: Message | None
+    work: Work
+
+    def read(self) -> list[str]:
+        """The texts of its entries."""
+        assert self.message.time is not None
+        day = self.message.time.date()
+        found: list[_Group] = []
+        for number, line in enumerate(_lines(self.message.content)):
+            found += self._of_line(line, opens=number == 0)
+        if not any(group.facts for group in found):
+            return []
+        told = [" ".join(one.sentences) for one in found if one.facts or _says_something(one)]
+        return [piece for text in told for piece in self._pieces(resolved(text, day))]
+
+    def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
+        groups: list[_Group] = []
+        for place, (start, end) in enumerate(sentences(line)):
+            sentence = " ".join(line[start:end].split())
+            if opens and place == 0 and (question := self._answered(sentence)):
+                groups.append(_Group([f'"{question}" — {sentence}'], facts=1))
+                continue
+            fact = self._is_fact(sentence)
+            shown = sentence.startswith("[")
+            leans = shown or not _LEANING.isdisjoint(words(sentence)[:1])
+            if not fact and self._greets(sentence):
+                continue
+            claim = fact and bool(claims(Entry(sentence, source=source_of(self.message))))
+            if not groups or not groups[-1].takes(fact=fact and not shown, claim=claim, leans=leans):
+                groups.append(_Group())
+            groups[-1].add(sentence, fact=fact, claim=claim)
+        return groups
+
+    def _greets(self, sentence: str) -> bool:
+        """Greetings, calls, thanks, wishes; not what the speaker thinks of a thing ("It was awesome!")."""
+        bare = self._unaddressed(sentence)
+        said = words(bare)
+        return _only_calls(bare) and (not terms(bare) or not _GREETINGS.isdisjoint(said))
+
+    def _is_fact(self, sentence: str) -> bool:
+        """Something that lasts: no question, no call by name, nothing that is only said to the other."""
+        if sentence.endswith(_ASKS):
+            return False
+        bare = self._unaddressed(sentence)
+        if _only_calls(bare) or not carries_fact(bare):
+            return False
+        said = set(words(bare))
+        if said.isdisjoint(_SECOND_PERSON) or not said.isdisjoint(_FIRST_PERSON):
+            return True
+        return bool(names(bare)) or any(character.isdigit() for character in bare)
+
+    def _unaddressed(self, sentence: str) -> str:
+        """Without the names of the two who talk, and their short forms: so they address each other."""
+        parties = {self.message.speaker, self.before.speaker if self.before else ""}
+        own = {word for party in parties for word in words(party)}
+        return _WORD.sub(
+            lambda found: "" if _stands_for(found[0].lower(), own) else found[0], sentence
+        ).strip(" ,!.")
+
+    def _answered(self, sentence: str) -> str:
+        """The question that a sentence answers in too few words to be understood; or nothing."""
+        if self.before is None or self.before.speaker == self.message.speaker or sentence.endswith(_ASKS):
+            return ""
+        bare = self._unaddressed(sentence)
+        said = set(terms(bare)) - PHATIC
+        if not said or len(said) >= _SHORT or not _SECOND_PERSON.isdisjoint(words(bare)) or _only_calls(bare):
+            return ""
+        spans = sentences(self.before.content)
+        last = self.before.content[slice(*spans[-1])] if spans else ""
+        asks = last.endswith(_ASKS) and len(set(terms(last)) - PHATIC) >= 2
+        return " ".join(last.split()) if asks else ""
+
+    def _pieces(self, text: str) -> Iterator[str]:
+        limit = self.work.settings.entry_tokens
+        if len(text) <= limit:  # a token has a character or more
+            yield text
+            return
+        for start, end in passages(text, limit, self.work.tools.count):
+            yield text[start:end]
+
+
+def _says_something(group: _Group) -> bool:
+    """Of sentences without a fact, in a message that has one elsewhere."""
+    return any(carries_fact(one) and not one.endswith(_ASKS) for one in group.sentences)
+
+
+def _only_calls(sentence: str) -> bool:
+    """Politeness, with a name at most: "Hey Mel!", "Thanks, Melanie"."""
+    if is_phatic(sentence):
+        return True
+    said = terms(sentence)
+    called = {term for name in names(f". {sentence}") for term in terms(name)}
+    polite = [term for term in said if term in PHATIC]
+    return bool(polite) and set(said) <= PHATIC | called and _FIRST_PERSON.isdisjoint(words(sentence))
+
+
+def _stands_for(word: str, own: set[str]) -> bool:
+    return word in own or (len(word) >= 3 and any(one.startswith(word) for one in own))
+
+
+def _lines(content: str) -> Iterator[str]:
+    """Lines without the bullet or number before each; lines of one paragraph stay apart."""
+    for line in content.splitlines():
+        bare = line.strip()
+        if mark := _LIST_MARK.match(bare):
+            bare = bare[mark.end() :]
+        if bare:
+            yield bare

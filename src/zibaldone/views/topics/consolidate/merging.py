@@ -1,0 +1,112 @@
+"""Fragmented documents are merged: small ones about the same, two to four at a time (§3.3, §A.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
+
+from zibaldone.views.topics.consolidate.grouping import unit
+from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.views.topics.library import order
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.workspace import Work
+from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
+
+_SHOWN = 64  # small documents that a model chooses among: the newest
+
+
+def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], dict[str, str]]:
+    """The merged documents, and of each id that is gone the one that it went into: a group's oldest.
+
+    Summaries and logs are still to be brought up to date.
+    """
+    small = [
+        one for one in documents.values() if one.token_count < work.settings.merge_tokens and one.entries
+    ]
+    if len(small) < 2:
+        return [], {}
+    if not work.has_model:
+        chosen = _alike(small, work)
+    else:
+        shown = small[-_SHOWN:]
+        task = ChooseMerges(
+            documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in shown),
+            at_most=work.settings.merge_most,
+            token_limit=work.settings.split_tokens,
+            fallback=lambda: Groups(groups=_alike(shown, work)),
+        )
+        chosen = work.ask(task).result.groups
+    made: list[Document] = []
+    gone: dict[str, str] = {}
+    for group in chosen:
+        first, *others = sorted(group, key=order)
+        made.append(_merged([documents[doc_id] for doc_id in (first, *others)], work))
+        gone |= dict.fromkeys(others, first)
+    return made, gone
+
+
+def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
+    """By cosine of centroids, the most alike first; each document joins one group at most."""
+    centres = work.document_centres(small)
+    likeness = centres @ centres.T
+    np.fill_diagonal(likeness, -2)
+    free = np.ones(len(small), dtype=bool)
+    groups: list[list[str]] = []
+    while True:
+        pairs = np.where(free[:, None] & free[None, :], likeness, -2)
+        first, second = divmod(int(pairs.argmax()), len(small))
+        if pairs[first, second] < work.settings.merge_similarity:
+            return groups
+        group = [first, second]
+        free[group] = False
+        while len(group) < work.settings.merge_most:
+            centre = unit(centres[group].sum(axis=0, keepdims=True))[0]
+            near = np.where(free, centres @ centre, -2)
+            best = int(near.argmax())
+            tokens = sum(small[row].token_count for row in (*group, best))
+            if near[best] < work.settings.merge_similarity or tokens > work.settings.split_tokens:
+                break
+            group.append(best)
+            free[best] = False
+        groups.append([small[row].id for row in group])
+
+
+def _merged(documents: Sequence[Document], work: Work) -> Document:
+    """The oldest with the bodies of all: each one's title becomes a heading below a new title.
+
+    What stands alone in its document stands directly below the title: a heading for it would tell little.
+    """
+    entries = [entry for one in documents for entry in one.entries]
+    body: list[Block] = [Heading(title(entries, work), 1)]
+    lone = [one for one in documents if len(one.entries) == 1 and not one.texts]
+    body += [one.entries[0] for one in lone]
+    lowered = [_lowered(one) for one in documents if one not in lone]
+    # Entries below no subheading come first, or they would seem to belong below the one before them.
+    body += [block for blocks in lowered for block in _before_headings(blocks)]
+    body += [block for blocks in lowered for block in blocks[len(_before_headings(blocks)) :]]
+    made = replace(documents[0], body=tuple(body))
+    return replace(made, token_count=tokens_of(made, work))
+
+
+def _before_headings(blocks: Sequence[Block]) -> list[Block]:
+    return list(takewhile(lambda block: not isinstance(block, Heading), blocks))
+
+
+def _lowered(document: Document) -> list[Block]:
+    """Its body, headings one level down: all below its own title."""
+    blocks: list[Block] = []
+    for place, block in enumerate(document.body):
+        if isinstance(block, Heading):
+            follows = document.body[place + 1] if place + 1 < len(document.body) else None
+            if block.level == 1 and isinstance(follows, Heading):
+                continue  # a title with nothing directly below it says what its headings say
+            blocks.append(Heading(block.title, max(2, block.level)))
+        else:
+            if not blocks and isinstance(block, Entry):
+                blocks.append(Heading(document.title, 2))
+            blocks.append(block)
+    return blocks

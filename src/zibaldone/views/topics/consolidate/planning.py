@@ -1,0 +1,166 @@
+"""SafePlanUpdate (Algorithm 2): which document each block updates or makes. Nothing is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from zibaldone.views.topics.consolidate.grouping import cluster
+from zibaldone.views.topics.consolidate.rewriting import Portion
+from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.read.workspace import Work
+from zibaldone.views.topics.tasks import (
+    BlockShown,
+    DocumentShown,
+    NewDocument,
+    Planned,
+    PlanUpdates,
+    Update,
+)
+
+_SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
+_FILLED = 0.8  # of split_tokens: how much a new document may have when it is made
+
+
+@dataclass(slots=True)
+class Plan:
+    """Which portions go where."""
+
+    updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
+    new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
+
+    def add(self, other: Plan) -> None:
+        """MergePlans: what goes to one place is put together."""
+        for own, others in ((self.updates, other.updates), (self.new, other.new)):
+            for place, portions in others.items():
+                own.setdefault(place, []).extend(portions)
+
+
+def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
+    """Every portion goes to one place.
+
+    A model is shown no more than `split_tokens` at a time: content above that is cut between headings, and a
+    portion above it between entries. Without a model all is planned at once.
+    """
+    if not work.has_model:
+        return _routed(portions, documents, work)
+    whole = Plan()
+    for chunk in chunks(portions, work):
+        whole.add(_safely(chunk, documents, work, work.settings.plan_depth))
+    return whole
+
+
+def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
+    """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
+    limit = work.settings.split_tokens
+    found: list[list[Portion]] = []
+    filled = 0
+    for portion in (piece for one in portions for piece in _pieces(one, limit, work)):
+        tokens = work.tokens(portion.entries)
+        if not found or filled + tokens > limit:
+            found.append([])
+            filled = 0
+        found[-1].append(portion)
+        filled += tokens
+    return found
+
+
+def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
+    if work.tokens(portion.entries) <= limit or len(portion.entries) < 2:
+        return [portion]
+    middle = len(portion.entries) // 2
+    return [
+        piece
+        for half in (portion.entries[:middle], portion.entries[middle:])
+        for piece in _pieces(Portion(portion.title, half), limit, work)
+    ]
+
+
+def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work, depth: int) -> Plan:
+    """The model's plan; where it is invalid twice, plans of the halves, and in the end a document each."""
+    near = _nearest(portions, documents, work)
+    task = PlanUpdates(
+        blocks=tuple(
+            BlockShown(number, one.title, tuple(entry.line for entry in one.entries))
+            for number, one in enumerate(portions, 1)
+        ),
+        documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
+        fallback=lambda: _as_answer(_routed(portions, documents, work), portions),
+    )
+    answer = work.ask(task)
+    if answer.degraded and answer.calls > 1:  # it answered, and could not put it right
+        if depth > 0 and len(portions) > 1:
+            middle = len(portions) // 2
+            first = _safely(portions[:middle], documents, work, depth - 1)
+            first.add(_safely(portions[middle:], documents, work, depth - 1))
+            return first
+        alone = Plan()
+        for portion in portions:
+            alone.add(Plan(new={portion.title: [portion]}))
+        return alone
+    return _realised(answer.result, portions)
+
+
+def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
+    """By similarity of centroids; what no document is like makes new ones, like with like."""
+    found = Plan()
+    if not portions:
+        return found
+    centres = work.centres([one.entries for one in portions])
+    rest = list(range(len(portions)))
+    if documents:
+        ids = list(documents)
+        likeness = centres @ work.document_centres(documents.values()).T
+        best = likeness.argmax(axis=1)
+        rest = [row for row in rest if likeness[row, best[row]] < work.settings.route_similarity]
+        left = set(rest)
+        for row, portion in enumerate(portions):
+            if row not in left:
+                found.updates.setdefault(ids[best[row]], []).append(portion)
+    sizes = [work.tokens(portions[row].entries) for row in rest]
+    limit = _FILLED * work.settings.split_tokens
+    for group in cluster(centres[rest], sizes, work.settings.route_similarity, limit):
+        members = [portions[rest[row]] for row in group]
+        name = title([entry for one in members for entry in one.entries], work)
+        found.new.setdefault(name, []).extend(members)
+    return found
+
+
+def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> list[Document]:
+    """The documents a model is shown, in the order of their ids."""
+    if len(documents) <= _SHOWN_DOCUMENTS:
+        return list(documents.values())
+    centres = work.centres([one.entries for one in portions])
+    ids = list(documents)
+    likeness = work.document_centres(documents.values()) @ centres.T
+    best = np.argsort(-likeness.max(axis=1), kind="stable")[:_SHOWN_DOCUMENTS]
+    return [documents[ids[row]] for row in sorted(best.tolist())]
+
+
+def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
+    found = Plan()
+    for update in planned.updates:
+        found.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
+    for new in planned.new_documents:
+        if new.blocks:
+            name = " ".join(new.title.split()) or portions[new.blocks[0] - 1].title
+            found.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
+    found.updates = {doc_id: group for doc_id, group in found.updates.items() if group}
+    return found
+
+
+def _as_answer(found: Plan, portions: Sequence[Portion]) -> Planned:
+    number = {id(portion): n for n, portion in enumerate(portions, 1)}
+    return Planned(
+        updates=[
+            Update(document=place, blocks=[number[id(one)] for one in group])
+            for place, group in found.updates.items()
+        ],
+        new_documents=[
+            NewDocument(title=name, blocks=[number[id(one)] for one in group])
+            for name, group in found.new.items()
+        ],
+    )

@@ -1,0 +1,250 @@
+"""RewriteCurrent and RewriteDoc of Algorithm 1; what a model writes is kept only when it is faithful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from zibaldone.models.base import Vectors
+from zibaldone.text.words import words
+from zibaldone.views.topics.consolidate.contradictions import superseding
+from zibaldone.views.topics.consolidate.faithfulness import specifics
+from zibaldone.views.topics.consolidate.grouping import cluster, unit
+from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
+from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.read.workspace import Work
+from zibaldone.views.topics.tasks import (
+    Line,
+    RewriteCurrent,
+    RewriteDocument,
+    Rewritten,
+    SectionWritten,
+    shown_entries,
+)
+
+_REACH = 2.0  # messages over which the context of an entry fades
+_TOGETHER = 4  # entries of a message that still have one subject
+_BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A block of REWRITE_CURRENT: entries that belong under one heading."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def rewrite_current(entries: Sequence[Entry], work: Work) -> list[Portion]:
+    """REWRITE_CURRENT: entries in blocks. Duplicates and contradictions are dealt with before."""
+    if not work.has_model:
+        return grouped(entries, work)
+    return [one for batch in _batches(entries, work) for one in _rewritten(batch, work)]
+
+
+def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
+    """By similarity, in the order of the first of each block."""
+    if not entries:
+        return []
+    vectors = work.lean(_in_context(entries, work))
+    sizes = work.tools.tokens([entry.line for entry in entries])
+    groups = cluster(vectors, sizes, work.settings.group_similarity, work.settings.split_tokens / 2)
+    groups = _without_lone(groups, vectors, sizes, work)
+    blocks = [tuple(entries[row] for row in group) for group in groups]
+    return [Portion(title(block, work), block) for block in blocks]
+
+
+def rewrite_document(document: Document, portions: Sequence[Portion], work: Work) -> tuple[Document, str]:
+    """The document with the portions in it, and the model's summary ("" without one)."""
+    offline = inserted(document, portions, work)
+    if not work.has_model:
+        return offline, ""
+    old = document.entries
+    new = [entry for portion in portions for entry in portion.entries]
+    numbered = dict(enumerate((*old, *new), 1))
+    headings = dict(
+        enumerate([path[-1] if path else "" for path, one in document.placed() if isinstance(one, Entry)], 1)
+    )
+    headings |= {
+        number: portion.title
+        for number, portion in enumerate((p for p in portions for _ in p.entries), len(old) + 1)
+    }
+    shown = shown_entries(numbered, headings)
+    task = RewriteDocument(
+        title=document.title,
+        old=shown[: len(old)],
+        new=shown[len(old) :],
+        given=numbered,
+        fallback=lambda: _as_answer(offline, numbered),
+    )
+    answer = work.ask(task)
+    if answer.degraded:
+        return offline, ""
+    known = {word for entry in numbered.values() for word in words(f"{entry.text} {entry.source or ''}")}
+    known |= {one for entry in numbered.values() for one in specifics(entry.text)}
+    summary = answer.result.summary if specifics(answer.result.summary) <= known else ""
+    name = document.title if document.body else answer.result.title.strip() or portions[0].title
+    made = realised(answer.result, numbered, work)
+    return document.with_body((*body_of(name, made), *_texts(document))), summary
+
+
+def inserted(document: Document, portions: Sequence[Portion], work: Work) -> Document:
+    """Each portion below the heading that it is most like, or a new one; a lone entry below the title."""
+    if not document.body:
+        name = _name(portions, work)
+        lone = [Portion(name, one.entries) for one in portions if len(one.entries) == 1]
+        return document.with_body(body_of(name, [*lone, *(one for one in portions if len(one.entries) > 1)]))
+    for portion in portions:
+        document = document.with_entries(portion.entries, _place(document, portion, work))
+    return document
+
+
+def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work) -> list[Portion]:
+    """What a model wrote, checked before, with the entries' own metadata."""
+    marked = dict(numbered)
+    for one in result.superseded:
+        newer, older = superseding(marked[one.newer], marked[one.older])
+        marked |= {one.newer: newer, one.older: older}
+    return [
+        Portion(
+            part.heading.strip() or "Notes",
+            tuple(work.merge([marked[n] for n in line.entries], line.text.strip()) for line in part.lines),
+        )
+        for part in result.sections
+        if part.lines
+    ]
+
+
+def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
+    """A title, and below it a subheading for each portion; none for the only one, or one of the same name."""
+    blocks: list[Block] = [Heading(name, 1)]
+    together: dict[str, list[Entry]] = {}
+    for portion in portions:
+        together.setdefault(portion.title, []).extend(portion.entries)
+    for heading in sorted(together, key=lambda one: one != name):
+        if heading != name and len(together) > 1:
+            blocks.append(Heading(heading, 2))
+        blocks.extend(together[heading])
+    return tuple(blocks)
+
+
+def _without_lone(
+    groups: list[list[int]], vectors: Vectors, sizes: Sequence[int], work: Work
+) -> list[list[int]]:
+    """With lone entries in the group that they are most like, if half as like it as those in it are.
+
+    A heading for each would tell little.
+    """
+    lone = [group[0] for group in groups if len(group) == 1]
+    several = [list(group) for group in groups if len(group) > 1]
+    if not lone or not several:
+        return groups
+    likeness = vectors[lone] @ unit(np.stack([vectors[group].sum(axis=0) for group in several])).T
+    filled = [sum(sizes[row] for row in group) for group in several]
+    for place, row in enumerate(lone):
+        best = int(likeness[place].argmax())
+        fits = filled[best] + sizes[row] <= work.settings.split_tokens / 2
+        if fits and likeness[place, best] >= work.settings.group_similarity / 2:
+            several[best].append(row)
+            filled[best] += sizes[row]
+        else:
+            several.append([row])
+    return sorted(sorted(group) for group in several)
+
+
+def _in_context(entries: Sequence[Entry], work: Work) -> Vectors:
+    """(n, d) each entry's vector with those of the messages around it: short turns say little alone.
+
+    The more entries a message has, the less they have to do with each other: lines of a list stand alone.
+    """
+    rows = work.tools.vectors([entry.text for entry in entries])
+    seqs = np.array([entry.last for entry in entries])
+    messages, place, sizes = np.unique(seqs, return_inverse=True, return_counts=True)
+    means = np.zeros((len(messages), rows.shape[1]), dtype=np.float32)
+    np.add.at(means, place, rows)
+    means /= sizes[:, None]
+    near = np.exp(-np.abs(messages[:, None] - messages[None, :]) / _REACH)
+    near /= near.sum(axis=1, keepdims=True)
+    around = np.asarray(near @ means, dtype=np.float32)[place]
+    share = np.minimum(1, _TOGETHER / sizes[place]).astype(np.float32)[:, None]
+    return np.asarray((rows + share * around) / (1 + share), dtype=np.float32)
+
+
+def _name(portions: Sequence[Portion], work: Work) -> str:
+    if len(portions) == 1:
+        return portions[0].title
+    return title([entry for portion in portions for entry in portion.entries], work)
+
+
+def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, ...]:
+    """The headings to put the portion under, topmost first."""
+    sections = [one for one in document.partitions() if one.path and one.entries]
+    for one in sections:
+        if one.title == portion.title:
+            return tuple(Heading(name) for name in one.path)
+    if sections:
+        centres = work.centres([portion.entries, *(one.entries for one in sections)])
+        likeness = centres[1:] @ centres[0]
+        best = int(likeness.argmax())
+        least = work.settings.group_similarity / (1 if len(portion.entries) > 1 else 2)
+        if likeness[best] >= least:
+            return tuple(Heading(name) for name in sections[best].path)
+    if not document.headings:
+        return (Heading(portion.title, 1),)
+    top = document.headings[0]
+    if len(portion.entries) == 1:  # directly below the title: a heading of its own would tell nothing more
+        return (top,)
+    return (top, Heading(portion.title, min(top.level + 1, 6)))
+
+
+def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
+    offline = grouped(entries, work)
+    numbered = dict(enumerate(entries, 1))
+    task = RewriteCurrent(
+        entries=shown_entries(numbered, {}),
+        given=numbered,
+        fallback=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
+    )
+    answer = work.ask(task)
+    return offline if answer.degraded else realised(answer.result, numbered, work)
+
+
+def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
+    """In order, of like size, none above the limit unless a single entry is."""
+    limit = work.settings.split_tokens
+    total = work.tokens(entries)
+    if total <= limit * _BATCH:
+        return [list(entries)]
+    even = total / -(-total // limit)
+    batches: list[list[Entry]] = []
+    filled = even
+    for entry in entries:
+        if filled >= even:
+            batches.append([])
+            filled = 0
+        batches[-1].append(entry)
+        filled += work.tokens([entry])
+    return batches
+
+
+def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
+    """A document of these entries as a model would have written it."""
+    number = {id(entry): n for n, entry in numbered.items()}
+    sections = [
+        SectionWritten(heading=one.title, lines=[Line(entries=[number[id(entry)]]) for entry in one.entries])
+        for one in document.partitions()
+    ]
+    return Rewritten(title=document.title, sections=sections)
+
+
+def _texts(document: Document) -> list[Block]:
+    """What people wrote between the entries, below the headings it stood under."""
+    blocks: list[Block] = []
+    for path, block in document.placed():
+        if isinstance(block, Text):
+            blocks += [Heading(path[-1], 2)] if len(path) > 1 else []
+            blocks.append(block)
+    return blocks

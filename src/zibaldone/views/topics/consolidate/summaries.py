@@ -1,0 +1,121 @@
+"""Titles and summaries without a model, and what every document gets after it was changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import numpy as np
+import regex
+
+from zibaldone.text.keywords import keywords
+from zibaldone.text.salience import PHATIC, names
+from zibaldone.text.sentences import passages
+from zibaldone.text.words import term_of, words
+from zibaldone.views.topics.markdown.document import Document, Event
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.printing import render_body
+from zibaldone.views.topics.read.workspace import Work
+
+_TITLE_WORDS = 3
+_KEYWORDS = 8
+_CANDIDATES = 20
+_SHORT_NAME = 3  # letters
+_SHOWN = regex.compile(r"\[[^\]\[]*\]")
+_QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
+_SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
+_EVENTS = 32  # kept of an update log: the first, and the newest
+
+
+def title(entries: Sequence[Entry], work: Work) -> str:
+    """The words that tell the entries from the user's others: "Adoption, agencies, application"."""
+    best = telling(entries, work, _TITLE_WORDS)
+    if not best:
+        return "Notes"
+    return ", ".join([best[0][0].upper() + best[0][1:], *best[1:]])
+
+
+def summary(entries: Sequence[Entry], work: Work) -> str:
+    """Telling words, and the most central of the current entries; at most `summary_tokens`."""
+    current = [entry for entry in entries if entry.current and entry.text]
+    if not current:
+        return ""
+    rows = work.tools.vectors([entry.text for entry in current])
+    telling_something = np.array([_states(entry) for entry in current])
+    likeness = rows @ rows.mean(axis=0)
+    central = current[int((likeness + telling_something).argmax())]
+    text = own_words(central.text)
+    told = f"{central.source}: {text}" if central.source else text
+    return fitted(f"{', '.join(telling(current, work, _KEYWORDS))}; {told}", work)
+
+
+def own_words(text: str) -> str:
+    """Without what was only shown ("[image: a cat]") and the question before an answer, if more is left."""
+    left = _QUESTION.sub("", _SHOWN.sub("", text)).strip()
+    return left or text
+
+
+def _states(entry: Entry) -> bool:
+    """Says something of its speaker, or a name or number: no praise, no question back."""
+    text = own_words(entry.text)
+    if "?" in text:
+        return False
+    said = words(text)
+    return not _SELF.isdisjoint(said[:2]) or any(one.isdigit() for one in said) or not entry.source
+
+
+def fitted(text: str, work: Work) -> str:
+    """On one line, cut to `summary_tokens`."""
+    line = " ".join(text.split())
+    spans = passages(line, work.settings.summary_tokens - 1, work.tools.count)
+    return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
+
+
+def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
+    """The weightiest words, names as they are written; those who speak are not named."""
+    speakers = {word for entry in entries for word in words(entry.source or "")}
+    texts = [own_words(entry.text) for entry in entries]
+    written = Counter(word for text in texts for name in names(text) for word in name.split())
+    cased = {word.lower(): word for word, _ in reversed(written.most_common())}
+    found = [
+        cased.get(word, word)
+        for word in keywords(texts, work.df, work.entries, _CANDIDATES + len(speakers))
+        if not _calls(word, speakers)
+        and not word.isdigit()
+        and PHATIC.isdisjoint(t for _, t in term_of(word))
+    ]
+    if not found:
+        return []
+    # Of the words that are frequent here and rare elsewhere, those that mean what the entries mean.
+    centre = work.centres([entries])[0]
+    likeness = work.lean(work.tools.vectors(found)) @ centre
+    weight = likeness * (1 - np.arange(len(found)) / (2 * len(found)))
+    return [found[place] for place in np.argsort(-weight, kind="stable")[:most]]
+
+
+def _calls(word: str, speakers: AbstractSet[str]) -> bool:
+    """A speaker's name, or its short form."""
+    return word in speakers or (len(word) >= _SHORT_NAME and any(one.startswith(word) for one in speakers))
+
+
+def finished(
+    document: Document, work: Work, event: str, time: When | None, text: str = "", **detail: int | str
+) -> Document:
+    """With its tokens, summary (`text`, or an offline one) and update log brought up to date."""
+    logged = (*document.update_log, Event(event, time, detail))
+    if len(logged) > _EVENTS:
+        logged = (logged[0], *logged[1 - _EVENTS :])
+    return replace(
+        document,
+        summary=fitted(text, work) if text else summary(document.entries, work),
+        token_count=tokens_of(document, work),
+        created_time=document.created_time or time,
+        update_log=logged,
+    )
+
+
+def tokens_of(document: Document, work: Work) -> int:
+    """Of the rendered body."""
+    return sum(work.tools.tokens(render_body(document.body).split("\n"))) if document.body else 0

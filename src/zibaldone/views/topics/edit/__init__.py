@@ -1,0 +1,1 @@
+"""What a person changed in a document becomes messages, and messages changes."""

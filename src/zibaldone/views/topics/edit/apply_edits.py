@@ -1,0 +1,276 @@
+"""What a person's edit does to the library when the view reads its message.
+
+An edit is never refused: what it is about is looked for by its words and sources in every document, since a
+rebuild may have filed it elsewhere, and new words whose place is gone are noted in CURRENT like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from zibaldone.core import Message
+from zibaldone.views.topics.consolidate.buffer import append
+from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.summaries import finished, title
+from zibaldone.views.topics.edit.edit_messages import Asked, mark_of, read
+from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
+from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.markdown.document import Document, Heading, Text, one_line
+from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.workspace import Tools, Work
+
+_EVENT = "edited"
+_BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
+
+
+def apply(library: Library, message: Message, tools: Tools) -> Step | None:
+    """The library after the edit that the message tells of; None when it tells of none.
+
+    A change puts an entry with the new words in the old one's place, with this message as its only source. No
+    model is asked, and CURRENT is not flushed: a full one is by the next message that is no edit. Raises
+    ModelFailed when the embedder does not answer.
+    """
+    asked = read(message)
+    if asked is None:
+        return None
+    desk = Desk(library, message, asked)
+    {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[asked.part](desk)
+    return _closed(desk, tools)
+
+
+def withdraw(library: Library, messages: Iterable[Message], tools: Tools) -> Step:
+    """Without the headings, paragraphs and summaries that these edits brought, when they are forgotten.
+
+    Their entries go with `forgetting.forget`, which knows them by their sources.
+    """
+    work = Work(tools, library)
+    now = {one.id: one for one in library.everything()}
+    for asked in filter(None, map(read, messages)):
+        for document in list(now.values()):
+            left = _withdrawn(document, asked, work)
+            if left is not document:
+                now[document.id] = left
+    changed = {doc_id: one for doc_id, one in now.items() if one is not library.document(doc_id)}
+    return _step(library, changed, work, "forgotten", None, keep=lambda one: bool(one.summary))
+
+
+def _entry(desk: Desk) -> None:
+    asked, seq = desk.asked, desk.message.seq
+    if asked.words and any(
+        one.text == asked.words and one.sources == (seq,) for one in desk.library.entries()
+    ):
+        return  # it was done before
+    found = entry_home(desk) if asked.kind != "added" else None
+    if found is not None:
+        (doc_id, at), old = found
+        desk.gone = old
+        desk.put(doc_id, at, [_made(desk, old)] if asked.words else [], instead=1)
+    elif asked.words:
+        _add(desk, _made(desk, None))
+
+
+def _text(desk: Desk) -> None:
+    asked = desk.asked
+    if asked.kind != "added" and asked.before is not None:
+        for document in desk.documents():
+            for at, block in enumerate(document.body):
+                if isinstance(block, Text) and (new := rewritten(block, asked.before, asked.words)):
+                    desk.put(document.id, at, [new], instead=1)
+                    return
+    if asked.words:
+        _add(desk, Text(asked.words))
+
+
+def _heading(desk: Desk) -> None:
+    asked = desk.asked
+    if asked.kind != "added" and (home := heading_home(desk)) is not None:
+        doc_id, at = home
+        document = desk.library.document(doc_id)
+        assert document
+        old = document.body[at]
+        assert isinstance(old, Heading)
+        new = [Heading(asked.words, asked.level or old.level)] if asked.kind == "changed" else []
+        desk.put(doc_id, at, new, instead=1)
+        return
+    target = desk.library.documents.get(asked.document)
+    if asked.kind != "removed" and target is not None and asked.path:
+        above = asked.path[:-1]
+        sections = target.partitions()
+        inside = [tuple(map(mark_of, one.path[: len(above)])) == above for one in sections]
+        last = max((number for number, is_in in enumerate(inside) if is_in), default=len(inside) - 1)
+        at = sum(len(section.body) for section in sections[: last + 1])
+        desk.put(target.id, at, [Heading(asked.words, asked.level or len(asked.path))])
+
+
+def _summary(desk: Desk) -> None:
+    """Nothing when no document has the summary that was edited: another has been made since then."""
+    before, words = desk.asked.before, one_line(desk.asked.words)
+    for document in desk.documents():
+        named = document.id == desk.asked.document
+        if document.id != CURRENT and _is_summary(document, before, named=named):
+            aux = {**document.aux, _BY_EDITOR: mark_of(words)}
+            desk.changed[document.id] = replace(document, summary=words, aux=aux)
+            return
+
+
+def _is_summary(document: Document, before: str | None, *, named: bool) -> bool:
+    return mark_of(document.summary) == before if before else named and not document.summary
+
+
+def _made(desk: Desk, old: Entry | None) -> Entry:
+    """The new entry: with what its signature says now; bare words take the old entry's signature over."""
+    asked, message = desk.asked, desk.message
+    assert message.time is not None  # what is stored has one
+    known = asked.signed or old or Entry("")
+    return Entry(
+        asked.words,
+        first=message.seq,
+        time=known.time or (old and old.time) or When.of(message.time.date()),
+        source=known.source,
+        label=known.label,
+        supersedes=known.supersedes,
+        superseded_by=known.superseded_by,
+        extra=known.extra,
+        marker=old.marker if old else "-",
+    )
+
+
+def _add(desk: Desk, block: Entry | Text) -> None:
+    """At the end of its section, else in CURRENT, where everything is an entry."""
+    home = section_home(desk)
+    if home is not None:
+        desk.put(*home, [block])
+        return
+    entry = _made(desk, None) if isinstance(block, Text) else block
+    desk.noted = replace(entry, label=entry.label or desk.asked.label)
+
+
+def _closed(desk: Desk, tools: Tools) -> Step:
+    """With the marks that follow, and summaries, token counts and update logs brought up to date."""
+    if not desk.changed and desk.noted is None:
+        return Step(desk.library)
+    time = desk.message.time
+    assert time is not None  # what is stored has one
+    work = Work(tools, desk.library)
+    _mark_anew(desk)
+    if desk.gone is not None and not any(
+        key_of(one) == key_of(desk.gone) for document in desk.documents() for one in document.entries
+    ):
+        work.parts.pop(key_of(desk.gone), None)
+    step = _step(
+        desk.library,
+        desk.changed,
+        work,
+        _EVENT,
+        When.of(time),
+        keep=lambda one: desk.asked.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
+    )
+    if desk.noted is None:
+        return step
+    grown = append(step.library, [desk.noted], time, Work(tools, step.library))
+    return Step(grown, step.changes + Work(tools, grown).changes(written=(CURRENT,)))
+
+
+def _step(
+    library: Library,
+    changed: Mapping[str, Document],
+    work: Work,
+    event: str,
+    time: When | None,
+    keep: Callable[[Document], bool],
+) -> Step:
+    """The library with these documents, less the empty ones; `keep` says whose summary stays as it is."""
+    if not changed:
+        return Step(library)
+    removed = [one.id for one in changed.values() if one.id != CURRENT and not one.entries and not one.texts]
+    left = {
+        one.id: one for one in {**library.documents, **changed}.values() if one.id not in (CURRENT, *removed)
+    }
+    work.survey(left.values(), [])
+    written = [
+        replace(finished(one, work, event, time, "-"), summary=one.summary)
+        if keep(one)
+        else finished(one, work, event, time)
+        for doc_id, one in left.items()
+        if doc_id in changed
+    ]
+    current = changed.get(CURRENT, library.current)
+    made = replace(
+        library.with_documents(written, removed),
+        current=replace(current, token_count=work.tokens(current.entries))
+        if current.body
+        else Document(CURRENT),
+        opened=library.opened if current.body else None,
+        parts=work.parts,
+    )
+    ids = sorted((one.id for one in written), key=order) + ([CURRENT] if CURRENT in changed else [])
+    return Step(
+        made,
+        work.changes(
+            written=tuple(ids),
+            removed=tuple(removed),
+            rewritten_tokens=sum(one.token_count for one in written),
+        ),
+    )
+
+
+def _mark_anew(desk: Desk) -> None:
+    """The new entry supersedes what the old one did, and what it contradicts."""
+    seq, old = desk.message.seq, desk.gone
+    if old is not None and old.last and desk.asked.words:
+        now = list(desk.documents())
+        if not any(one.last == old.last for document in now for one in document.entries):
+            _change(desk, {key_of(one): _pointed(one, old.last, seq) for d in now for one in d.entries})
+    slots = {claim.slot for entry in _new(desk) if entry.current for claim in claims(entry)}
+    if slots:
+        found = [
+            entry
+            for document in desk.documents()
+            if document.id != CURRENT
+            for entry in document.entries
+            if entry.current and any(claim.slot in slots for claim in claims(entry))
+        ]
+        ranked = sorted(found, key=lambda one: one.last)
+        settled = settle(enumerate(ranked))
+        _change(desk, {key_of(one): one for one in settled.values()})
+
+
+def _new(desk: Desk) -> Iterator[Entry]:
+    for doc_id, document in desk.changed.items():
+        if doc_id != CURRENT:
+            yield from (one for one in document.entries if one.sources == (desk.message.seq,))
+
+
+def _change(desk: Desk, changed: Mapping[Key, Entry]) -> None:
+    """These entries for those of the same words and sources, wherever they stand."""
+    for document in list(desk.documents()):
+        body = tuple(
+            changed.get(key_of(one), one) if isinstance(one, Entry) else one for one in document.body
+        )
+        if body != document.body:
+            desk.changed[document.id] = document.with_body(body)
+
+
+def _pointed(entry: Entry, old: int, new: int) -> Entry:
+    if old not in entry.superseded_by:
+        return entry
+    return replace(entry, superseded_by=tuple(new if seq == old else seq for seq in entry.superseded_by))
+
+
+def _withdrawn(document: Document, asked: Asked, work: Work) -> Document:
+    if asked.part == "summary" and document.summary and document.summary == one_line(asked.words):
+        return replace(document, summary="")
+    if asked.part == "heading" and any(one.title == one_line(asked.words) for one in document.headings):
+        wanted = Heading(asked.words).title
+        new = title(document.entries, work)
+        return document.with_body(
+            replace(one, title=new) if isinstance(one, Heading) and one.title == wanted else one
+            for one in document.body
+        )
+    if asked.part == "text" and asked.words:
+        said = mark_of(Text(asked.words).text)
+        body = [(rewritten(one, said, "") or one) if isinstance(one, Text) else one for one in document.body]
+        if tuple(body) != document.body:
+            return document.with_body(body)
+    return document

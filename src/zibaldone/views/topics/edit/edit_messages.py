@@ -1,0 +1,166 @@
+"""A person's edits as messages of the log, and back: what is written is what a rebuild reads again.
+
+A message has the new words alone. The old ones, and the headings above them, which may be made of anybody's
+words, are only marked (by a hash) so that they are found again: no message keeps what another said. New
+headings and summaries may keep some of the old words: `sources` has the messages that these may come from,
+and the edit is forgotten with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from zibaldone.core import Message
+from zibaldone.text.words import pieces
+from zibaldone.views.topics.edit.document_diff import Edit, Kind, Part, words_of
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.markdown.document import Heading, one_line
+from zibaldone.views.topics.markdown.entry import Entry, read_entry
+
+ROLE = "editor"
+SESSION = "topics"
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_PARTS: tuple[Part, ...] = get_args(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a message asks of the documents."""
+
+    kind: Kind
+    part: Part
+    document: str  # an id, which may be another document's after a rebuild; empty for a new document
+    path: tuple[str, ...]  # marks of the titles above it; of a heading also its own
+    words: str  # the new ones; empty when something is removed
+    before: str | None  # mark of the old ones, by which it is found
+    sources: tuple[int, ...]  # of the entry that is meant, or that a title may have its words from
+    level: int  # of a heading; 0 where the message does not say it
+    label: str | None  # for an entry that finds no section: the heading that the person wrote above it
+    signed: Entry | None  # an entry's attributes as the person left them; None: bare words
+
+
+def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Message]:
+    """A message for each edit of a document (by its id), in their order; `library` is what was edited."""
+    by_document: dict[str, list[Edit]] = {}
+    for document, edit in edits:
+        by_document.setdefault(document, []).append(edit)
+    return [
+        Message(
+            _content(edit),
+            role=ROLE,
+            session=SESSION,
+            metadata=_metadata(document, edit) | _sources(document, edit, library),
+        )
+        for document, some in by_document.items()
+        for edit in renamed(some)
+    ]
+
+
+def renamed(edits: Sequence[Edit]) -> list[Edit]:
+    """With a heading that went and one that came in its place as one heading with a new title.
+
+    So the entries below it stay below it. Where the person meant another section the outcome is the same,
+    since the entries that went and came are edits of their own.
+    """
+    gone = [one for one in edits if one.part == "heading" and one.kind == "removed"]
+    found: list[Edit] = []
+    for edit in edits:
+        if edit.part == "heading" and edit.kind == "added":
+            old = next((one for one in gone if one.path[:-1] == edit.path[:-1]), None)
+            if old is not None:
+                gone.remove(old)
+                edit = replace(edit, kind="changed", before=old.before)
+        if edit.part == "heading" and edit.kind == "removed" and not any(edit is one for one in gone):
+            continue
+        found.append(edit)
+    return found
+
+
+def read(message: Message) -> Asked | None:
+    """What the message asks for; None when it is no edit. Whatever else is odd in it is passed over."""
+    told = message.metadata
+    kind = next((one for one in _KINDS if one == told.get("edit")), None)
+    part = next((one for one in _PARTS if one == told.get("part")), None)
+    if message.role != ROLE or kind is None or part is None:
+        return None
+    before, document, level = told.get("before"), told.get("document"), told.get("level")
+    label, signature = told.get("label"), told.get("entry")
+    return Asked(
+        kind=kind,
+        part=part,
+        document=document if isinstance(document, str) else "",
+        path=tuple(one for one in _listed(told.get("path")) if isinstance(one, str)),
+        words="" if kind == "removed" else message.content,
+        before=before if isinstance(before, str) else None,
+        sources=tuple(one for one in _listed(told.get("sources")) if type(one) is int and one > 0),
+        level=level if type(level) is int else 0,
+        label=label if isinstance(label, str) else None,
+        signed=read_entry(signature) if isinstance(signature, str) else None,
+    )
+
+
+def written_words(messages: Iterable[Message]) -> set[str]:
+    """The headings and summaries that people wrote."""
+    asked = (read(message) for message in messages)
+    return {one_line(one.words) for one in asked if one is not None and one.part in {"heading", "summary"}}
+
+
+def mark_of(text: str) -> str:
+    """By this a text is known again without its words."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _content(edit: Edit) -> str:
+    """The new words, or that there are none."""
+    if edit.after is not None:
+        return edit.content
+    of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""
+    return f"An editor removed the {edit.part}{of} from memory."
+
+
+def _metadata(document: str, edit: Edit) -> dict[str, Any]:
+    told = edit.metadata(document) | {"path": [mark_of(title) for title in edit.path]}
+    if "before" in told:
+        told["before"] = mark_of(told["before"])
+    if not document and edit.path and not isinstance(edit.after, Heading):
+        told["label"] = edit.path[-1]
+    if isinstance(edit.after, Heading):
+        told["level"] = edit.after.level
+    if isinstance(edit.after, Entry) and (signature := replace(edit.after, text="").line):
+        told["entry"] = signature
+    return told
+
+
+def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
+    """Of the document's entries that have a word of the heading or summary, as it was or is now.
+
+    For a word that was there and stays, and that no entry of the document has, of all entries that have it: a
+    heading may be older than a split.
+    """
+    if edit.part not in {"heading", "summary"}:
+        return {}
+    before, after = (pieces(words_of(one)) if one else set() for one in (edit.before, edit.after))
+    found = library.document(document)
+    here, covered = _saying(before | after, found.entries if found else (), library)
+    elsewhere, _ = _saying((before & after) - covered, library.entries(), library)
+    sources = sorted(here | elsewhere)
+    return {"sources": sources} if sources else {}
+
+
+def _saying(wanted: set[str], entries: Iterable[Entry], library: Library) -> tuple[set[int], set[str]]:
+    """Sources of the entries with such words, and which of the words they have."""
+    sources: set[int] = set()
+    covered: set[str] = set()
+    for entry in entries:
+        for one in (entry, *library.parts_of(entry)):
+            if shared := wanted & pieces(one.text):
+                sources.update(entry.sources)
+                covered |= shared
+    return sources, covered
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

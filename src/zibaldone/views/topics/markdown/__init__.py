@@ -1,0 +1,1 @@
+"""Documents as text: parsed, printed, taken out as a folder."""

@@ -1,0 +1,255 @@
+"""Topic documents (§3.2): front matter, headings, entries, and what people wrote between them.
+
+    ---
+    id: cats-3f2a
+    summary: cats, Moss; Ann has a cat named Moss.
+    token_count: 120
+    created_time: 2023-05-08T13:56Z
+    update_log:
+    - {time: '2023-05-08T13:56Z', event: created}
+    aux: {}
+    ---
+
+    # Cats
+
+    - <seq=12,time=2023-05-08> Ann has a cat named Moss.
+
+All values are immutable; `parsing.parse` reads a document, `printing.render` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from zibaldone.errors import InvalidInput
+from zibaldone.views.topics.markdown.entry import Entry, When, known, tidy
+
+_BREAK = re.compile(r"[\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A topic or subtopic; `level` is 1 to 6."""
+
+    title: str  # one line
+    level: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", one_line(self.title))
+        object.__setattr__(self, "level", min(max(self.level, 1), 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Free lines that a person wrote, verbatim: paragraphs with blank lines between them, tables, code."""
+
+    text: str  # never blank in a document
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", tidy_lines(self.text))
+
+
+Block = Heading | Entry | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with the blocks below it, up to the next heading that `partitions` cuts at."""
+
+    path: tuple[str, ...]  # titles from the topmost heading down to its own; () before the first heading
+    heading: Heading | None
+    blocks: tuple[Block, ...]  # without `heading` itself
+
+    @property
+    def title(self) -> str:
+        """Its own heading's; empty before the first heading."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """In the order of the document."""
+        return tuple(block for block in self.blocks if isinstance(block, Entry))
+
+    @property
+    def body(self) -> tuple[Block, ...]:
+        """With the heading: the body of a document of this section alone."""
+        return (self.heading, *self.blocks) if self.heading else self.blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the update log: created, updated, split, merged, imported ..."""
+
+    event: str
+    time: When | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON; not "event", not "time"
+
+    def __post_init__(self) -> None:
+        if taken := self.detail.keys() & {"event", "time"}:
+            raise InvalidInput(
+                f"an event's detail cannot be named {min(taken)!r}; give the Event's own field"
+            )
+        object.__setattr__(self, "time", known(self.time))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A topic document. Empty texts are dropped from the body, and texts that follow each other are one."""
+
+    id: str
+    summary: str = ""  # "keyword, keyword; a sentence"; one line
+    token_count: int = 0  # of the rendered body, by whoever has the tokenizer
+    created_time: When | None = None
+    update_log: tuple[Event, ...] = ()
+    aux: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON, and front matter nobody knows
+    body: tuple[Block, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", one_line(self.id))
+        object.__setattr__(self, "summary", one_line(self.summary))
+        object.__setattr__(self, "created_time", known(self.created_time))
+        object.__setattr__(self, "body", tuple(_joined(self.body)))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """In the order of the document, superseded ones too."""
+        return tuple(block for block in self.body if isinstance(block, Entry))
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """What people wrote between the entries."""
+        return tuple(block for block in self.body if isinstance(block, Text))
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """In the order of the document."""
+        return tuple(block for block in self.body if isinstance(block, Heading))
+
+    @property
+    def title(self) -> str:
+        """Of its first heading; else its id."""
+        return next((heading.title for heading in self.headings if heading.title), self.id)
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """Every message that some entry comes from."""
+        return frozenset(seq for entry in self.entries for seq in entry.sources)
+
+    def partitions(self, level: int = 6) -> tuple[Section, ...]:
+        """The body cut at every heading of this level or above; in order, and together the whole body."""
+        cuts: list[tuple[tuple[Heading, ...], list[Block]]] = []
+        for block in self.body:
+            if isinstance(block, Heading) and block.level <= level:
+                above = cuts[-1][0] if cuts else ()
+                cuts.append(((*(h for h in above if h.level < block.level), block), []))
+            else:
+                if not cuts:
+                    cuts.append(((), []))
+                cuts[-1][1].append(block)
+        return tuple(
+            Section(tuple(h.title for h in path), path[-1] if path else None, tuple(blocks))
+            for path, blocks in cuts
+        )
+
+    def placed(self) -> Iterator[tuple[tuple[str, ...], Block]]:
+        """Every block with the titles above it (a heading's own included)."""
+        for section in self.partitions():
+            for block in section.body:
+                yield section.path, block
+
+    def with_body(self, body: Iterable[Block]) -> Document:
+        """The same document with another body."""
+        return replace(self, body=tuple(body))
+
+    def map_entries(self, change: Callable[[Entry], Iterable[Entry]]) -> Document:
+        """Every entry replaced by none, one or several; headings that held entries and hold none now go."""
+        body: list[Block] = []
+        for block in self.body:
+            body.extend(change(block) if isinstance(block, Entry) else (block,))
+        return self.with_body(_without_emptied(self.body, body))
+
+    def with_entries(self, entries: Iterable[Entry], under: Iterable[Heading] = ()) -> Document:
+        """With entries at the end of the section below these headings, topmost first, or at the end of all.
+
+        Headings that there are not yet are added, below those that there are.
+        """
+        at, missing = self._place(tuple(under))
+        return self.with_body((*self.body[:at], *missing, *entries, *self.body[at:]))
+
+    def _place(self, under: tuple[Heading, ...]) -> tuple[int, tuple[Heading, ...]]:
+        """Where the section with these headings ends in the body, and which of them are missing there."""
+        sections = self.partitions()
+        titles = tuple(heading.title for heading in under)
+        for depth in range(len(titles), 0, -1):
+            wanted = titles[:depth]
+            found = [number for number, section in enumerate(sections) if section.path == wanted]
+            if not found:
+                continue
+            end = found[0] + 1
+            if depth < len(titles):  # a missing subheading goes below all that there are
+                while end < len(sections) and sections[end].path[:depth] == wanted:
+                    end += 1
+            return sum(len(section.body) for section in sections[:end]), under[depth:]
+        return len(self.body), under
+
+    def logged(self, event: str, time: When | None = None, **detail: Any) -> Document:
+        """With one more event in its update log."""
+        return replace(self, update_log=(*self.update_log, Event(event, time, detail)))
+
+
+def one_line(text: str) -> str:
+    """Line breaks folded to a space, trimmed."""
+    return " ".join(part for line in _BREAK.split(text) if (part := line.strip()))
+
+
+def tidy_lines(text: str) -> str:
+    """As entry.tidy, but the first line keeps its indentation."""
+    body = tidy(f".\n{text}")[1:]
+    return body.lstrip("\n")
+
+
+def _joined(body: Iterable[Block]) -> Iterator[Block]:
+    """Texts next to each other as one, and none that is empty."""
+    waiting: list[str] = []
+    for block in body:
+        if isinstance(block, Text):
+            waiting += [block.text] if block.text else []
+            continue
+        if waiting:
+            yield Text("\n\n".join(waiting))
+            waiting = []
+        yield block
+    if waiting:
+        yield Text("\n\n".join(waiting))
+
+
+def _without_emptied(before: tuple[Block, ...], body: list[Block]) -> list[Block]:
+    """The new body without the headings that had entries below them before, and have nothing now."""
+    held = _filled(before)
+    holds = _filled(body)
+    kept = iter(range(len(held)))
+    return [block for block in body if not isinstance(block, Heading) or _stays(next(kept), held, holds)]
+
+
+def _stays(number: int, held: list[bool], holds: list[bool]) -> bool:
+    return holds[number] or not held[number]
+
+
+def _filled(body: Iterable[Block]) -> list[bool]:
+    """Of each heading, whether an entry or a text stands below it, also below a subheading."""
+    filled: list[bool] = []
+    open_: list[tuple[int, int]] = []  # (level, number) from the topmost heading down to here
+    for block in body:
+        if isinstance(block, Heading):
+            open_ = [
+                *((level, number) for level, number in open_ if level < block.level),
+                (block.level, len(filled)),
+            ]
+            filled.append(False)
+        else:
+            for _, number in open_:
+                filled[number] = True
+    return filled

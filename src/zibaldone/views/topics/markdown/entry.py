@@ -1,0 +1,270 @@
+"""A memory entry: one fact with its signature, such as `- <seq=12,time=2023-05-08,source=AI> fact` (§3.2).
+
+Attributes in the order in which they are printed; all may be absent, and unknown ones are kept:
+
+    seq            number of the message it comes from, or a range after merging: `12-15`
+    part           which of its message's entries it is, from 1, where there are several
+    time           when it holds, as precise as it is known: `2023`, `2023-05-08`, `2023-05-08T13:56+02:00`
+    source         who said it; `AI` is the assistant, absent the user
+    label          a tag
+    msgs           the messages it was made from, `12+15-17`, where that is not what `seq` says
+    supersedes     seqs of the entries whose place it took
+    superseded_by  seqs of the entries that took its place; such an entry stays, as a record of what was
+
+A value with a comma, quote, bracket or such in it stands in double quotes, escaped as in JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from zibaldone.errors import InvalidInput
+from zibaldone.views.topics.consolidate.signature import (
+    KEY,
+    KNOWN,
+    quoted,
+    read_runs,
+    read_signature,
+    runs,
+    span,
+)
+from zibaldone.views.topics.markdown.lines import BULLET_MARK, is_rule
+
+AI = "AI"  # the source of what the assistant said
+
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_PLACE = re.compile(r"[1-9][0-9]{0,8}")
+_NO_TIME = frozenset({"", "empty", "none", "null", "unknown", "?"})
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A time as precise as it was written; what is no time is kept as text."""
+
+    text: str
+
+    @classmethod
+    def of(cls, moment: date) -> When:
+        """A date to the day; a datetime to the minute, or to what it has beyond that, with its offset."""
+        if not isinstance(moment, datetime):
+            return cls(moment.isoformat())
+        precise = "auto" if moment.second or moment.microsecond else "minutes"
+        return cls(moment.isoformat(timespec=precise).replace("+00:00", "Z"))
+
+    @property
+    def value(self) -> date | datetime | None:
+        """The date or the aware datetime (UTC where no offset is written); of a year or month its first day.
+
+        None when the text is no time.
+        """
+        if partial := _DATE.fullmatch(self.text):
+            try:
+                return date(*(int(part or 1) for part in partial.groups()))
+            except ValueError:
+                return None
+        try:
+            moment = datetime.fromisoformat(self.text)
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    @property
+    def start(self) -> datetime | None:
+        """The first moment it may mean, aware: by this times of unlike precision can be ordered."""
+        value = self.value
+        if value is None or isinstance(value, datetime):
+            return value
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fact. Its text is trimmed and its lines end in LF; `sources` follow `seq` when not given."""
+
+    text: str  # may have several lines
+    first: int = 0  # seq, or the lower end of its range; 0: not numbered yet, as what a person adds
+    last: int = 0  # the upper end; `first` unless given
+    time: When | None = None
+    source: str | None = None  # a speaker's name, AI, or None for the user
+    label: str | None = None
+    sources: tuple[int, ...] = ()  # seqs of the messages that it comes from
+    supersedes: tuple[int, ...] = ()
+    superseded_by: tuple[int, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()  # attributes that only their writer knows
+    marker: str = "-"  # of its bullet: "-", "*", "+", or a number such as "3."
+    part: int = 0  # its place among the entries of its message, from 1; 0 where it is the only one
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        first, last = sorted((self.first, self.last or self.first))
+        if first < 0 or (last and not first):
+            raise InvalidInput(
+                f"seq {self.first}-{self.last} is no range of messages: both ends count from 1"
+            )
+        if self.part < 0:
+            raise InvalidInput(f"part {self.part} is no place among a message's entries: they count from 1")
+        put(self, "first", first)
+        put(self, "last", last)
+        put(self, "text", tidy(self.text))
+        put(self, "sources", _rising(self.sources) or span(first, last))
+        put(self, "supersedes", _rising(self.supersedes))
+        put(self, "superseded_by", _rising(self.superseded_by))
+        put(self, "source", self.source or None)
+        put(self, "label", self.label or None)
+        put(self, "time", known(self.time))
+        if not BULLET_MARK.fullmatch(self.marker):
+            raise InvalidInput(
+                f"{self.marker!r} marks no bullet; give '-', '*', '+' or a number such as '3.'"
+            )
+        for key, _ in self.extra:
+            if not KEY.fullmatch(key) or key.lower() in KNOWN:
+                raise InvalidInput(f"{key!r} cannot name an extra attribute: a word that is none of {KNOWN}")
+
+    @property
+    def seq(self) -> str:
+        """As it is printed: `12`, `12-15`, or nothing."""
+        return str(self.first or "") if self.first == self.last else f"{self.first}-{self.last}"
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing has superseded it."""
+        return not self.superseded_by
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person said it, who is believed before the assistant at equal recency."""
+        return self.source != AI
+
+    @property
+    def recency(self) -> tuple[int, bool, int]:
+        """Of two entries that contradict each other the greater one holds: the newer, or else a person's.
+
+        Of one message the one that is said later.
+        """
+        return self.last, self.by_person, self.part
+
+    @property
+    def line(self) -> str:
+        """As it stands in a document, without its bullet; lines after the first are not indented."""
+        signature = _signature(self)
+        if not signature and not _reads_back(self.text, self.marker):
+            signature = "<seq=?>"
+        return f"{signature} {self.text}".strip(" ")
+
+
+def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
+    """One entry for several that say the same: as the one that holds (`recency`), with all their sources.
+
+    What superseded one of them superseded the merged entry only if it superseded all.
+    """
+    holds = max(entries, key=lambda entry: entry.recency)
+    seqs = [seq for entry in entries for seq in (entry.first, entry.last) if seq]
+    gone = all(entry.superseded_by for entry in entries)
+    extra = dict.fromkeys(pair for entry in (holds, *entries) for pair in entry.extra)
+    return replace(
+        holds,
+        text=holds.text if text is None else text,
+        first=min(seqs, default=0),
+        last=max(seqs, default=0),
+        sources=tuple(seq for entry in entries for seq in entry.sources),
+        supersedes=tuple(seq for entry in entries for seq in entry.supersedes),
+        superseded_by=tuple(seq for entry in entries for seq in entry.superseded_by) if gone else (),
+        extra=tuple(extra),
+    )
+
+
+def known(time: When | None) -> When | None:
+    """The time, or None for one that says nothing, such as `empty`."""
+    return time if time and time.text.strip().lower() not in _NO_TIME else None
+
+
+def tidy(text: str) -> str:
+    """Trimmed, lines ending in LF, lines of white space empty."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\n" in text:
+        text = "\n".join("" if line.isspace() else line for line in text.split("\n"))
+    return text.strip()
+
+
+def read_entry(text: str, marker: str = "-") -> Entry:
+    """An entry from what stands after its bullet; never fails: what is no signature is text."""
+    signature = read_signature(text.partition("\n")[0])
+    if signature is None:
+        return Entry(text, marker=marker)
+    attributes, end = signature
+    return _entry(attributes, text[end:], marker)
+
+
+def _entry(attributes: Iterable[tuple[str, str]], text: str, marker: str) -> Entry:
+    """An entry of attributes as written: the first of a name that can be read counts, all others are kept."""
+    seq: tuple[int, ...] = ()
+    part = 0
+    texts: dict[str, str] = {}
+    lists: dict[str, tuple[int, ...]] = {}
+    extra = []
+    for key, value in attributes:
+        name = key.lower()
+        numbers = read_runs(value) if name in {"seq", "msgs", "supersedes", "superseded_by"} else None
+        if name == "seq" and numbers and not seq:
+            seq = numbers
+        elif name == "part" and not part and (place := _PLACE.fullmatch(value)):
+            part = int(place[0])
+        elif name in {"time", "source", "label"} and name not in texts:
+            texts[name] = value
+        elif numbers and name != "seq" and name not in lists:
+            lists[name] = numbers
+        elif name not in KNOWN:
+            extra.append((key, value))
+        elif value not in {"", "?"}:
+            extra.append((f"{name}_as_written", value))
+    return Entry(
+        text,
+        first=seq[0] if seq else 0,
+        last=seq[-1] if seq else 0,
+        time=When(texts["time"]) if texts.get("time") else None,
+        source=texts.get("source"),
+        label=texts.get("label"),
+        sources=lists.get("msgs", seq),
+        supersedes=lists.get("supersedes", ()),
+        superseded_by=lists.get("superseded_by", ()),
+        extra=tuple(extra),
+        marker=marker,
+        part=part,
+    )
+
+
+def _signature(entry: Entry) -> str:
+    """The attributes in brackets; nothing when there are none."""
+    other = entry.sources if entry.sources != span(entry.first, entry.last) else ()
+    known = {
+        "seq": entry.seq,
+        "part": str(entry.part or ""),
+        "time": quoted(entry.time.text) if entry.time else "",
+        "source": quoted(entry.source or ""),
+        "label": quoted(entry.label or ""),
+        "msgs": runs(other),
+        "supersedes": runs(entry.supersedes),
+        "superseded_by": runs(entry.superseded_by),
+    }
+    parts = [f"{key}={value}" for key, value in known.items() if value]
+    if entry.extra and not parts:
+        parts = ["seq=?"]
+    parts += [f"{key}={quoted(value)}" for key, value in entry.extra]
+    return f"<{','.join(parts)}>" if parts else ""
+
+
+def _reads_back(text: str, marker: str) -> bool:
+    """Whether a text without a signature is read as just that after its bullet."""
+    line = text.partition("\n")[0]
+    return read_signature(line) is None and not is_rule(f"{marker} {line}")
+
+
+def _rising(seqs: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(seqs)))

@@ -1,0 +1,269 @@
+"""Infini Memory-A (Algorithm 3, lines 4 to 17): a model searches the documents with tools, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from zibaldone.errors import InvalidInput
+from zibaldone.models.asker import Answer, Asker
+from zibaldone.models.base import Tokenizer
+from zibaldone.views.topics.read.agent_tools import Toolset
+from zibaldone.views.topics.read.ranking import Ranked, rank
+from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
+from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.read.reading_result import Found, Reading, falling, ordered
+from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
+from zibaldone.views.topics.read.tool_text import ToolAnswer, shortened, told
+from zibaldone.views.topics.tasks_reading import (
+    MOST_CALLS,
+    Call,
+    Called,
+    Listed,
+    Move,
+    Round,
+    SearchMemory,
+)
+
+_IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
+
+
+@dataclass(frozen=True, slots=True)
+class AgenticSettings:
+    """The limits of one search, named as in Algorithm 3 where it names them."""
+
+    max_iterations: int = 7
+    evidence_tokens: int = 8000  # of lines shown to the model: then it has seen enough
+    min_retrieval_tokens: int = 500  # of entries found: with fewer the fallback adds
+    fallback_topk: int = 5  # heading blocks
+    catalogue: int = 60  # documents shown at the start, the likeliest; list_docs shows the rest
+    timeout_s: float | None = 30.0  # for each round
+
+
+DEFAULT = AgenticSettings()
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the tools have shown so far."""
+
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    documents: set[str] = field(default_factory=set)  # in the catalogue, or listed
+    tokens: int = 0
+
+    def take(self, excerpts: Iterable[Excerpt]) -> bool:
+        """Whether any of these lines is new."""
+        new = False
+        for one in excerpts:
+            held = self.lines.setdefault(one.doc_id, set())
+            numbers = {line.number for line in one.lines}
+            new = new or not numbers <= held
+            held |= numbers
+        return new
+
+
+class Agentic:
+    """Needs a model; without one it reads as Infini-H does offline."""
+
+    def __init__(self, asker: Asker, tokenizer: Tokenizer, settings: AgenticSettings = DEFAULT) -> None:
+        self.asker, self.tokenizer, self.settings = asker, tokenizer, settings
+
+    def read(self, index: ReadingIndex, question: str, *, user: str, today: date) -> Reading:
+        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
+        if not len(index):
+            return Reading((), 0)
+        ranked = rank(index, question, today)
+        if not self.asker.has_model:
+            return Reading(offline(index, ranked, question), len(index), stopped="no model")
+        return _Search(self, index, ranked, question, user, today).run()
+
+
+class _Search:
+    """One question."""
+
+    def __init__(
+        self, reader: Agentic, index: ReadingIndex, ranked: Ranked, question: str, user: str, today: date
+    ) -> None:
+        self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
+        self._index, self._ranked, self._question = index, ranked, question
+        self._user, self._today = user, today
+        self._tools = Toolset(index)
+        self._seen = _Seen()
+        self._rounds: list[Round] = []
+        self._calls = 0
+        self._note = ""
+        likely = likeliest(index, ranked)
+        shown = [index.documents[id_].document for id_ in likely[: self._settings.catalogue]]
+        self._catalogue = tuple(
+            Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown
+        )
+        self._seen.documents.update(one.id for one in self._catalogue)
+
+    def run(self) -> Reading:
+        """All rounds, and what they brought."""
+        last: Move | None = None
+        stopped = "rounds"
+        idle = bad = 0
+        while len(self._rounds) < self._settings.max_iterations:
+            answer = self._ask()
+            self._calls += answer.calls
+            if answer.degraded:
+                self._note = answer.degraded
+                bad += 1
+                # Asked twice, it gave no usable answer: that costs a round. Else it cannot be asked at all.
+                if answer.calls < 2 or bad == _IDLE:
+                    stopped = "no model"
+                    break
+                self._rounds.append(Round(remark=f"this answer could not be used: {answer.degraded}"))
+                continue
+            last, bad = answer.result, 0
+            if last.done:
+                stopped = "done"
+                break
+            new, useful = self._play(last)
+            idle = 0 if new or not useful else idle + 1
+            if self._seen.tokens >= self._settings.evidence_tokens:
+                stopped = "evidence"
+                break
+            if idle == _IDLE:
+                stopped = "nothing new"
+                break
+        return self._reading(last, stopped)
+
+    def _ask(self) -> Answer[Move]:
+        task = SearchMemory(
+            self._question,
+            self._today.isoformat(),
+            tuple(self._tools.schemas()),
+            self._catalogue,
+            len(self._index.documents),
+            tuple(self._rounds),
+            self._settings.max_iterations - len(self._rounds),
+        )
+        return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
+
+    def _play(self, move: Move) -> tuple[bool, bool]:
+        """Call the tools; whether they showed anything new, and whether any call was one at all."""
+        called = []
+        new = useful = False
+        for call in move.tool_calls[:MOST_CALLS]:
+            text, fresh, fine = self._call(call)
+            new, useful = new or fresh, useful or fine
+            called.append(Called(name=call.name, arguments=call.arguments, answer=text))
+        remark = ""
+        if not move.tool_calls:
+            remark, useful = "no tool was called: call tools, or finish with done", True
+        elif len(move.tool_calls) > MOST_CALLS:
+            remark = f"only the first {MOST_CALLS} calls were made"
+        self._rounds.append(Round(calls=called, remark=remark))
+        return new, useful
+
+    def _call(self, call: Call) -> tuple[str, bool, bool]:
+        """The answer's text, whether it shows anything new, and whether the call was a right one."""
+        try:
+            found = self._tools.invoke(call.name, call.arguments)
+        except InvalidInput as error:
+            return f"error: {error}", False, False
+        text = told(found)
+        self._seen.tokens += self._tokenizer.count([text])[0]
+        if isinstance(found, Page):
+            listed = {one.doc_id for one in found.documents}
+            new = not listed <= self._seen.documents
+            self._seen.documents |= listed
+            return text, new, True
+        return text, self._seen.take(_excerpts(found)), True
+
+    def _reading(self, last: Move | None, stopped: str) -> Reading:
+        chosen = last if last is not None else Move()
+        tiers = [self._found(self._rows_of(chosen), "picked"), self._found(self._blocks_of(chosen), "picked")]
+        if stopped != "done" or not tiers[0]:
+            # An agent that never finished keeps what it saw.
+            tiers.append(self._found(self._ranked.best(self._seen_rows()), "seen"))
+        found = ordered(tiers)
+        note = self._note
+        if self._tokens(found) < self._settings.min_retrieval_tokens:
+            found = ordered((found, self._fallback(), offline(self._index, self._ranked, self._question)))
+            note = note or "the agent found little; words and vectors added the rest"
+        else:
+            found = ordered((found, self._recent()))
+        return Reading(
+            falling(found[:MOST_FOUND]),
+            len(self._index),
+            tuple(dict.fromkeys(one.place.document for one in found)),
+            stopped,
+            len(self._rounds),
+            self._calls,
+            note,
+        )
+
+    def _rows_of(self, move: Move) -> list[int]:
+        """The entries on the lines that the agent chose; ranges that do not exist choose nothing."""
+        rows: list[int] = []
+        for one in move.relevant_snippets:
+            index = self._tools.document(one.doc_id)
+            if index is not None and 1 <= one.start_line <= one.end_line:
+                local = index.rows_of(one.start_line, one.end_line)
+                rows += self._ranked.best(self._global(one.doc_id, local))
+        return rows
+
+    def _blocks_of(self, move: Move) -> list[int]:
+        """The rest of their heading blocks (§3.4), then the documents that it wants whole."""
+        rows: list[int] = []
+        for one in move.relevant_snippets:
+            index = self._tools.document(one.doc_id)
+            if index is not None and 1 <= one.start_line <= one.end_line:
+                rows += self._ranked.best(
+                    self._global(one.doc_id, index.widened(one.start_line, one.end_line))
+                )
+        for id_ in dict.fromkeys(move.relevant_docs):
+            index = self._tools.document(id_)
+            if index is not None:
+                rows += self._ranked.best(self._global(id_, range(len(index.places))))
+        return rows
+
+    def _seen_rows(self) -> list[int]:
+        rows = []
+        for id_, numbers in self._seen.lines.items():
+            index = self._index.documents[id_]
+            local = [row for row, place in enumerate(index.places) if place.start in numbers]
+            rows += self._global(id_, local)
+        return rows
+
+    def _fallback(self) -> list[Found]:
+        """BM25 over heading partitions (Algorithm 3, lines 13 to 16), in the order of the blocks."""
+        rows: list[int] = []
+        for id_, number in partitions(self._index, self._question, self._settings.fallback_topk):
+            places = self._index.documents[id_].places
+            rows += self._ranked.best(
+                self._global(id_, [row for row, place in enumerate(places) if place.partition == number])
+            )
+        return self._found(rows, "fallback")
+
+    def _recent(self) -> list[Found]:
+        """CURRENT is in every context that has room for it (line 17), by how well its entries fit."""
+        rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
+        return self._found(self._ranked.best(rows), "recent")
+
+    def _found(self, rows: Sequence[int], why: str) -> list[Found]:
+        return self._ranked.found(self._index, list(dict.fromkeys(rows)), why)
+
+    def _global(self, id_: str, local: Iterable[int]) -> list[int]:
+        where = self._index.of_document[id_]
+        return [int(where[row]) for row in local]
+
+    def _tokens(self, found: Sequence[Found]) -> int:
+        return sum(self._tokenizer.count([one.place.entry.text for one in found]))
+
+
+def _excerpts(found: ToolAnswer) -> list[Excerpt]:
+    """The lines that an answer shows."""
+    match found:
+        case Grepped():
+            return list(found.excerpts)
+        case Excerpt():
+            return [found]
+        case Page():
+            return []
+        case _:
+            return [Excerpt(one.doc_id, one.heading, one.lines) for one in found if isinstance(one, Hit)]

@@ -1,0 +1,163 @@
+"""Infini Memory-H (§3.4, figure 4): documents picked by summary, and BM25 over the headings of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from zibaldone.models.asker import Asker
+from zibaldone.text.words import terms
+from zibaldone.views.topics.read.document_index import bm25
+from zibaldone.views.topics.read.following import follow
+from zibaldone.views.topics.read.ranking import Ranked, rank
+from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.read.reading_result import Found, Reading, falling
+from zibaldone.views.topics.read.tool_text import shortened
+from zibaldone.views.topics.tasks_reading import Listed, PickDocuments
+
+MOST_FOUND = 200  # entries of one reading
+_PER_CHAINED = 3  # selected entries per followed one, where no chain leads
+_DEEPEST = 3  # of a document's entries: how well the best ones fit says how well it does
+
+
+@dataclass(frozen=True, slots=True)
+class HybridSettings:
+    """How much is read."""
+
+    documents: int = 10  # that are picked
+    catalogue: int = 200  # that a model may choose from, the likeliest; the paper shows all
+    partitions: int = 10  # heading blocks of the other documents
+    picked: float = 1.5  # what an entry gains by its document being picked, in the ranking's scale
+    timeout_s: float | None = 20.0  # for the model; then the offline choice stands in
+
+
+DEFAULT = HybridSettings()
+
+
+class Hybrid:
+    """Reads without a model too: then words and vectors choose the documents."""
+
+    def __init__(self, asker: Asker | None = None, settings: HybridSettings = DEFAULT) -> None:
+        self._asker, self._settings = asker, settings
+
+    def read(
+        self,
+        index: ReadingIndex,
+        question: str,
+        *,
+        user: str,
+        today: date,
+        away: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Reading:
+        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model.
+
+        The model is asked inside `away`, in which the index may change; what it picked is then ranked anew.
+        """
+        if not len(index):
+            return Reading((), 0)
+        ranked = rank(index, question, today)
+        likely = likeliest(index, ranked)
+        if self._asker is None or not self._asker.has_model:
+            return Reading(offline(index, ranked, question), len(index), likely[: self._settings.documents])
+        settings = self._settings
+        shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
+        listed = tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown)
+        task = PickDocuments(question, listed, settings.documents, likely)
+        places = index.places
+        with away():
+            answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
+        if index.places is not places:
+            if not len(index):
+                return Reading((), 0, model_calls=answer.calls, note=answer.degraded)
+            ranked = rank(index, question, today)
+        known = {one.id for one in listed} & index.documents.keys()
+        picked = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
+        picked = picked[: settings.documents]
+        missed = partitions(index, question, settings.partitions, without=picked)
+        found = _joined(
+            index, ranked, question, picked if not answer.degraded else [], missed, settings.picked
+        )
+        return Reading(found, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded)
+
+
+def offline(index: ReadingIndex, ranked: Ranked, question: str) -> tuple[Found, ...]:
+    """By words, vectors and what the question's names lead to; nothing of it needs a model."""
+    followed = follow(index, ranked, question)
+    chained, rest = followed.rows[:MOST_FOUND], ranked.best()[:MOST_FOUND]
+    rows = [*chained, *rest] if followed.leads else _woven(rest, chained)
+    rows = list(dict.fromkeys(rows))[:MOST_FOUND]
+    led = set(chained) if followed.leads else set(chained) - set(rest)
+    found = [
+        *ranked.found(index, [row for row in rows if row in led], "followed"),
+        *ranked.found(index, [row for row in rows if row not in led], "selected"),
+    ]
+    by_place = {(one.place.document, one.place.start): one for one in found}
+    in_order = [by_place[index.places[row].document, index.places[row].start] for row in rows]
+    return falling(_said_otherwise(index, in_order, followed.outdated))
+
+
+def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
+    """After every few of the one list, one of the other."""
+    rows: list[int] = []
+    rest = iter(few)
+    for at, row in enumerate(many, 1):
+        rows.append(row)
+        if at % _PER_CHAINED == 0:
+            rows += [next(rest)] if (at // _PER_CHAINED) <= len(few) else []
+    return [*rows, *rest]
+
+
+def likeliest(index: ReadingIndex, ranked: Ranked) -> tuple[str, ...]:
+    """Documents with anything in them, by the mean of their best entries' scores."""
+    best = {}
+    for id_, rows in index.of_document.items():
+        if len(rows):
+            best[id_] = float(np.sort(ranked.total[rows])[-_DEEPEST:].mean())
+    return tuple(sorted(best, key=lambda id_: (-round(best[id_], 6), id_)))
+
+
+def partitions(
+    index: ReadingIndex, question: str, most: int, without: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """(document, number) of the heading blocks that BM25 finds in documents beside these, best first."""
+    held = [(id_, one) for id_, one in index.documents.items() if id_ not in without]
+    scores = bm25([one.partitions for _, one in held], dict.fromkeys(terms(question), 1.0))
+    order = [
+        (-float(score), i, number)
+        for i, given in enumerate(scores)
+        for number, score in enumerate(given)
+        if score > 0
+    ]
+    return [(held[i][0], number) for _, i, number in sorted(order)[:most]]
+
+
+def _joined(
+    index: ReadingIndex,
+    ranked: Ranked,
+    question: str,
+    picked: Sequence[str],
+    missed: Sequence[tuple[str, int]],
+    gain: float,
+) -> tuple[Found, ...]:
+    """One ranking: what is in a picked document, or in a block that BM25 added, gains."""
+    bonus = np.zeros(len(index))
+    for id_ in picked:
+        bonus[index.of_document[id_]] = gain
+    for id_, number in missed:
+        inside = [place.partition == number for place in index.documents[id_].places]
+        rows = index.of_document[id_][np.array(inside, dtype=bool)]
+        bonus[rows] = np.maximum(bonus[rows], gain / 2)
+    return offline(index, replace(ranked, total=ranked.total + bonus), question)
+
+
+def _said_otherwise(index: ReadingIndex, found: Sequence[Found], outdated: Mapping[int, int]) -> list[Found]:
+    """With what a later entry replaces marked; the later one is named."""
+    replaced = {id(index.places[row]): index.places[later].entry.last for row, later in outdated.items()}
+    return [
+        replace(one, superseded=True, later=replaced[id(one.place)]) if id(one.place) in replaced else one
+        for one in found
+    ]

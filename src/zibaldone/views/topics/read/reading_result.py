@@ -1,0 +1,76 @@
+"""What reading finds: entries in the order in which they deserve a place in the context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from zibaldone.core import ChannelScore
+from zibaldone.views.topics.read.document_index import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One entry, and why it is here."""
+
+    place: Place
+    score: float  # falls along a reading's list; comparable inside one reading only
+    why: str  # such as "picked", "searched", "followed", "selected", "seen", "fallback"
+    superseded: bool  # by what was written later: to be shown with a mark, or not at all
+    channels: tuple[ChannelScore, ...] = ()
+    later: int | None = None  # seq of an entry that says otherwise, seen at this question; no one marked it
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The messages that it comes from."""
+        return self.place.entry.sources
+
+    @property
+    def time(self) -> datetime | None:
+        """The first moment that its time may mean."""
+        return self.place.entry.time.start if self.place.entry.time else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of one question."""
+
+    found: tuple[Found, ...]  # best first, each entry once
+    considered: int  # entries that were scored
+    documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
+    stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
+    rounds: int = 0
+    model_calls: int = 0
+    note: str = ""  # in words, when something was degraded or cut
+
+
+def within(found: Sequence[Found], tokens: Sequence[int], budget: int) -> list[Found]:
+    """Best first what fits, current entries before superseded ones: those only fill what is left over."""
+    order = sorted(range(len(found)), key=lambda i: found[i].superseded)
+    kept = []
+    for i in order:
+        if tokens[i] <= budget:
+            kept.append(i)
+            budget -= tokens[i]
+    return [found[i] for i in sorted(kept)]
+
+
+def ordered(tiers: Iterable[Sequence[Found]]) -> tuple[Found, ...]:
+    """One list of several, the better ones first; an entry stands where it is named first."""
+    kept: dict[tuple[str, int], Found] = {}
+    for tier in tiers:
+        for one in tier:
+            kept.setdefault((one.place.document, one.place.start), one)
+    return tuple(kept.values())
+
+
+def falling(found: Sequence[Found]) -> tuple[Found, ...]:
+    """Current entries first, and scores that never rise along the list, so that it can be fused by score."""
+    order = sorted(found, key=lambda one: one.later is not None)
+    least = float("inf")
+    kept = []
+    for one in order:
+        least = min(least, one.score)
+        kept.append(one if one.score == least else replace(one, score=least))
+    return tuple(kept)

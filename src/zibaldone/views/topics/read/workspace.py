@@ -1,0 +1,222 @@
+"""What consolidation works with: settings, vectors, token counts, a model; and a ledger of its cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeVar
+
+import numpy as np
+from pydantic import BaseModel
+
+from zibaldone.models.asker import Answer
+from zibaldone.models.base import Vectors
+from zibaldone.models.task import Task
+from zibaldone.text.words import terms
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidate.contradictions import slots_of
+from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
+from zibaldone.views.topics.consolidate.grouping import unit
+from zibaldone.views.topics.library import Changes, Key, Library, key_of
+from zibaldone.views.topics.markdown.document import Block, Document
+from zibaldone.views.topics.markdown.entry import Entry, merged
+
+R = TypeVar("R", bound=BaseModel)
+_FEW = 20  # entries before which the mean of all is not trusted
+_REMEMBERED = 50_000  # texts whose vectors and token counts are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is looked up in a document again and again; a function of its body."""
+
+    total: Vectors  # (d,) sum of its entries' vectors
+    entries: int
+    slots: Mapping[str, list[Entry]]
+    said: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
+    terms: Counter[str]  # in how many of its entries each occurs
+
+
+class Asks(Protocol):
+    """Such as models.asking.Asker.ask with its user filled in."""
+
+    def __call__(self, task: Task[R]) -> Answer[R]:
+        """The model's answer, or the offline one with the reason why."""
+
+
+class Tools:
+    """One user's, kept from step to step: it remembers what it computed, which changes no result.
+
+    `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
+    """
+
+    def __init__(
+        self,
+        embed: Callable[[Sequence[str]], Vectors],
+        count: Callable[[Sequence[str]], Sequence[int]],
+        ask: Asks | None = None,
+        settings: Consolidation | None = None,
+    ) -> None:
+        self.count, self.settings = count, settings or Consolidation()
+        self._embed, self._ask = embed, ask
+        self._vectors: dict[str, Vectors] = {}
+        self._tokens: dict[str, int] = {}
+        self._profiles: dict[str, tuple[tuple[Block, ...], Profile]] = {}
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) of some texts, at least one."""
+        known = self._vectors
+        if len(known) > _REMEMBERED:
+            known.clear()
+        if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+            known.update(zip(missing, self._embed(missing), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    def total(self, entries: Sequence[Entry]) -> Vectors:
+        """(d,) the sum of the entries' vectors."""
+        return np.asarray(
+            self.vectors([entry.text for entry in entries] or [""]).sum(axis=0), dtype=np.float32
+        )
+
+    def tokens(self, lines: Sequence[str]) -> list[int]:
+        """Of each line, its line break counted."""
+        known = self._tokens
+        if len(known) > _REMEMBERED:
+            known.clear()
+        if missing := [line for line in dict.fromkeys(lines) if line not in known]:
+            known.update(
+                (line, tokens + 1) for line, tokens in zip(missing, self.count(missing), strict=True)
+            )
+        return [known[line] for line in lines]
+
+    def profile(self, document: Document) -> Profile:
+        """Computed once for each body."""
+        found = self._profiles.get(document.id)
+        if found is None or found[0] is not document.body:
+            current = [entry for entry in document.entries if entry.current]
+            made = Profile(
+                self.total(document.entries),
+                len(document.entries),
+                slots_of(current),
+                {key: entry for entry in current if (key := sameness(entry))},
+                Counter(term for entry in document.entries for term in terms_of(entry.text)),
+            )
+            found = self._profiles[document.id] = (document.body, made)
+        return found[1]
+
+    def forget(self) -> None:
+        """Drop all that is remembered: texts of forgotten messages among it."""
+        for one in (self._vectors, self._tokens, self._profiles):
+            one.clear()
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is one to ask."""
+        return self._ask is not None
+
+    def answer(self, task: Task[R]) -> Answer[R]:
+        """The model's, or the offline one."""
+        if self._ask is None:
+            return Answer(task.offline(), "", "offline")
+        return self._ask(task)
+
+
+class Work:
+    """One step: the tools, the parts of the entries that it merges, and what it costs."""
+
+    def __init__(self, tools: Tools, library: Library) -> None:
+        self.tools, self.settings = tools, tools.settings
+        self.parts: dict[Key, tuple[Entry, ...]] = dict(library.parts)
+        self.df: Counter[str] = Counter()  # in how many entries of this user each term occurs
+        self.entries = 0
+        self._mean: Vectors | None = None  # (d,) what all that this user says has in common
+        self._ids = library.new_ids()
+        self._calls = self._tokens = 0
+        self._degraded: list[str] = []
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is one to ask."""
+        return self.tools.has_model
+
+    def ask(self, task: Task[R]) -> Answer[R]:
+        """The task's answer, entered in the ledger."""
+        answer = self.tools.answer(task)
+        self._calls += answer.calls
+        self._tokens += answer.prompt_tokens + answer.completion_tokens
+        if answer.degraded:
+            self._degraded.append(answer.degraded)
+        return answer
+
+    def new_id(self) -> str:
+        """Of the next document."""
+        return next(self._ids)
+
+    def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
+        """One entry for all, whose parts are remembered; an empty text leaves the words as they are."""
+        if len(entries) == 1 and text in {"", entries[0].text}:
+            return entries[0]
+        one = merged(entries, text or spokesman(list(entries)).text)
+        parts = tuple(part for entry in entries for part in self.parts.get(key_of(entry), (entry,)))
+        for entry in entries:
+            self.parts.pop(key_of(entry), None)
+        self.parts[key_of(one)] = parts
+        return one
+
+    def folded(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Duplicates as one entry each."""
+        return [self.merge(group) for group in groups(entries)]
+
+    def tokens(self, entries: Sequence[Entry]) -> int:
+        """Of their lines in a document."""
+        return sum(self.tools.tokens([f"- {entry.line}" for entry in entries]))
+
+    def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
+        """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
+        total = self.tools.total(entries)
+        for document in documents:
+            profile = self.tools.profile(document)
+            self.df.update(profile.terms)
+            self.entries += profile.entries
+            total = total + profile.total
+        for entry in entries:
+            self.df.update(terms_of(entry.text))
+        self.entries += len(entries)
+        self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
+
+    def lean(self, rows: Vectors, counts: Sequence[int] | None = None) -> Vectors:
+        """(n, d) unit rows: how sums of so many vectors differ from what all of this user's have in common.
+
+        Without that, big documents would be like anything: the mean of many texts is the mean of all.
+        """
+        if self._mean is None:
+            return unit(rows)
+        of = np.ones(len(rows), dtype=np.float32) if counts is None else np.array(counts, dtype=np.float32)
+        return unit(rows - of[:, None] * self._mean)
+
+    def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
+        """(n, d) of groups of entries."""
+        listed = list(groups)
+        return self.lean(np.stack([self.tools.total(one) for one in listed]), [len(one) for one in listed])
+
+    def document_centres(self, documents: Iterable[Document]) -> Vectors:
+        """(n, d) of documents."""
+        profiles = [self.tools.profile(one) for one in documents]
+        return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
+
+    def changes(self, **done: object) -> Changes:
+        """What it has cost so far, with what was done."""
+        return Changes(
+            model_calls=self._calls,
+            model_tokens=self._tokens,
+            degraded=tuple(self._degraded),
+            **done,  # type: ignore[arg-type] # fields of Changes
+        )
+
+
+@lru_cache(maxsize=50_000)
+def terms_of(text: str) -> frozenset[str]:
+    """The distinct terms of an entry."""
+    return frozenset(terms(text))

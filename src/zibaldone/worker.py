@@ -1,0 +1,171 @@
+"""Maintenance on its own: threads that bring users' views forward while the program does other things."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from zibaldone.errors import ClosedMemory, ModelFailed, StorageError
+from zibaldone.fork_safety import start_anew_in_children
+
+_logger = logging.getLogger(__name__)
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
+
+
+class Stopped(Exception):
+    """The worker was told to stop between two steps of a maintenance."""
+
+
+class BackgroundWorker:
+    """Users wait in a bounded queue, each once; when it is full, everybody is looked at later.
+
+    A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
+    waits stays recallable by the messages view.
+    """
+
+    def __init__(
+        self,
+        maintain: Callable[[str], None],
+        due: Callable[[], list[str]],
+        *,
+        threads: int = 2,
+        queue_users: int = 1000,
+        poll_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind."""
+        self._maintain, self._due = maintain, due
+        self._threads_wanted, self._queue_users, self._poll_s, self._clock = (
+            threads,
+            queue_users,
+            poll_s,
+            clock,
+        )
+        self._new()
+        start_anew_in_children(self)
+
+    def _new(self) -> None:
+        self._waiting: dict[str, None] = {}
+        self._busy: set[str] = set()
+        self._look_at_all = True  # at the start: an earlier process may have left work
+        self._looking = False
+        self._stopping = False
+        self._failures = 0
+        self._not_before = 0.0
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+
+    def start_anew(self) -> None:
+        """In a forked child nothing runs: maintenance is the parent's."""
+        self._new()
+        self._stopping = True
+
+    def start(self) -> None:
+        """Start the threads."""
+        for number in range(self._threads_wanted):
+            thread = threading.Thread(target=self._run, name=f"zibaldone-maintenance-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def notify(self, user: str) -> None:
+        """The user has something to be read. Never waits."""
+        with self._changed:
+            if len(self._waiting) < self._queue_users:
+                self._waiting[user] = None
+            elif user not in self._waiting:
+                self._look_at_all = True
+            self._changed.notify()
+
+    def check(self) -> None:
+        """Raises Stopped when the worker is to stop: called between two steps."""
+        if self._stopping:
+            raise Stopped
+
+    def idle(self, timeout_s: float) -> bool:
+        """Wait until nothing is left to do, or the time is over; True when nothing is."""
+        until = time.monotonic() + timeout_s
+        with self._changed:
+            while self._waiting or self._busy or self._look_at_all or self._looking:
+                left = until - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(min(left, 0.1))
+            return True
+
+    def stop(self, timeout_s: float) -> bool:
+        """Finish the steps under way, and no more; False when one was still at work after the time given."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        until = time.monotonic() + timeout_s
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _run(self) -> None:
+        while (user := self._next()) is not None:
+            failed = False
+            try:
+                self._maintain(user)
+            except Stopped:
+                return
+            except ClosedMemory:
+                return
+            except (ModelFailed, StorageError) as error:
+                failed = True
+                _logger.warning("maintenance of user %r waits: %s", user, error)
+            except Exception:
+                # The border of a thread: an error of one user must not end the work for all others.
+                failed = True
+                _logger.exception("maintenance of user %r failed", user)
+            finally:
+                self._done(user, failed=failed)
+
+    def _next(self) -> str | None:
+        """The next user, after waiting for one; None when it is time to stop."""
+        while True:
+            with self._changed:
+                if self._stopping:
+                    return None
+                pause = self._not_before - self._clock()
+                ready = next((user for user in self._waiting if user not in self._busy), None)
+                if pause <= 0 and ready is not None:
+                    del self._waiting[ready]
+                    self._busy.add(ready)
+                    return ready
+                if pause > 0 or not self._look_at_all:
+                    polled = self._changed.wait(min(pause, self._poll_s) if pause > 0 else self._poll_s)
+                    self._look_at_all = self._look_at_all or (not polled and pause <= 0)
+                    continue
+                self._look_at_all, self._looking = False, True
+            self._fill()
+
+    def _fill(self) -> None:
+        due: list[str] = []
+        try:
+            due = self._due()
+        except (StorageError, ClosedMemory) as error:
+            _logger.warning("maintenance could not look for work: %s", error)
+        with self._changed:
+            self._looking = False
+            for user in due:
+                if len(self._waiting) < self._queue_users:
+                    self._waiting[user] = None
+                else:
+                    self._look_at_all = True
+            self._changed.notify_all()
+
+    def _done(self, user: str, *, failed: bool) -> None:
+        with self._changed:
+            self._busy.discard(user)
+            if failed:
+                wait_s = min(_FIRST_WAIT_S * 2**self._failures, _LONGEST_WAIT_S)
+                self._failures += 1
+                self._not_before = self._clock() + wait_s
+                self._waiting.setdefault(user)
+            else:
+                self._failures, self._not_before = 0, 0.0
+            self._changed.notify_all()
