@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zibaldone import Message, log, maintenance
+from zibaldone import Message, generations, log, maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import serving
 from zibaldone.maintenance import advance, commit_new, rebuild
@@ -238,7 +238,7 @@ def test_a_rebuild_that_another_model_took_over_is_left_alone(database, monkeypa
     rebuild(database, "ann", view)
     assert state(database, view)[1:] in (("one", 2), ("two", 2))
     with database.read() as connection:
-        assert maintenance._generation(connection, "ann", view, serving=False) is None
+        assert generations.building(connection, "ann", view) is None
 
 
 def test_every_step_is_seen_by_other_processes(database, monkeypatch):

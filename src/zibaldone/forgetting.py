@@ -91,10 +91,10 @@ def forget(
         def once() -> Receipt:
             with database.read() as connection:
                 seqs = _select(connection, user, selected)
-                affected = tuple(
+                lost = tuple(
                     Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views
                 )
-            return Receipt(user, True, tuple(seqs), affected, purged=False)
+            return Receipt(user, True, tuple(seqs), lost, purged=False)
 
         return read_again(once)
     with database.write() as connection:

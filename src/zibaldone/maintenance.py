@@ -243,7 +243,8 @@ def maintain(
             on_step(messages)
 
     def maintain_user(user: str) -> tuple[list[tuple[str, Counted]], list[Behind]]:
-        tended, behind = [], []
+        tended: list[tuple[str, Counted]] = []
+        behind: list[Behind] = []
         for view in views:
             try:
                 catch_up(database, user, view, patient=patient, on_step=step)
@@ -263,5 +264,5 @@ def maintain(
         for name, counted in tended:
             by_view.setdefault(name, Counter())[counted.kind] += counted.rows
     behind = tuple(lagging for _, views_behind in done for lagging in views_behind)
-    tended = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
-    return Maintained(len(users), read, tended, behind)
+    kept = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
+    return Maintained(len(users), read, kept, behind)

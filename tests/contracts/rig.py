@@ -17,7 +17,7 @@ from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Generation, PrepareContext, Query, View
+from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, View
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -145,12 +145,17 @@ class Rig:
         said = []
         with self.database.read() as connection:
             last = log.state(connection, user).last_seq
-            for question in QUESTIONS:
-                query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
-                offer = asked.offer(connection, generations.serving(connection, user, asked), query)
-                explained = [offer.explain(seq) for seq in range(1, last + 2)]
-                said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))
+        for question in QUESTIONS:
+            query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
+            offer = self.retrieve(query, asked)
+            explained = [offer.explain(seq) for seq in range(1, last + 2)]
+            said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))
         return said
+
+    def retrieve(self, query: Query, view: View | None = None) -> Retrieved:
+        """What the view retrieves for one query."""
+        asked = view or self.view
+        return asked.retrieve(generations.snapshots(self.database, query.scope.user, asked), query)
 
     def sources(self, user: str = USER, view: View | None = None) -> set[int]:
         """Every message that some unit of some offer names."""

@@ -62,7 +62,7 @@ def test_a_crash_between_the_output_and_the_cursor_leaves_neither(rig, monkeypat
         raise Crash
 
     with monkeypatch.context() as patch:
-        patch.setattr(maintenance, "_move", crash)
+        patch.setattr(maintenance, "move_cursor", crash)
         with pytest.raises(Crash):
             rig.advance()
     assert _snapshot(rig) == before

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from rig import CONVERSATION, NOW, QUESTIONS, STATIC, USER, Rig, mentions, messages_from
 from sqlalchemy import text
 
-from zibaldone import generations
 from zibaldone.core import Scope
 from zibaldone.rendering import line, line_tokens
 from zibaldone.views.base import Query
@@ -91,20 +90,16 @@ def test_a_session_narrows(built, session):
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
     sizes = []
-    with built.database.read() as connection:
-        for budget in (1, 100, 10_000):
-            query = Query(QUESTIONS[0], Scope(USER), budget, NOW)
-            offer = built.view.offer(connection, generations.serving(connection, USER, built.view), query)
-            sizes.append(len(offer.evidence))
+    for budget in (1, 100, 10_000):
+        sizes.append(len(built.retrieve(Query(QUESTIONS[0], Scope(USER), budget, NOW)).evidence))
     assert 1 <= sizes[0] <= sizes[1] <= sizes[2]
     assert sizes[0] < sizes[1] < sizes[2] or not built.case.fills
 
 
 def test_explanations_outlive_what_happens_afterwards(built):
     """A message that came after the question is unknown to its answer, however the view went on."""
-    with built.database.read() as connection:
-        query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
-        offer = built.view.offer(connection, generations.serving(connection, USER, built.view), query)
+    query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
+    offer = built.retrieve(query)
     explained = offer.explain(4)
     (late,) = built.add(OTHERS[:1])
     built.offers()
@@ -114,9 +109,8 @@ def test_explanations_outlive_what_happens_afterwards(built):
 
 def test_explanations_outlive_forgetting(built):
     """After a message was forgotten, an older answer explains the others as it did before."""
-    with built.database.read() as connection:
-        query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
-        offer = built.view.offer(connection, generations.serving(connection, USER, built.view), query)
+    query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
+    offer = built.retrieve(query)
     before = {seq: offer.explain(seq) for seq in range(4, 13)}
     built.forget([1, 2, 3])
     built.offers()

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, USER, Crash, Hooked
 
-from zibaldone import maintenance
+from zibaldone import generations, maintenance
 from zibaldone.errors import ModelFailed
 
 
@@ -144,7 +144,7 @@ def test_dropping_a_generation_leaves_the_others(built, monkeypatch):
         built.rebuild(Hooked(built.view, _asleep_after(5)))
     assert built.rows() != rows
     with built.database.write() as connection:
-        building = maintenance._generation(connection, USER, built.view, serving=False)
+        building = generations.building(connection, USER, built.view)
         built.view.drop(connection, building)
     assert built.rows() == rows
 

@@ -58,7 +58,7 @@ class ReadSets:
                 del self._sets[key]
 
 
-def housekeep(
+def tend(
     database: Database,
     store: RecordStore,
     placement: Placement,

@@ -137,8 +137,8 @@ class MessagesView:
 
     def housekeep(
         self,
-        database: Database,
-        generation: Generation,
+        database: Database,  # noqa: ARG002
+        generation: Generation,  # noqa: ARG002
         *,
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
