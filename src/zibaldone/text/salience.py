@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import regex
 
 from zibaldone.text.date_words import MONTHS, WEEKDAYS
@@ -34,9 +36,11 @@ _NAME = regex.compile(
 def names(sentence: str) -> list[str]:
     """Runs of capitalised words as written, not counting the first word of the sentence nor "I"."""
     found = []
+    first = next(iter(as_written(sentence)), "")
+    opens = sentence.find(first) if first else -1
     for match in _NAME.finditer(sentence):
         name = match.group()
-        if match.start() == _first_letter(sentence):
+        if match.start() == opens:
             _, _, name = name.partition(" ")  # it is capitalised whatever it means
         if name and _CAPITALISED.match(name) and not _NO_NAME.issuperset(words(name)):
             found.append(name.removesuffix("'s").removesuffix("’s"))
@@ -66,12 +70,7 @@ def is_phatic(sentence: str) -> bool:
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
-def is_echo(sentence: str, heard: set[str]) -> bool:
+def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
     """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
     said = set(terms(sentence)) - PHATIC
     return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))
-
-
-def _first_letter(sentence: str) -> int:
-    first = next(iter(as_written(sentence)), "")
-    return sentence.find(first) if first else -1
