@@ -8,18 +8,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.models.base import Vectors
-
 Matrix = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
 
 _ROUNDS = 8  # of 2-means; a few dozen rows settle sooner
 
 
-def unit(rows: Vectors) -> Vectors:
+def unit(rows: Matrix) -> Matrix:
     """Rows (n, d) of length 1; zero rows stay zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
 
 
 def agglomerate(
@@ -83,7 +81,7 @@ def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bo
     found = np.divide(sums[row], scale, out=np.zeros(len(sums)), where=scale > 0).round(6)
     found[~alive | (size + size[row] > most)] = -np.inf
     found[row] = -np.inf
-    return found
+    return np.asarray(found)
 
 
 def components(linked: Bools) -> list[list[int]]:
@@ -100,7 +98,7 @@ def components(linked: Bools) -> list[list[int]]:
     return parts
 
 
-def two_means(rows: Vectors, second: Bools) -> Bools:
+def two_means(rows: Matrix, second: Bools) -> Bools:
     """Spherical 2-means of unit rows (n, d) from a first guess: (n,) whether a row is in the second group.
 
     A group may be empty at the end only where the guess left it empty.
@@ -117,7 +115,7 @@ def two_means(rows: Vectors, second: Bools) -> Bools:
     return second
 
 
-def halves(vectors: Vectors, sizes: Sequence[float]) -> tuple[list[int], list[int]]:
+def halves(vectors: Matrix, sizes: Sequence[float]) -> tuple[list[int], list[int]]:
     """Rows (n, d), at least two, in two groups of like rows, none with less than a quarter of the size.
 
     2-means from the row farthest from the mean and the row farthest from that; where it would leave one side

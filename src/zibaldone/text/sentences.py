@@ -58,7 +58,7 @@ def cut_messages(
     """Each text whole, or in passages of at most PASSAGE_TOKENS; none for one of white space."""
     spoken = zip(speakers, texts, strict=True)
     tokens_of = line_tokens([line(who, text.strip()) for who, text in spoken], count)
-    found = []
+    found: list[list[Passage]] = []
     for text, who, tokens in zip(texts, speakers, tokens_of, strict=True):
         start, end = _strip(text, 0, len(text))
         if start == end:
