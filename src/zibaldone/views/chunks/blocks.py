@@ -14,13 +14,20 @@ from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import MOST_GROUPED, Moved, Placement, colocate, flush, groups_above
-from zibaldone.storage.reclaim import collect
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, from_record
 from zibaldone.views.chunks.forgetting import owner_of
+from zibaldone.views.chunks.storage.placement import (
+    MOST_GROUPED,
+    Moved,
+    Placement,
+    colocate,
+    flush,
+    groups_above,
+)
+from zibaldone.views.chunks.storage.reclaim import collect
+from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.chunks.tasks import Colocate, Groups, ReadTogether, shown_chunk
 
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little

@@ -13,10 +13,10 @@ from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.log import to_us
 from zibaldone.models.base import Tokenizer
 from zibaldone.rendering import line, line_tokens
-from zibaldone.storage.records import Owner, Record, RecordStore
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
+from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
 
 
 @dataclass(frozen=True, slots=True)

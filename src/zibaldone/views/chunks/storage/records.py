@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, up
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.blocks import BlockStore, decode
 from zibaldone.storage.schema import blocks, record_pairs, records
+from zibaldone.views.chunks.storage.blocks import BlockStore, decode
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
