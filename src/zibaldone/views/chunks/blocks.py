@@ -28,7 +28,7 @@ from zibaldone.views.chunks.storage.placement import (
 )
 from zibaldone.views.chunks.storage.reclaim import collect
 from zibaldone.views.chunks.storage.records import RecordStore
-from zibaldone.views.chunks.tasks import Colocate, Groups, ReadTogether, shown_chunk
+from zibaldone.views.chunks.tasks import Colocate, ColocationGroups, ReadTogether, shown_chunk
 
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
 
@@ -114,7 +114,7 @@ class _Affinity:
         self._chunks, self._asker, self._patient = chunks, asker, patient
 
     def groups(self, numbers: Sequence[int]) -> list[list[int]]:
-        """Groups of two and more; what is in none stays alone."""
+        """ColocationGroups of two and more; what is in none stays alone."""
         numbers = [number for number in numbers if number in self._chunks]
         owner, store = owner_of(self._generation), self._store
         with self._database.read() as connection:
@@ -130,7 +130,7 @@ class _Affinity:
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                fallback=lambda: Groups(groups=plain),
+                fallback=lambda: ColocationGroups(groups=plain),
             ),
             user=self._generation.user,
             patient=self._patient,

@@ -408,7 +408,7 @@ def _record(chunk: Chunk, items: Sequence[Item]) -> Record:
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
 
 
-def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
+def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
     found = list(losses)
     return (
         Counted("chunks", sum(one.chunks for one in found)),

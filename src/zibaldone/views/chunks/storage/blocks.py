@@ -25,6 +25,7 @@ _MAGIC = b"CPB1"
 _COUNT = struct.Struct("<4sI")
 _ENTRY = struct.Struct("<qIII")  # id, offset, length, crc32
 _SUM = struct.Struct("<I")
+FIX = "make the view anew from the log: memory.rebuild(user=..., view='chunks')"
 _SUFFIX = ".block"
 _UNFINISHED = ".part"
 _UNFINISHED_FOR_S = 3600.0  # where files cannot be locked, an older unfinished one is a crash's
@@ -78,23 +79,27 @@ def overhead(records: int) -> int:
 
 
 def decode(block: bytes, key: str) -> list[tuple[int, bytes]]:
-    """(id, data) by slot. Raises StorageCorrupt, which names the block and what of it is torn."""
+    """(id, data) by slot. Raises StorageCorrupt, which names the block, what of it is torn, and the fix."""
     if len(block) < _COUNT.size:
-        raise StorageCorrupt(f"block {key} is torn: it ends in its header")
+        raise _torn(key, "it ends in its header")
     magic, count = _COUNT.unpack_from(block)
     end = _COUNT.size + _ENTRY.size * count
     if magic != _MAGIC or len(block) < end + _SUM.size:
-        raise StorageCorrupt(f"block {key} is torn: its header is not whole")
+        raise _torn(key, "its header is not whole")
     if _SUM.unpack_from(block, end)[0] != zlib.crc32(block[:end]):
-        raise StorageCorrupt(f"block {key} is torn: the checksum of its header is wrong")
+        raise _torn(key, "the checksum of its header is wrong")
     records = []
     for slot in range(count):
         number, offset, length, crc = _ENTRY.unpack_from(block, _COUNT.size + slot * _ENTRY.size)
         data = block[offset : offset + length]
         if len(data) < length or zlib.crc32(data) != crc:
-            raise StorageCorrupt(f"block {key} is torn: the checksum of slot {slot} is wrong")
+            raise _torn(key, f"the checksum of slot {slot} is wrong")
         records.append((number, data))
     return records
+
+
+def _torn(key: str, how: str) -> StorageCorrupt:
+    return StorageCorrupt(f"block {key} is torn: {how}; {FIX}")
 
 
 class LocalBlocks:
