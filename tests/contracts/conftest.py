@@ -24,9 +24,9 @@ from zibaldone.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
-    Plant("DELETE FROM message_units WHERE seq = 2", "no unit of message 2"),
-    Plant("UPDATE message_units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE message_units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
+    Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
 )
 
 _CHUNKS_FAULTS = (

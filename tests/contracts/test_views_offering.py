@@ -89,9 +89,8 @@ def test_a_session_narrows(built, session):
 
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
-    sizes = []
-    for budget in (1, 100, 10_000):
-        sizes.append(len(built.retrieve(Query(QUESTIONS[0], Scope(USER), budget, NOW)).evidence))
+    queries = [Query(QUESTIONS[0], Scope(USER), budget, NOW) for budget in (1, 100, 10_000)]
+    sizes = [len(built.retrieve(query).evidence) for query in queries]
     assert 1 <= sizes[0] <= sizes[1] <= sizes[2]
     assert sizes[0] < sizes[1] < sizes[2] or not built.case.fills
 
