@@ -201,7 +201,7 @@ def locality(
     """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
     from zibaldone.bench import locality as bench
     from zibaldone.bench import locality_report
-    from zibaldone.storage.placement import Placement
+    from zibaldone.views.chunks.storage.placement import Placement
 
     if plot:
         locality_report.can_plot()
