@@ -21,9 +21,10 @@ open_here = threading.local()
 def counted(monkeypatch):
     """Every transaction says in its thread that it is open."""
     for name in ("read", "write"):
+        whole = getattr(Database, name)
 
         @contextmanager
-        def transaction(self, *args, whole=getattr(Database, name), **kwargs):
+        def transaction(self, *args, whole=whole, **kwargs):
             with whole(self, *args, **kwargs) as connection:
                 open_here.depth = getattr(open_here, "depth", 0) + 1
                 try:
@@ -46,6 +47,7 @@ class Embedding(HashEmbedder):
         self.calls: list[bool] = []
 
     def embed(self, texts):
+        """As hashed."""
         self.calls.append(held())
         return super().embed(texts)
 
