@@ -25,7 +25,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.incoming import file_path, key, shown
 from zibaldone.maintenance import Behind
-from zibaldone.storage.records import read_again
+from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.topics import Document, Toolset
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
 from zibaldone.views.topics.edit.edit_messages import to_messages

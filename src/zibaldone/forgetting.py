@@ -14,8 +14,8 @@ from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.incoming import TimeLike, count, key, shown, to_time
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
 from zibaldone.views.base import Counted, ViewStore
+from zibaldone.views.chunks.storage.records import read_again
 
 _logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from zibaldone.incoming import key
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
 from zibaldone.views.base import Generation, View, ViewStore
 from zibaldone.views.chunks import ChunksView, Past, StoredChunk
+from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore

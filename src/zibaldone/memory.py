@@ -42,13 +42,13 @@ from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR, recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.blocks import LocalBlocks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Placement
-from zibaldone.storage.reclaim import reclaim_orphans, release
-from zibaldone.storage.records import RecordStore, read_again
 from zibaldone.views.base import Query, View
 from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.hierarchy import HierarchyView, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import KVStore

@@ -7,8 +7,8 @@ from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
 from zibaldone.memory import MAINTAINED
-from zibaldone.storage.reclaim import reclaim_orphans
 from zibaldone.testing import HashEmbedder
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 
 KILLS = 100
 EMBEDDER = HashEmbedder(16)

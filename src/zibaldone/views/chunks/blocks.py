@@ -14,14 +14,21 @@ from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import MOST_GROUPED, Moved, Placement, colocate, flush, groups_above
-from zibaldone.storage.reclaim import collect
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, from_record
 from zibaldone.views.chunks.forgetting import owner_of
-from zibaldone.views.chunks.tasks import Colocate, Groups, ReadTogether, shown_chunk
+from zibaldone.views.chunks.storage.placement import (
+    MOST_GROUPED,
+    Moved,
+    Placement,
+    colocate,
+    flush,
+    groups_above,
+)
+from zibaldone.views.chunks.storage.reclaim import collect
+from zibaldone.views.chunks.storage.records import RecordStore
+from zibaldone.views.chunks.tasks import Colocate, ColocationGroups, ReadTogether, shown_chunk
 
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
 
@@ -107,7 +114,7 @@ class _Affinity:
         self._chunks, self._asker, self._patient = chunks, asker, patient
 
     def groups(self, numbers: Sequence[int]) -> list[list[int]]:
-        """Groups of two and more; what is in none stays alone."""
+        """ColocationGroups of two and more; what is in none stays alone."""
         numbers = [number for number in numbers if number in self._chunks]
         owner, store = owner_of(self._generation), self._store
         with self._database.read() as connection:
@@ -123,7 +130,7 @@ class _Affinity:
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                fallback=lambda: Groups(groups=plain),
+                fallback=lambda: ColocationGroups(groups=plain),
             ),
             user=self._generation.user,
             patient=self._patient,

@@ -17,9 +17,6 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved, Placement
-from zibaldone.storage.reclaim import reclaim_orphans, release
-from zibaldone.storage.records import Record, RecordStore, read_again
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
@@ -42,6 +39,9 @@ from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.relevance import Wanted
 from zibaldone.views.chunks.retrieval import NAME, Read, asked, channels_of, evidence, read
 from zibaldone.views.chunks.select_related import Selected, select
+from zibaldone.views.chunks.storage.placement import Moved, Placement
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import Record, RecordStore, read_again
 
 _ANALYSIS = 1  # raise it when other chunks would be made of the same log without a model
 _MOST_TAIL = 1000  # messages that no chunk has read and that one recall looks through, the newest
@@ -408,7 +408,7 @@ def _record(chunk: Chunk, items: Sequence[Item]) -> Record:
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
 
 
-def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
+def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
     found = list(losses)
     return (
         Counted("chunks", sum(one.chunks for one in found)),
