@@ -17,10 +17,12 @@ from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Answer, Asker
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
+from zibaldone.text.dated_text import resolved
 from zibaldone.text.sentences import sentences
+from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.episodes import SHORTEST, Cut, Window, closed, due, turns_away
-from zibaldone.views.hierarchy.narrative import narrative, resolved, telling, title
+from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.semantics import (
     MOST_KNOWN,
@@ -208,7 +210,7 @@ def name_theme(asker: Asker, texts: Sequence[str], *, user: str, patient: bool =
     """A name for a theme of these statements; offline the words that most of them have."""
 
     def fallback() -> ThemeName:
-        return ThemeName(name=", ".join(telling(texts, frozenset(), _NAME_WORDS)) or texts[0][:60])
+        return ThemeName(name=", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60])
 
     return asker.ask(NameTheme(tuple(texts[:_SHOWN]), fallback), user=user, patient=patient)
 

@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field
 
 from zibaldone.core import Message
 from zibaldone.models.task import Task
+from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import terms, words
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
-from zibaldone.views.hierarchy.narrative import dated, resolved
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
@@ -222,7 +222,7 @@ class Distil(Task[News]):
             texts += [message.speaker, message.text]
             if message.time:
                 day = datetime.fromisoformat(message.time).date()
-                texts += [dated(day), day.isoformat(), resolved(message.text, day)]
+                texts += [day_in_words(day, weekday=True), day.isoformat(), resolved(message.text, day)]
         return set(terms(" ".join(texts)))
 
     def offline(self) -> News:
