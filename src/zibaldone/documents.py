@@ -25,7 +25,6 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.incoming import file_path, key, shown
 from zibaldone.maintenance import Behind
-from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.topics import Document, Toolset
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
 from zibaldone.views.topics.edit.edit_messages import to_messages
@@ -160,13 +159,9 @@ class Topics:
 
     def _library(self) -> Library:
         memory = self._memory
-
-        def once() -> Library:
-            with memory._database.read() as connection:  # noqa: SLF001
-                generation = generations.serving(connection, self._user, memory._topics)  # noqa: SLF001
-                return memory._topics.library(connection, generation) if generation else Library()  # noqa: SLF001
-
-        return read_again(once)
+        with memory._database.read() as connection:  # noqa: SLF001
+            generation = generations.serving(connection, self._user, memory._topics)  # noqa: SLF001
+            return memory._topics.library(connection, generation) if generation else Library()  # noqa: SLF001
 
 
 class AsyncTopics:

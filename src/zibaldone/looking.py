@@ -14,7 +14,6 @@ from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, ViewStore
 from zibaldone.views.chunks import ChunksView, Past, StoredChunk
-from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
@@ -40,11 +39,13 @@ class Looking:
 
     def chunks(self, *, user: str) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
-        return self._look(user, self._chunks, self._chunks.chunks)
+        key("user", user)
+        return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
 
     def history(self, *, user: str) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
-        return self._look(user, self._chunks, self._chunks.history)
+        key("user", user)
+        return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
 
     def themes(self, *, user: str) -> list[Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""
@@ -71,10 +72,6 @@ class Looking:
 
     def _look(self, user: str, view: View, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
         key("user", user)
-
-        def once() -> list[R]:
-            with self._database.read() as connection:
-                generation = generations.serving(connection, user, view)
-                return read(connection, generation) if generation else []
-
-        return read_again(once)
+        with self._database.read() as connection:
+            generation = generations.serving(connection, user, view)
+            return read(connection, generation) if generation else []
