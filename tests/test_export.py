@@ -73,9 +73,7 @@ def test_a_line_has_the_fields_that_are_shown(memory, tmp_path):
     assert lines[1]["content"] == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["zibaldone.sqlite3", "zibaldone.sqlite3-wal", "new.jsonl", "blocks/new"]
-)
+@pytest.mark.parametrize("name", ["zibaldone.sqlite3", "zibaldone.sqlite3-wal", "new.jsonl", "blocks/new"])
 def test_nothing_is_exported_into_the_memory_s_own_folder(memory, tmp_path, name):
     """It would destroy the database, or keep words that are forgotten later: refused, by any path to it."""
     memory.add("I live in Porto.", user="ann")
