@@ -14,11 +14,11 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.incoming import to_time
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.storage.database import Database
+from zibaldone.validation import to_time
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
 from zibaldone.views.topics import table
 from zibaldone.views.topics.config import Consolidation

@@ -8,7 +8,6 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 
-
 _AT_ONCE = 2_000  # rows that are compared with each other
 
 
