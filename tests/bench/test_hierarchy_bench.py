@@ -85,6 +85,7 @@ def run(path):
     return lambda *options, of=path: CliRunner().invoke(bench_app, ["hierarchy", str(of), *options])
 
 
+@pytest.mark.exhaustive
 def test_what_is_restructured(measuring):
     """Nothing is reassigned where nothing may be; with splits and merges something is."""
     rows = {row.setting: row for row in measuring.rows(RESTRUCTURING)}
@@ -156,6 +157,7 @@ def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
     assert themes == [row.themes]
 
 
+@pytest.mark.exhaustive
 def test_another_embedder(measuring):
     """It has thresholds of its own, or on demand those of the embedded one; then nobody is asked."""
     embedded, hashed, foreign = measuring.rows(structure.EMBEDDERS)
