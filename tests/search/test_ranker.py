@@ -257,3 +257,24 @@ def test_white_space_is_stored_and_never_offered(talk):
     talk.say("Ann:  \n ", "Ann: Bees.")
     assert talk.ranked("bees") == [2]
     assert len(talk.memory.messages(user="ann")) == 2
+
+
+def test_a_user_s_own_words_come_before_an_assistant_s(talk):
+    """In a chat with an assistant, what the user said is the evidence, however much the assistant says of it."""
+    talk.fill()
+    (own,) = talk.say("Bea: I decided to plant two pear trees by the fence.")
+    advice = "Helper: Pear trees: plant pear trees by a fence, prune pear trees in March, water pear trees."
+    talk.say(*[advice] * 4, role="assistant")
+    assert talk.ranked("Which pear trees did I plant by the fence?")[0] == own
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What did you suggest about pear trees?", "Which fertiliser have you recommended for pear trees?"],
+)
+def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk, question):
+    """A question about what the assistant said gets that."""
+    talk.fill()
+    talk.say("Bea: My pear trees look poor in March.")
+    (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
+    assert talk.ranked(question)[0] == reply
