@@ -260,7 +260,7 @@ def test_white_space_is_stored_and_never_offered(talk):
 
 
 def test_a_user_s_own_words_come_before_an_assistant_s(talk):
-    """In a chat with an assistant, what the user said is the evidence, however much the assistant says of it."""
+    """In a chat with an assistant, what the user said is the evidence."""
     talk.fill()
     (own,) = talk.say("Bea: I decided to plant two pear trees by the fence.")
     advice = "Helper: Pear trees: plant pear trees by a fence, prune pear trees in March, water pear trees."
@@ -268,13 +268,10 @@ def test_a_user_s_own_words_come_before_an_assistant_s(talk):
     assert talk.ranked("Which pear trees did I plant by the fence?")[0] == own
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["What did you suggest about pear trees?", "Which fertiliser have you recommended for pear trees?"],
-)
-def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk, question):
-    """A question about what the assistant said gets that."""
+def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
+    """A question about what the assistant said gets it; the same words asked of the user do not."""
     talk.fill()
-    talk.say("Bea: My pear trees look poor in March.")
     (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
-    assert talk.ranked(question)[0] == reply
+    talk.say("Bea: My pear trees look poor in March.")
+    assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
+    assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply

@@ -3,8 +3,8 @@
 The weights were fitted on five conversations among people, each judged by the weights of the other four, and
 rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
 each feature is worth, and what did not help). `by_assistant` grows with how much of the log assistants say:
-what drowns the user's words is held back more. Where the English words of `when`-questions, times and questions
-do not occur, the language-neutral parts are left.
+what drowns the user's words is held back more. Where the English words of `when`-questions, times and
+questions do not occur, the language-neutral parts are left.
 """
 
 from __future__ import annotations
