@@ -21,6 +21,7 @@ import pytest
 from hypothesis import settings
 from pytest_socket import disable_socket
 
+from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.testing import FrozenClock
 
@@ -101,3 +102,10 @@ def opened(tmp_path, clock) -> Iterator[Callable[..., Memory]]:
 def memory(opened) -> Memory:
     """An empty memory."""
     return opened()
+
+
+@pytest.fixture
+def talk(tmp_path) -> Iterator[Talk]:
+    """An empty memory to talk to."""
+    with Memory(tmp_path / "memory", clock=lambda: NOW) as memory:
+        yield Talk(memory)

@@ -10,7 +10,7 @@ from zibaldone.bench import locality, locality_report
 from zibaldone.bench.cli import bench_app
 from zibaldone.bench.locality import Layout, layouts, replay, trace, with_updates
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.storage.placement import Placement
+from zibaldone.views.chunks.storage.placement import Placement
 
 SENTENCES = (
     "On day {i} {name} repaired clock number {i} in the cellar of house {i}; the river rose by {i} inches."

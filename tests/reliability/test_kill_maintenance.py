@@ -8,8 +8,8 @@ from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
 from zibaldone.memory import MAINTAINED
-from zibaldone.storage.reclaim import reclaim_orphans
 from zibaldone.testing import HashEmbedder
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 
 EMBEDDER = HashEmbedder(16)
 # Small chunks and blocks, and a manager that moves and collects whenever it may.

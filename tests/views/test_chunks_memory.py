@@ -217,7 +217,7 @@ def test_a_model_makes_chunks(opened):
     assert chunk.items[1].sources == (2,)
     assert chunk.items[1].speaker is None
     assert chunk.made_by.startswith("scripted/")
-    assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "noted")
+    assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "said")
     assert (report.model_calls, report.degraded) == (1, 0)
     assert [one.task for one in memory.usage(user="ann")] == ["compress"]
     assert best(recalled(memory, "clocks")).text.startswith("Ann said:")

@@ -105,6 +105,28 @@ def longmemeval(
     _run(LongMemEval(path), path, budget, systems, json_out, limit, floor, chat)
 
 
+@bench_app.command()
+def leaderboard(
+    path: DataPath,
+    long_sessions: Annotated[
+        Path | None,
+        typer.Option("--longmemeval", help="A LongMemEval file, for its rows too.", show_default=False),
+    ] = None,
+    limit: Limit = None,
+    json_out: JsonOut = None,
+) -> None:
+    """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
+    from zibaldone.bench import leaderboard as bench
+
+    benchmarks = [LoCoMo(path), *([LongMemEval(long_sessions)] if long_sessions else [])]
+    with _tools(None) as tools, progress_bar() as progress:
+        board = bench.evaluate(benchmarks, tools, command(), progress, limit)
+    for table in bench.tables(board):
+        console.print(table)
+    if json_out:
+        write(json_out, board.to_json())
+
+
 @bench_app.command("floor")
 def relevance_floor(path: DataPath, json_out: JsonOut = None, limit: Limit = None) -> None:
     """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
@@ -179,7 +201,7 @@ def locality(
     """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
     from zibaldone.bench import locality as bench
     from zibaldone.bench import locality_report
-    from zibaldone.storage.placement import Placement
+    from zibaldone.views.chunks.storage.placement import Placement
 
     if plot:
         locality_report.can_plot()

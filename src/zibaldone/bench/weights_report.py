@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 
 from zibaldone.bench.report import Provenance
-from zibaldone.views.messages.scoring import DEFAULT_WEIGHTS, Weights
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One user's units in memory: what a query is scored against."""
+"""Units in memory: what a question is ranked against. One implementation for whatever a view calls a unit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import regex
@@ -16,8 +14,9 @@ from zibaldone.models.base import Embedder, Vectors
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, LexicalIndex
 from zibaldone.search.thesaurus import Thesaurus
+from zibaldone.search.unit import Unit
+from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
-from zibaldone.views.messages.windows import Windows
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through
 AFTER_DAYS = 10  # what happened on a day is often told some days later
@@ -34,30 +33,12 @@ _TIME_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A message, or a passage of a long one."""
+class UnitIndex:
+    """Rows 0 .. n-1 are units of one user, in the order in which they were appended. Arrays are (n,).
 
-    seq: int
-    part: int  # 0, 1 ... inside the message
-    parts: int  # how many the message has
-    start: int  # where in the message's content `text` starts
-    text: str
-    tokens: int  # of the rendered line and its line break
-    session: str
-    role: str
-    name: str | None
-    time: datetime
-    days: tuple[tuple[int, int], ...]  # ordinals of the days that the text names, inclusive
-
-    @property
-    def speaker(self) -> str:
-        """What stands before the colon."""
-        return self.name or self.role
-
-
-class UserIndex:
-    """Rows 0 .. n-1 are the user's units in the order of (seq, part). Arrays are (n,)."""
+    Not safe among threads: who shares it holds a lock, and asks no embedder meanwhile but the static one of
+    single words.
+    """
 
     def __init__(self, dimension: int, word_embedder: Embedder) -> None:
         self.units: list[Unit] = []
@@ -66,7 +47,9 @@ class UserIndex:
         self.thesaurus = Thesaurus(word_embedder)
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
-        self.seqs = np.zeros(0, dtype=np.int64)
+        # Which rows have which message among their sources: pairs of the same place.
+        self.source_rows = np.zeros(0, dtype=np.int64)
+        self.source_seqs = np.zeros(0, dtype=np.int64)
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
@@ -91,10 +74,10 @@ class UserIndex:
             return
         has_time = []
         for unit in units:
-            said = words(unit.text)
-            self._uses.update(said)
-            self.lexical.append([term for word in said for term in self._terms_of(word)])
-            has_time.append(not _TIME_WORDS.isdisjoint(said) or any(map(_is_year, said)))
+            unit_words = words(unit.text)
+            self._uses.update(unit_words)
+            self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
+            has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
         self.units.extend(units)
         self.vectors.extend(vectors)
         texts = [unit.text for unit in units]
@@ -105,10 +88,11 @@ class UserIndex:
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
         self._arrange(len(self.units) - len(units))
 
-    def remove(self, seqs: AbstractSet[int]) -> None:
-        """Take out all units of these messages; nothing of their text stays."""
-        gone = [unit for unit in self.units if unit.seq in seqs]
-        mask = np.array([unit.seq not in seqs for unit in self.units], dtype=bool)
+    def remove(self, rows: AbstractSet[int]) -> None:
+        """Take these rows out; nothing of their text stays, and the others move up."""
+        gone = [self.units[row] for row in sorted(rows)]
+        mask = np.ones(len(self.units), dtype=bool)
+        mask[sorted(rows)] = False
         for unit in gone:
             self._uses.subtract(words(unit.text))
         for word in {word for unit in gone for word in words(unit.text)}:
@@ -116,7 +100,7 @@ class UserIndex:
                 del self._uses[word]
                 del self._known[word]
                 self.thesaurus.unlearn(_pairs(word))
-        self.units = [unit for unit in self.units if unit.seq not in seqs]
+        self.units = [unit for row, unit in enumerate(self.units) if row not in rows]
         self.vectors.keep(mask)
         self.lexical.keep(mask)
         self.proper_nouns = self.proper_nouns[mask]
@@ -125,6 +109,10 @@ class UserIndex:
         self._has_question = self._has_question[mask]
         self.speakers, self.named_days, self._sessions = {}, [], {}
         self._arrange(0)
+
+    def rows_of(self, seqs: AbstractSet[int]) -> list[int]:
+        """The rows that have any of these messages among their sources."""
+        return sorted({row for row, unit in enumerate(self.units) if not seqs.isdisjoint(unit.sources)})
 
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
@@ -154,8 +142,11 @@ class UserIndex:
             new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
         columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
         self._of = np.concatenate([self._of[:first], columns])
-        fresh = np.array([unit.seq for unit in self.units[first:]], dtype=np.int64)
-        self.seqs = np.concatenate([self.seqs[:first], fresh])
+        before = int(np.searchsorted(self.source_rows, first))
+        pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
+        added = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
+        self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
         sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
         self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3]
         if not self.units:
@@ -168,10 +159,10 @@ class UserIndex:
         lengths = self.lexical.lengths()
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
         among_people = np.bincount(sessions, by_assistant)[sessions] == 0
-        before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
-        before[starts == np.arange(len(order))] = 0
-        answers = np.empty_like(before)
-        answers[order] = before
+        asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
+        asked_before[starts == np.arange(len(order))] = 0
+        answers = np.empty_like(asked_before)
+        answers[order] = asked_before
         self.answers = answers * among_people
         self.asks = self._ends_asking * among_people
 

@@ -45,7 +45,6 @@ def take_apart(
     "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
     question means an earlier time that it does know, and is read as of the `newest` message.
     """
-    said = words(text)
     written = as_written(text)
     plain = {form for word in written if (form := word.casefold()) not in _COMMON}
     # "will" and "may" name somebody only when they are written as names, and not as the first word.
@@ -58,7 +57,7 @@ def take_apart(
         if seen := candidates & _parts(speaker):
             named.append(speaker)
             of_names |= seen
-    content = [word for word in said if word not in STOP_WORDS and word not in of_names]
+    content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
     forms = dict(pair for word in content for pair in term_of(word))
     days = _days(text, today)
     if days and not any(knows_of(first, last) for first, last in days):
@@ -81,8 +80,8 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
 
 
 def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
-    found = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
-    return tuple(found)[:_MOST_DAYS]
+    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+    return tuple(days)[:_MOST_DAYS]
 
 
 def forget_words() -> None:

@@ -9,13 +9,16 @@ import numpy.typing as npt
 
 from zibaldone.core import ChannelScore
 from zibaldone.search.lexical import Floats
-from zibaldone.views.messages.scoring import Scores
+from zibaldone.search.ranker import Scores
+from zibaldone.search.unit_index import UnitIndex
 
 
 class Explanation:
-    """Ranks and scores of all units, per channel: 28 bytes a unit, and no text."""
+    """Ranks and scores of all units, per channel: some 36 bytes a unit, and no text."""
 
-    def __init__(self, seqs: npt.NDArray[np.int64], scores: Scores) -> None:
+    def __init__(self, rows: npt.NDArray[np.int64], seqs: npt.NDArray[np.int64], scores: Scores) -> None:
+        """`rows` and `seqs` say which rows have which message among their sources, pair by pair."""
+        self._rows = rows
         self._seqs = seqs
         self._channels: dict[str, Floats] = {
             "score": scores.total,
@@ -28,14 +31,17 @@ class Explanation:
     @staticmethod
     def of_nothing() -> Explanation:
         """For a memory without units."""
-        nothing = np.zeros(0, dtype=np.float32)
-        return Explanation(
-            np.zeros(0, dtype=np.int64), Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
-        )
+        nothing, nobody = np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int64)
+        return Explanation(nobody, nobody, Scores(nothing, nothing, nothing, nothing, nothing, 0.0))
+
+    @staticmethod
+    def of(index: UnitIndex, scores: Scores) -> Explanation:
+        """Of all rows of an index, as they were scored; outlives what happens to the index."""
+        return Explanation(index.source_rows, index.source_seqs, scores)
 
     def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """The channels of the message's best unit; None when it had no unit."""
-        rows = np.flatnonzero(self._seqs == seq).tolist()
+        rows = self._rows[self._seqs == seq].tolist()
         return min(self.of_rows(rows), key=lambda channels: channels[0].rank) if rows else None
 
     def of_rows(self, rows: Sequence[int]) -> list[tuple[ChannelScore, ...]]:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.views.messages.windows import Windows
+from zibaldone.search.windows import Windows
 
 
 @st.composite

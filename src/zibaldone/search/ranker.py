@@ -1,4 +1,4 @@
-"""The score of every unit for a question: a weighted sum of few features.
+"""The one ranker: the score of every unit for a question is a weighted sum of few features.
 
 The weights were fitted on five conversations among people, each judged by the weights of the other four, and
 rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from datetime import date
 
 import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.fusion import standardised
-from zibaldone.search.lexical import K1, B, Floats
-from zibaldone.views.messages.index import AFTER_DAYS, RADII, UserIndex
-from zibaldone.views.messages.question import Question
+from zibaldone.search.lexical import Floats, saturated
+from zibaldone.search.question import Question, narrowed, take_apart
+from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
+_LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 
 
@@ -63,8 +65,14 @@ class Scores:
     relevance: float  # see _relevance
 
 
+def read_question(text: str, today: date, index: UnitIndex) -> Question:
+    """Take a question apart against what an index knows: its speakers, its days, its words."""
+    newest = date.fromordinal(int(index.days.max())) if len(index) else today
+    return narrowed(take_apart(text, index.speakers, today, index.knows_of, newest), index.lexical)
+
+
 def score(
-    index: UserIndex,
+    index: UnitIndex,
     question: Question,
     vector: Vectors,
     weights: Weights = DEFAULT_WEIGHTS,
@@ -74,27 +82,27 @@ def score(
 
     `inside` (n,) says which units may be recalled; the relevance is of those.
     """
-    found, relevance = features(index, question, vector, inside)
-    weighted = {f.name: np.float32(getattr(weights, f.name)) * found[f.name] for f in fields(weights)}
+    values, relevance = features(index, question, vector, inside)
+    weighted = {f.name: np.float32(getattr(weights, f.name)) * values[f.name] for f in fields(weights)}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
-    return Scores(total, found["lexical"], found["dense"], context, clues, relevance)
+    return Scores(total, values["lexical"], values["dense"], context, clues, relevance)
 
 
 def features(
-    index: UserIndex, question: Question, vector: Vectors, inside: Mask | None = None
+    index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
     cosines = index.vectors.rows @ vector
     near = index.windows[2]
-    found, covered = _lexical(index, question)
-    found["dense"] = standardised(cosines)
-    found["dense_2"] = standardised(near.sum(cosines) / near.sizes)
-    return found | _clues(index, question), _relevance(index, question, covered, cosines, inside)
+    values, covered = _lexical(index, question)
+    values["dense"] = standardised(cosines)
+    values["dense_2"] = standardised(near.sum(cosines) / near.sizes)
+    return values | _clues(index, question), _relevance(index, question, covered, cosines, inside)
 
 
-def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
     """BM25 in the unit and in its two windows, and the share of the question's words that the unit has.
 
     A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
@@ -119,25 +127,25 @@ def _lexical(index: UserIndex, question: Question) -> tuple[dict[str, Floats], F
         for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(at, much)
-            totals[radius] += idf * (K1 + 1) * inside / (inside + K1 * (1 - B + B * window.relative_lengths))
+            totals[radius] += idf * saturated(inside, window.relative_lengths)
     covered /= max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
-    found = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    return found, covered.astype(np.float32)
+    values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
+    return values, covered.astype(np.float32)
 
 
-def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
+def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
     """What speaker, time and form say, whatever the words."""
     speaker, date, same_day = (np.zeros(len(index), dtype=np.float32) for _ in range(3))
     for name in question.speakers:
-        speaker[index.speakers[name]] = 1
+        speaker[index.speakers.get(name, [])] = 1  # who may have been forgotten since the question was read
     for first, last in question.days:
-        said = (index.days >= first) & (index.days <= last)
+        then = (index.days >= first) & (index.days <= last)
         after = (index.days > last) & (index.days <= last + AFTER_DAYS)
         long = last - first >= LONG_DAYS
-        date = np.maximum(date, said + after * np.float32(0.5 if long else 1.0))
+        date = np.maximum(date, then + after * np.float32(0.5 if long else 1.0))
         if not long:
-            same_day[said] = 1
+            same_day[then] = 1
             for row, first_named, last_named in index.named_days:
                 if first_named >= first and last_named <= last:
                     same_day[row] = 1
@@ -153,7 +161,7 @@ def _clues(index: UserIndex, question: Question) -> dict[str, Floats]:
 
 
 def _relevance(
-    index: UserIndex, question: Question, covered: Floats, cosines: Floats, inside: Mask | None
+    index: UnitIndex, question: Question, covered: Floats, cosines: Floats, inside: Mask | None
 ) -> float:
     """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
 
@@ -177,3 +185,21 @@ def _relevance(
 
 def _sum(parts: Iterable[Floats]) -> Floats:
     return np.asarray(sum(parts), dtype=np.float32)
+
+
+def best_first(scores: Floats, room_tokens: float, index: UnitIndex, inside: Mask | None = None) -> list[int]:
+    """Rows by falling score, ties in their order, until they fill the room; one at least."""
+    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
+    falling = -np.round(scores, 4)
+    rows = np.arange(len(falling)) if inside is None else np.flatnonzero(inside)
+    enough = int(room_tokens) // _LEAST_TOKENS + 1
+    if enough < len(rows):  # sort the best only, with all that tie with the last of them
+        rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
+    rows = rows[np.argsort(falling[rows], kind="stable")]
+    taken: list[int] = []
+    for row in rows.tolist():
+        taken.append(row)
+        room_tokens -= index.units[row].tokens
+        if room_tokens < 0:
+            break
+    return taken

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.views.messages.question import Question, take_apart
+from zibaldone.search.question import Question, take_apart
 
 TODAY = date(2024, 3, 1)
 SPEAKERS = ("Caroline", "Melanie", "Will", "May", "José Ángel", "the Doctor")

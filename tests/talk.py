@@ -1,9 +1,6 @@
 """A memory to talk to, and short ways to talk."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-
-import pytest
 
 from zibaldone import Evidence, Memory, Message, Recall
 
@@ -51,10 +48,3 @@ class Talk:
         """What the view offers of one message."""
         decisions = self.ask(question).trace.decisions
         return next(d.evidence for d in decisions if d.evidence.sources == (seq,))
-
-
-@pytest.fixture
-def talk(tmp_path) -> Callable[..., Talk]:
-    """An empty memory to talk to."""
-    with Memory(tmp_path / "memory", clock=lambda: NOW) as memory:
-        yield Talk(memory)
