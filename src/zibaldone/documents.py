@@ -35,6 +35,7 @@ from zibaldone.views.topics.markdown.export_marks import EMPTY, Conflict, finger
 from zibaldone.views.topics.markdown.folder_export import mark_taken, read_folder, write_folder
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 if TYPE_CHECKING:
     from zibaldone.memory import Memory
@@ -85,7 +86,7 @@ class Topics:
 
     def tools(self) -> Toolset:
         """grep, search and the like over the documents as they are now, for an agent."""
-        return Toolset(self._memory._topics.index(self._library()))  # noqa: SLF001 # Memory's other half
+        return Toolset(ReadingIndex(self._library()))
 
     def export(self, folder: str | Path) -> TopicsExported:
         """Write a Markdown file for each document, and `index.md`.

@@ -8,7 +8,6 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 
-
 _AT_ONCE = 2_000  # rows that are compared with each other
 
 
@@ -62,7 +61,7 @@ def _clustered(vectors: Vectors, sizes: Sequence[int], threshold: float, most: f
         row[~alive | (size + size[first] > most)] = -2
         row[first] = -2
         like[first, :] = like[:, first] = row
-        # Whose best partner is another group now is looked for anew; all others can only have won the new one.
+        # Whose best partner has changed is looked for anew; all others can only have won the new one.
         again = np.flatnonzero((partner == first) | (partner == second))
         again = np.union1d(again, (first, second))
         nearer = (row > best) | ((row == best) & (first < partner))
