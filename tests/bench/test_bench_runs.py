@@ -15,8 +15,8 @@ from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
 from zibaldone.bench.report import make_report
 from zibaldone.bench.runner import Judge, run
-from zibaldone.bench.speed_report import make_report as make_speed_report
-from zibaldone.bench.speed_report import table
+from zibaldone.bench.speed import make_report as make_speed_report
+from zibaldone.bench.speed import table
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 

@@ -18,12 +18,13 @@ from zibaldone.bench.weights import (
     VARIANTS,
     LineCounter,
     Variant,
+    WeightsReport,
     evaluate,
     fold_weights,
     judge,
     read_talks,
+    tables,
 )
-from zibaldone.bench.weights_report import WeightsReport, tables
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 

@@ -64,11 +64,7 @@ class FloorReport:
 
 
 def evaluate(
-    benchmark: LoCoMo,
-    tools: Tools,
-    *,
-    limit: int | None = None,
-    progress: Progress = silent,
+    benchmark: LoCoMo, tools: Tools, *, limit: int | None = None, progress: Progress = silent
 ) -> tuple[list[Probe], float]:
     """Ask everything; also the engine's default floor. `limit` is per conversation and kind."""
     probes: list[Probe] = []

@@ -74,10 +74,7 @@ def run(options: LeaderboardOptions, run: Run) -> Outcome:
     updated = [row for wordings in WORDINGS for row in _updated(wordings, tools, run.progress)]
     board = Leaderboard(Provenance.of(run.command), tuple(rows), tuple(updated))
     title = f"updated facts, {STREAM_TOKENS:,} tokens, budget {STREAM_BUDGET_TOKENS}"
-    shown = (
-        tabulate("share of the evidence recalled", _RECALLED, rows),
-        tabulate(title, _UPDATED, updated),
-    )
+    shown = (tabulate("share of the evidence recalled", _RECALLED, rows), tabulate(title, _UPDATED, updated))
     return Outcome(board, shown)
 
 

@@ -20,6 +20,12 @@ from zibaldone.errors import MissingExtra
 from zibaldone.models.base import ChatModel
 from zibaldone.models.static import shared_static_embedder
 
+_EXTRAS = {
+    "matplotlib": "pip install 'zibaldone[plot]'",
+    "torch": "pip install 'zibaldone[kv]'",
+    "transformers": "pip install 'zibaldone[kv]'",
+}
+
 Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)
 
 
@@ -63,7 +69,6 @@ class Provenance:
 
     @classmethod
     def of(cls, command: str) -> Provenance:
-        """Of this process, now."""
         try:
             released = version("zibaldone")
         except PackageNotFoundError:
@@ -103,8 +108,8 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
-def need_extra(extra: str, *modules: str) -> None:
+def need(*modules: str) -> None:
     """Raises MissingExtra without them: before a measurement, not after it."""
     for module in modules:
         if find_spec(module) is None:
-            raise MissingExtra(f"no module {module!r}: pip install 'zibaldone[{extra}]'")
+            raise MissingExtra(f"no module {module!r}: {_EXTRAS[module]}")

@@ -12,7 +12,7 @@ from zibaldone.bench.hierarchy.plot import plot
 from zibaldone.bench.hierarchy.structure import QUARTERS, Measuring, Row
 from zibaldone.bench.hierarchy.upkeep import Upkeep
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Provenance, Run, need_extra
+from zibaldone.bench.outcome import Outcome, Provenance, Run, need
 from zibaldone.bench.registry import HierarchyOptions
 from zibaldone.bench.table import Column, interval, share, tabulate
 from zibaldone.errors import InvalidInput
@@ -43,7 +43,7 @@ def run(options: HierarchyOptions, run: Run) -> Outcome:
     if unknown := sorted({*options.only} - {*PARTS}):
         raise InvalidInput(f"--only {unknown[0]!r} is no part: choose from {', '.join(PARTS)}")
     if options.plot:
-        need_extra("plot", "matplotlib")
+        need("matplotlib")
     data, tools = LoCoMo(options.path), run.tools(options.floor)
     settings = structure.capped(options.caps)
     measuring = Measuring(data, tools, options.budget, run.progress)

@@ -75,7 +75,6 @@ class Trial:
 
     @property
     def tokens(self) -> int:
-        """Of the history."""
         return sum(len(turn.split()) for turn in self.said)
 
 
@@ -205,7 +204,6 @@ class Bench:
             kv.close()
 
     def memart(self, method: str, config: MemArt, k: int = TOP_K) -> Row:
-        """KV memory with these settings."""
         with self.attached(config) as kv:
 
             def answer(fact: toy.Fact) -> tuple[str, int, int]:
@@ -215,7 +213,6 @@ class Bench:
             return self._row(method, answer)
 
     def random_blocks(self, config: MemArt, k: int = TOP_K) -> Row:
-        """As many blocks, whichever."""
         rng = random.Random(0)
         with self.attached(config) as kv, kv.reading(_USER) as (connection, pool):
             every = kv.view.indexes.get(connection, pool).blocks
@@ -250,7 +247,6 @@ class Bench:
         return self._row("text recall", answer)
 
     def truncated(self) -> Row:
-        """The last window."""
 
         def answer(fact: toy.Fact) -> tuple[str, int, int]:
             room = self.window - 8
@@ -285,7 +281,6 @@ class Bench:
         return self._row("full context", answer)
 
     def close(self) -> None:
-        """The memory's files."""
         self.memory.close()
 
     @torch.no_grad()

@@ -40,8 +40,7 @@ from zibaldone.bench.kv.speed_report import (
     Stock,
     tables,
 )
-from zibaldone.bench.kv.speed_scoring import scorings
-from zibaldone.bench.kv.timing import PATIENCE_S, timed
+from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
 from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
 from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
@@ -89,7 +88,6 @@ class _Bench:
         self._batches: list[tuple[int, float, float | None]] = []  # tokens, seconds of both sides
 
     def setting(self) -> Setting:
-        """As the report names it."""
         return Setting(
             shape=self.settings.shape,
             parameters=sum(p.numel() for p in self.model.parameters()),
@@ -104,7 +102,6 @@ class _Bench:
         )
 
     def first_token(self, memory: Memory, tokens: int) -> FirstToken:
-        """Make the history that long, then ask."""
         self._fill(memory, tokens)
         ids = [0, *ids_of(" ".join(message.content for message in self._said))]
         times: dict[str, list[float]] = {"full": [], "text": [], "open": []}
@@ -157,7 +154,6 @@ class _Bench:
         )
 
     def disk(self, memory: Memory, folder: Path) -> Disk:
-        """Files of the pool."""
         with self._attached(memory) as kv:
             tokens, layout = kv.remember(user=USER).tokens, kv.view.encoder.layout
             boxes = sum(layout.box_bytes(layer) for layer in kv.view.encoder.layers)

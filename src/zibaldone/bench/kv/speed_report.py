@@ -125,7 +125,6 @@ class Disk:
 
     @property
     def blocks_per_token(self) -> float:
-        """Bytes of keys and values."""
         return self.block_bytes / self.tokens
 
     @property
@@ -147,7 +146,6 @@ class Scoring:
 
     @property
     def ratios(self) -> dict[str, float | None]:
-        """To the yardstick."""
         return {name: None if ms is None else ms / self.read_ms for name, ms in self.ms.items()}
 
     @property

@@ -97,7 +97,6 @@ def new_model(seed: int) -> LlamaForCausalLM:
 
 
 def _turned(vector: torch.Tensor, position: int) -> torch.Tensor:
-    """RoPE at a position."""
     half = _HEAD_DIM // 2
     angle = position / _THETA ** (torch.arange(half) / half)
     x, y = vector[:half], vector[half:]
