@@ -25,7 +25,7 @@ from sqlalchemy import Connection
 from zibaldone import maintenance
 from zibaldone.bench.base import Tools
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, need
+from zibaldone.bench.outcome import Outcome, Progress, Run, need
 from zibaldone.bench.registry import LocalityOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
@@ -397,30 +397,27 @@ def run(options: LocalityOptions, run: Run) -> Outcome:
             results.append(replay(events, layout, tools))
     if not (requests := results[0].requests):
         raise InvalidInput(f"{str(options.path)!r} has no question: nothing to measure")
-    report = LocalityReport(
-        Provenance.of(run.command), options.path.name, options.updates, requests, tuple(results)
-    )
+    title = f"{options.path.name}: {requests} requests, updates {options.updates:g}"
     if options.plot:
-        plot(report, options.plot)
-    return Outcome(report, [table(report)], (f"written: {options.plot}",) if options.plot else ())
+        plot(results, title, options.plot)
+    figures = {
+        "data": options.path.name,
+        "updates": options.updates,
+        "requests": requests,
+        "results": results,
+    }
+    return Outcome(
+        figures,
+        [table(f"locality on {title}", results)],
+        (f"written: {options.plot}",) if options.plot else (),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class LocalityReport:
-    """One trace, replayed against several layouts; the first is what the others are compared with."""
-
-    provenance: Provenance
-    data: str
-    updates: float  # share of related chunks that a gate rewrites beside what offline answers update
-    requests: int
-    results: tuple[Result, ...]
-
-
-def table(report: LocalityReport) -> Table:
+def table(title: str, results: Sequence[Result]) -> Table:
     """A row per layout; each is compared with the append-only one of the same settings, above it."""
     baselines: dict[int, float] = {}
-    for result in report.results:
-        if result.layout == report.results[0].layout:
+    for result in results:
+        if result.layout == results[0].layout:
             baseline = result.blocks_per_request
         baselines[id(result)] = baseline
     columns = (
@@ -437,40 +434,36 @@ def table(report: LocalityReport) -> Table:
         Column("write", lambda row: f"{row.write_amplification:.2f}x"),
         Column("blocks", lambda row: row.blocks),
     )
-    title = f"locality on {report.data}: {report.requests} requests, updates {report.updates:g}"
-    return tabulate(title, columns, report.results)
+    return tabulate(title, columns, results)
 
 
-def plot(report: LocalityReport, path: Path) -> None:
+def plot(results: Sequence[Result], title: str, path: Path) -> None:
     """Figure 10 as a PNG: blocks per request, cold p95, space and write amplification.
 
-    Raises MissingExtra, and InvalidInput when the file cannot be written.
+    Raises InvalidInput when the file cannot be written.
     """
-    need("matplotlib")
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    names = [result.layout for result in report.results]
+    names = [result.layout for result in results]
     panels: Sequence[tuple[str, list[float]]] = (
-        ("blocks per request", [result.blocks_per_request for result in report.results]),
-        ("cold-cache p95, ms", [result.p95_ms for result in report.results]),
-        ("space amplification", [result.space_amplification for result in report.results]),
-        ("write amplification", [result.write_amplification for result in report.results]),
+        ("blocks per request", [result.blocks_per_request for result in results]),
+        ("cold-cache p95, ms", [result.p95_ms for result in results]),
+        ("space amplification", [result.space_amplification for result in results]),
+        ("write amplification", [result.write_amplification for result in results]),
     )
     figure, axes = plt.subplots(1, len(panels), figsize=(14, 4), layout="constrained")
-    for axis, (title, values) in zip(axes, panels, strict=True):
+    for axis, (panel, values) in zip(axes, panels, strict=True):
         bars = axis.barh(names, values, color=["#9aa5b1", "#7b9fc7", "#d1603d"] + ["#e0b9a8"] * len(names))
         axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
-        axis.set_title(title, fontsize=10)
+        axis.set_title(panel, fontsize=10)
         axis.invert_yaxis()
         axis.margins(x=0.18)
         if axis is not axes[0]:
             axis.set_yticklabels([])
-    figure.suptitle(
-        f"{report.data}, {report.requests} requests, commit {report.provenance.commit}", fontsize=9
-    )
+    figure.suptitle(title, fontsize=9)
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

@@ -53,7 +53,7 @@ class Run:
 class Outcome:
     """A run's figures, and how they are shown."""
 
-    report: object  # a dataclass; `to_json` writes it
+    figures: Mapping[str, object]  # by name, numbers and dataclasses; `to_json` writes them
     tables: Sequence[Table] = ()
     notes: tuple[str, ...] = ()
 
@@ -93,9 +93,9 @@ def git_commit() -> str | None:
         return None
 
 
-def to_json(report: object) -> str:
+def to_json(figures: object) -> str:
     """Every field and every property of a dataclass, by its name there."""
-    return json.dumps(_plain(report), ensure_ascii=False, indent=1)
+    return json.dumps(_plain(figures), ensure_ascii=False, indent=1)
 
 
 def _plain(value: Any) -> Any:

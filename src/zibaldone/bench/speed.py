@@ -26,13 +26,21 @@ from rich.table import Table
 
 from zibaldone.bench.base import Tools
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Progress, Run
 from zibaldone.bench.registry import SpeedOptions
 from zibaldone.bench.stats import growth_exponent, percentile
 from zibaldone.bench.table import Column, Line, transpose
 from zibaldone.bench.workload import made_up_turns, questions, repeated
 from zibaldone.core import Message
 from zibaldone.memory import Memory
+
+USER = "speed"
+BATCH = 100  # messages per call when adding in batches
+SINGLES = 100  # calls of one message each
+WARM_UPS = 10  # untimed calls
+RECALLS = 100
+BUDGET_TOKENS = 1000
+COLD_OPENS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +84,6 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeedReport:
-    """All sizes, and how each cost grows: the e of cost ~ messages ** e."""
-
-    provenance: Provenance | None
-    data: str
-    results: tuple[Speed, ...]
-    growth: dict[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
 class _Figure(Line):
     grows: str = ""  # the field whose growth is shown
 
@@ -114,35 +112,25 @@ _FIGURES = (
 )
 
 
-def make_report(results: Sequence[Speed], provenance: Provenance | None, data: str) -> SpeedReport:
-    """With the growth exponents, which are those of the two largest sizes: below, fixed costs hide them."""
+def growth_of(results: Sequence[Speed]) -> dict[str, float | None]:
+    """The e of cost ~ messages ** e, of the two largest sizes: below, fixed costs hide it."""
     largest = sorted(results, key=lambda speed: speed.messages)[-2:]
     sizes = [speed.messages for speed in largest]
     growing = [figure.grows for figure in _FIGURES if figure.grows]
-    growth = {name: growth_exponent(sizes, [getattr(s, name) for s in largest]) for name in growing}
-    return SpeedReport(provenance, data, tuple(results), growth)
+    return {name: growth_exponent(sizes, [getattr(speed, name) for speed in largest]) for name in growing}
 
 
-def table(report: SpeedReport) -> Table:
+def table(results: Sequence[Speed]) -> Table:
     """A row per figure, a column per size, the yardsticks indented under what they measure."""
+    growth = growth_of(results)
 
     def grown(figure: _Figure) -> str:
-        exponent = report.growth.get(figure.grows)
+        exponent = growth.get(figure.grows)
         return "" if exponent is None else f"{exponent:.2f}"
 
-    sizes = [(f"{speed.messages:,}", speed) for speed in report.results]
-    batch = report.results[0].batch
-    lines = [replace(figure, label=figure.label.format(batch=batch)) for figure in _FIGURES]
+    sizes = [(f"{speed.messages:,}", speed) for speed in results]
+    lines = [replace(figure, label=figure.label.format(batch=results[0].batch)) for figure in _FIGURES]
     return transpose("speed, medians", "", lines, sizes, [Column("growth", grown)])
-
-
-USER = "speed"
-BATCH = 100  # messages per call when adding in batches
-SINGLES = 100  # calls of one message each
-WARM_UPS = 10  # untimed calls
-RECALLS = 100
-BUDGET_TOKENS = 1000
-COLD_OPENS = 3
 
 
 def run(options: SpeedOptions, run: Run) -> Outcome:
@@ -154,8 +142,7 @@ def run(options: SpeedOptions, run: Run) -> Outcome:
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
         data = f"turns of {options.path.name}"
     results = [evaluate(size, turns, run.tools(), run.progress) for size in options.sizes]
-    report = make_report(results, Provenance.of(run.command), data)
-    return Outcome(report, [table(report)])
+    return Outcome({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
 
 def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progress) -> Speed:

@@ -20,7 +20,7 @@ from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests, fit
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
 from zibaldone.bench.registry import WeightsOptions
 from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
@@ -38,6 +38,9 @@ from zibaldone.views.messages.question import take_apart
 from zibaldone.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
 from zibaldone.views.messages.units import to_units
 from zibaldone.views.messages.view import best, evidence_of
+
+BUDGETS_TOKENS = (500, 1000, 2000)
+FEATURES = tuple(field.name for field in fields(Weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +63,6 @@ class Row:
     change_error: float  # its standard error, over the questions' own changes
     folds: dict[str, Weights]  # conversation -> the weights that it was judged with
     recalled: tuple[Recalled, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WeightsReport:
-    """All variants, the first the one that the others are held against."""
-
-    provenance: Provenance | None
-    data: str
-    budgets_tokens: tuple[int, ...]
-    rows: tuple[Row, ...]
-
-    @property
-    def middle(self) -> int:
-        """Place of the budget at which categories and changes are given."""
-        return len(self.budgets_tokens) // 2
 
 
 def make_row(
@@ -102,14 +90,14 @@ def make_row(
     )
 
 
-def tables(report: WeightsReport) -> tuple[Table, Table]:
+def tables(rows: Sequence[Row], budgets_tokens: Sequence[int]) -> tuple[Table, Table]:
     """In Markdown, so that they can be pasted: the variants, and the weights of the first over its folds."""
-    first, middle = report.rows[0], report.budgets_tokens[report.middle]
+    first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
     count = len(first.recalled)
     title = f"evidence recall by budget; categories and change at {middle} tokens ({count} questions)"
     variants = [
         Column("weights", lambda row: row.variant, left=True),
-        *(_at_budget(at, tokens) for at, tokens in enumerate(report.budgets_tokens)),
+        *(_at_budget(at, tokens) for at, tokens in enumerate(budgets_tokens)),
         *map(_of_category, first.by_category),
         Column(
             "change ± error",
@@ -129,7 +117,7 @@ def tables(report: WeightsReport) -> tuple[Table, Table]:
     ]
     names = [field.name for field in fields(Weights)]
     return (
-        tabulate(title, variants, report.rows, markdown=True),
+        tabulate(title, variants, rows, markdown=True),
         tabulate("weights", weights, names, markdown=True),
     )
 
@@ -140,10 +128,6 @@ def _at_budget(place: int, tokens: int) -> Column:
 
 def _of_category(name: str) -> Column:
     return Column(name, lambda row: share(row.by_category[name]))
-
-
-BUDGETS_TOKENS = (500, 1000, 2000)
-FEATURES = tuple(field.name for field in fields(Weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +182,8 @@ class Talk:
 def run(options: WeightsOptions, run: Run) -> Outcome:
     """The variants, and the fitted weights."""
     rows = evaluate(LoCoMo(options.path), run.tools(), progress=run.progress)
-    report = WeightsReport(Provenance.of(run.command), options.path.name, BUDGETS_TOKENS, tuple(rows))
-    return Outcome(report, tables(report))
+    figures = {"data": options.path.name, "budgets_tokens": BUDGETS_TOKENS, "rows": rows}
+    return Outcome(figures, tables(rows, BUDGETS_TOKENS))
 
 
 def evaluate(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from zibaldone.bench.kv.speed_report import (
     tables,
 )
 from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
 from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
@@ -55,11 +55,12 @@ _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 def run(options: KVSpeedOptions, run: Run) -> Outcome:
     """Time to the first token, what remembering costs, scoring."""
-    report = evaluate(Settings(**asdict(options)), run.folder, run.command, run.progress)
-    return Outcome(report, list(tables(report)))
+    report = evaluate(Settings(**asdict(options)), run.folder, run.progress)
+    figures = {field.name: getattr(report, field.name) for field in fields(report)}
+    return Outcome(figures, list(tables(report)))
 
 
-def evaluate(settings: Settings, folder: Path, command: str, progress: Progress = silent) -> KVSpeedReport:
+def evaluate(settings: Settings, folder: Path, progress: Progress = silent) -> KVSpeedReport:
     """Measure all of it; the memory is made inside `folder`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads or threads)
@@ -70,7 +71,7 @@ def evaluate(settings: Settings, folder: Path, command: str, progress: Progress 
             first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.history)))
             disk = bench.disk(memory, folder / "memory")
         scoring = scorings(settings.blocks, SHAPES[settings.shape], settings.config, bench.device, progress)
-        return KVSpeedReport(Provenance.of(command), bench.setting(), first, bench.ingested(), disk, scoring)
+        return KVSpeedReport(bench.setting(), first, bench.ingested(), disk, scoring)
     finally:
         torch.set_num_threads(threads)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from zibaldone.bench.outcome import Provenance
 from zibaldone.bench.table import Column, Line, tabulate, transpose
 
 
@@ -158,7 +157,6 @@ class Scoring:
 class KVSpeedReport:
     """A whole run."""
 
-    provenance: Provenance
     setting: Setting
     first_token: tuple[FirstToken, ...]
     ingest: Ingest

@@ -57,7 +57,7 @@ def run(options: KVTrainOptions, run: Run) -> Outcome:
     torch.set_num_threads(options.threads)
     done = train(options.seed, options.minutes, folder, run.note)
     figures = ", ".join(f"{name} {value:,.4g}" for name, value in asdict(done).items())
-    return Outcome(done, (), (figures, f"written: {folder}"))
+    return Outcome(asdict(done), (), (figures, f"written: {folder}"))
 
 
 def new_model(seed: int) -> LlamaForCausalLM:
