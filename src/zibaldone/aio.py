@@ -14,6 +14,7 @@ from anyio import to_thread
 from zibaldone.core import Message, Recall
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
+from zibaldone.importers.importing import ReadFile
 from zibaldone.ingest import Imported, Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Session
@@ -172,7 +173,7 @@ class AsyncMemory:
 
     async def import_(
         self,
-        path: str | Path,
+        path: str | Path | ReadFile,
         *,
         user: str | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects

@@ -20,6 +20,7 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start
+from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
@@ -247,12 +248,13 @@ def maintain(
         behind: list[Behind] = []
         for view in views:
             try:
-                catch_up(database, user, view, patient=patient, on_step=step)
-                with database.read() as connection:
-                    generation = serving(connection, user, view)
-                if generation is not None:
-                    done = view.housekeep(database, generation, patient=patient)
-                    tended.extend((view.name, counted) for counted in done)
+                with damage_is_named(database, user, [view]):
+                    catch_up(database, user, view, patient=patient, on_step=step)
+                    with database.read() as connection:
+                        generation = serving(connection, user, view)
+                    if generation is not None:
+                        done = view.housekeep(database, generation, patient=patient)
+                        tended.extend((view.name, counted) for counted in done)
             except ModelFailed as error:
                 behind.append(Behind(user, view.name, str(error)))
         return tended, behind
