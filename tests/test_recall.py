@@ -300,3 +300,21 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
 def test_tokens_are_those_of_the_default_tokenizer(memory):
     """Budgets are counted as anybody can count them again."""
     assert memory.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
+
+
+def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
+    """A recall that began before a forgetting does not give back what its receipt says is gone."""
+    memory.add(["My pin is zebra.", "My bank is at the river."], user="ann")
+    retrieve = memory._messages.retrieve
+
+    def slowly(take_snapshot, query):
+        retrieved = retrieve(take_snapshot, query)
+        monkeypatch.undo()
+        assert memory.forget(user="ann", seqs=[1]).purged
+        return retrieved
+
+    monkeypatch.setattr(memory._messages, "retrieve", slowly)
+    found = memory.recall("pin of the bank", user="ann", floor=0)
+    assert "zebra" not in found.text
+    assert [seq for unit in found.evidence for seq in unit.sources] == [2]
+    assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)

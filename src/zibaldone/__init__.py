@@ -52,9 +52,9 @@ from zibaldone.models import (
     StaticEmbedder,
     Usage,
 )
-from zibaldone.storage.placement import Moved, Placement
 from zibaldone.views.base import Counted
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.placement import Moved, Placement
 from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
 from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 

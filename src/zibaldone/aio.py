@@ -25,10 +25,10 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Placement
 from zibaldone.validation import TimeLike
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.topics import Consolidation
 

@@ -14,7 +14,6 @@ from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
 from zibaldone.validation import TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
@@ -88,16 +87,10 @@ def forget(
     A dry run reads the same counts in a read transaction and changes nothing.
     """
     if dry_run:
-
-        def once() -> Receipt:
-            with damage_is_named(database, user, views), database.read() as connection:
-                seqs = _select(connection, user, selected)
-                lost = tuple(
-                    Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views
-                )
-            return Receipt(user, True, tuple(seqs), lost, purged=False)
-
-        return read_again(once)
+        with damage_is_named(database, user, views), database.read() as connection:
+            seqs = _select(connection, user, selected)
+            lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        return Receipt(user, True, tuple(seqs), lost, purged=False)
     with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)

@@ -13,7 +13,6 @@ from zibaldone import generations, log
 from zibaldone.errors import StorageCorrupt, ZibaldoneError
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
 from zibaldone.validation import shown
 from zibaldone.views.base import Counted, Generation, View, ViewStore
 
@@ -60,13 +59,9 @@ def read_view(
     database: Database, user: str, view: View, read: Callable[[Connection, Generation], list[R]]
 ) -> list[R]:
     """What `read` finds in the generation of the view that serves the user; nothing where there is none."""
-
-    def once() -> list[R]:
-        with damage_is_named(database, user, [view]), database.read() as connection:
-            generation = generations.serving(connection, user, view)
-            return read(connection, generation) if generation else []
-
-    return read_again(once)
+    with damage_is_named(database, user, [view]), database.read() as connection:
+        generation = generations.serving(connection, user, view)
+        return read(connection, generation) if generation else []
 
 
 # What reading rows raises that do not fit together: each is Python's own, and names no fix.

@@ -193,10 +193,15 @@ def faults(connection: Connection, user: str) -> list[str]:
 
 
 def seqs_where(
-    connection: Connection, user: str, *, session: str | None = None, before: datetime | None = None
+    connection: Connection,
+    user: str,
+    *,
+    session: str | None = None,
+    before: datetime | None = None,
+    after: int = 0,
 ) -> list[int]:
-    """Seqs of the messages of a session, or that happened before a time; all when neither is given."""
-    conditions: list[ColumnElement[bool]] = [messages.c.user == user]
+    """Seqs above `after` of the messages of a session, or that happened before a time; of all by default."""
+    conditions: list[ColumnElement[bool]] = [messages.c.user == user, messages.c.seq > after]
     if session is not None:
         conditions.append(messages.c.session == session)
     if before is not None:

@@ -36,11 +36,7 @@ from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR, recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.blocks import LocalBlocks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Placement
-from zibaldone.storage.reclaim import reclaim_orphans, release
-from zibaldone.storage.records import RecordStore, read_again
 from zibaldone.validation import (
     TimeLike,
     count,
@@ -56,6 +52,10 @@ from zibaldone.validation import (
 )
 from zibaldone.views.base import Generation, Query, View, ViewStore
 from zibaldone.views.chunks import ChunksView, MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
@@ -245,12 +245,8 @@ class Memory:
             now=self._now() if now is None else to_time(now, "now"),
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-
-        def once() -> Recall:
-            with inspection.damage_is_named(self._database, user, chosen):
-                return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
-
-        return read_again(once)
+        with inspection.damage_is_named(self._database, user, chosen):
+            return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
@@ -343,11 +339,13 @@ class Memory:
 
     def chunks(self, *, user: str) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
-        return self._made_by(self._chunks, user, self._chunks.chunks)
+        key("user", user)
+        return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
 
     def history(self, *, user: str) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
-        return self._made_by(self._chunks, user, self._chunks.history)
+        key("user", user)
+        return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
 
     def themes(self, *, user: str) -> list[Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""

@@ -164,12 +164,38 @@ def topics(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def units_of_all_views(connection: Connection) -> None:
+    """One table of units for all views; those of the messages view move into it."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    key = '"user" TEXT NOT NULL, "view" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE units (
+            {key}, part INTEGER NOT NULL, kind TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            text TEXT, tokens INTEGER NOT NULL, days TEXT NOT NULL, vector {byte_string} NOT NULL,
+            PRIMARY KEY ("user", "view", generation, seq, part))""",
+        f"""CREATE TABLE unit_sources (
+            {key}, part INTEGER NOT NULL, source BIGINT NOT NULL,
+            PRIMARY KEY ("user", "view", generation, seq, part, source))""",
+        'CREATE INDEX unit_sources_by_source ON unit_sources ("user", "view", generation, source)',
+        """INSERT INTO units
+            SELECT m."user", 'messages', m.generation, m.seq, m.part,
+                CASE WHEN EXISTS (SELECT 1 FROM message_units AS second WHERE second."user" = m."user"
+                    AND second.generation = m.generation AND second.seq = m.seq AND second.part = 1)
+                THEN 'passage' ELSE 'message' END,
+                m.start, m."end", NULL, m.tokens, m.days, m.vector
+            FROM message_units AS m""",
+        "DROP TABLE message_units",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
     kv_pool,
     hierarchy,
     topics,
+    units_of_all_views,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

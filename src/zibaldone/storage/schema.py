@@ -57,18 +57,33 @@ view_states = Table(
     Column("serving", Integer, nullable=False),  # 1: recall reads this generation; 0: it is being built
 )
 
-message_units = Table(
-    "message_units",
+units = Table(
+    "units",
     metadata,
     Column("user", Text, primary_key=True),
+    Column("view", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("part", Integer, primary_key=True, autoincrement=False),  # 0, 1 ... inside the message
-    Column("start", Integer, nullable=False),  # content[start:end] is the unit
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the message that it stands on
+    Column("part", Integer, primary_key=True, autoincrement=False),  # 0, 1 ... on the same message
+    Column("kind", Text, nullable=False),
+    Column("start", Integer, nullable=False),
     Column("end", Integer, nullable=False),
+    Column("text", Text),  # NULL: the message's content[start:end]
     Column("tokens", Integer, nullable=False),  # of the rendered line
     Column("days", Text, nullable=False),  # days that the text names: "first-last" ordinals, space-separated
     Column("vector", LargeBinary, nullable=False),  # (d,) float16, unit length or zero
+)
+
+unit_sources = Table(  # what a unit was made from besides the message that it stands on
+    "unit_sources",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("view", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("source", BigInteger, primary_key=True, autoincrement=False),
+    Index("unit_sources_by_source", "user", "view", "generation", "source"),
 )
 
 model_usage = Table(
