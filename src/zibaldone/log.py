@@ -179,6 +179,14 @@ def all_users(connection: Connection) -> list[str]:
     return list(connection.execute(select(users.c.user).order_by(users.c.user)).scalars())
 
 
+def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
+    """The version of every user, or of the one given."""
+    query = select(users.c.user, users.c.version)
+    if user is not None:
+        query = query.where(users.c.user == user)
+    return {row.user: row.version for row in connection.execute(query)}
+
+
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
     """How many messages the user has above seq `after`."""
     query = select(func.count()).select_from(messages).where(messages.c.user == user, messages.c.seq > after)

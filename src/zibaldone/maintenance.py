@@ -23,9 +23,9 @@ from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
 from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start, users_behind
 from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
-from zibaldone.models.threads import side_by_side
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there

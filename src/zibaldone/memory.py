@@ -397,7 +397,11 @@ class Memory:
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
-            total = sum(generations.lag(connection, name, view) for name in names for view in chosen)
+            total = sum(
+                generations.lag(connection, name, view)
+                for view in chosen
+                for name in generations.users_behind(connection, view, user)
+            )
         done = 0
 
         def step(messages: int) -> None:
@@ -440,19 +444,17 @@ class Memory:
             self._chosen(None),
             [user],
             patient=True,
-            on_step=lambda _: worker.check(),
+            check=worker.check,
         )
-        if report.behind:
-            raise ModelFailed(report.behind[0].reason)
+        for lagging in report.behind:
+            raise lagging.error or ModelFailed(lagging.reason)
 
     def _users_behind(self) -> list[str]:
         with self._database.read() as connection:
-            return [
-                name
-                for name in log.all_users(connection)
-                if any(generations.lag(connection, name, view) for view in self._chosen(None))
-                or (self._topics.name in self._maintained and self._topics.is_due(connection, name))
-            ]
+            late = set().union(*(generations.users_behind(connection, v) for v in self._chosen(None)))
+            if self._topics.name in self._maintained:
+                late |= {name for name in log.all_users(connection) if self._topics.is_due(connection, name)}
+            return sorted(late)
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

@@ -205,6 +205,10 @@ class HierarchyView:
             log.touch(connection, generation.user)
         return ()
 
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """With a model: themes that it could not name the last time are waiting."""
+        return self._asker.has_model
+
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""
         table.drop(connection, generation)
