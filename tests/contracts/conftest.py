@@ -15,11 +15,12 @@ from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
-from zibaldone.storage.blocks import LocalBlocks
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.naive import NaiveView
 from zibaldone.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
@@ -78,7 +79,11 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
+_NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
+
+
 VIEWS = [
+    ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),

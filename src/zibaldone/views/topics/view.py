@@ -16,7 +16,6 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.incoming import to_time
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
@@ -26,6 +25,7 @@ from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
+from zibaldone.validation import to_time
 from zibaldone.views import units
 from zibaldone.views.base import (
     Counted,
