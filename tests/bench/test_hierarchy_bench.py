@@ -85,6 +85,7 @@ def run(path):
     return lambda *options, of=path: CliRunner().invoke(bench_app, ["hierarchy", str(of), *options])
 
 
+@pytest.mark.exhaustive
 def test_what_is_restructured(measuring):
     """Nothing is reassigned where nothing may be; with splits and merges something is."""
     rows = {row.setting: row for row in measuring.rows(RESTRUCTURING)}
@@ -109,6 +110,7 @@ def test_a_row_adds_up(measuring):
     assert 0 < row.tokens <= 300
 
 
+@pytest.mark.exhaustive
 def test_a_smaller_cap_makes_smaller_themes(measuring):
     """Each cap holds."""
     small, large = measuring.rows(structure.capped([3, 9]))
@@ -156,6 +158,7 @@ def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
     assert themes == [row.themes]
 
 
+@pytest.mark.exhaustive
 def test_another_embedder(measuring):
     """It has thresholds of its own, or on demand those of the embedded one; then nobody is asked."""
     embedded, hashed, foreign = measuring.rows(structure.EMBEDDERS)
@@ -238,6 +241,7 @@ def test_few_semantics_are_projected_too(few):
     assert how == "principal components"
 
 
+@pytest.mark.exhaustive
 def test_the_command(run, tmp_path, write):
     """It prints every part, and writes the map and the figures."""
     small = write([conversation("Otto", sessions=4, turns=12), conversation("Bea", sessions=3, turns=12)])

@@ -31,7 +31,7 @@ from zibaldone.views.chunks import MemAttention
 from zibaldone.views.chunks.storage.blocks import LocalBlocks
 from zibaldone.views.chunks.storage.placement import Moved, Placement, colocate, flush, groups_above
 from zibaldone.views.chunks.storage.reclaim import collect, release
-from zibaldone.views.chunks.storage.records import RecordsRead, Matrix, Owner, Record, RecordStore, sizes
+from zibaldone.views.chunks.storage.records import Matrix, Owner, Record, RecordsRead, RecordStore, sizes
 
 Progress = Callable[[str, int, int], None]
 _SEMANTIC_BLOCKS = 4  # blocks' worth of new chunks over which the semantic layout groups

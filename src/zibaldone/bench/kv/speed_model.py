@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen2Con
 from transformers.models.llama import LlamaConfig
 
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import count
+from zibaldone.validation import count
 from zibaldone.views.kvcache.config import MemArt
 
 TURN_TOKENS = 32  # two full blocks

@@ -25,7 +25,7 @@ from zibaldone.views.chunks.joint_compact import (
     apply,
     joint_compact,
 )
-from zibaldone.views.chunks.relevance import Wanted
+from zibaldone.views.chunks.relevance import Target
 from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
     Compacted,
@@ -190,7 +190,7 @@ class Compactor:
         selected = select(
             self.asker,
             self.user,
-            Wanted(about.keywords, about.vectors),
+            Target(about.keywords, about.vectors),
             shown_metadata(0, about),
             live,
             self.config,
@@ -302,11 +302,10 @@ def _grounded_compaction(
         if len(stands_on) == 1 and entry.text.strip() == last.text:
             items.append(replace(last, id=number))
         else:
-            items.append(
-                Item(number, entry.text.strip(), None, _seqs(stands_on), last.time, last.session)
-            )
+            items.append(Item(number, entry.text.strip(), None, _seqs(stands_on), last.time, last.session))
     updates = []
-    for change in (*answer.updates, *answer.deletions):
+    changes: list[NoteUpdate | NoteDeletion] = [*answer.updates, *answer.deletions]
+    for change in changes:
         old = old_of[change.chunk, change.item]
         because = [new_of[i][0] for i in change.because]
         if isinstance(change, NoteUpdate):

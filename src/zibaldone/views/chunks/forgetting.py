@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
 
-from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.log import to_us
 from zibaldone.models.base import Tokenizer
 from zibaldone.rendering import line, line_tokens
@@ -45,7 +43,10 @@ def loss(
     present = table.load(connection, generation, 0)
     touched |= {entry.chunk for entry in restored if entry.chunk in present}
     left_in = {chunk for seq, chunk in table.sources(connection, generation) if seq not in gone}
-    held = _items(connection, store, generation, [n for n in sorted(touched) if present[n].items])
+    # What can be read is kept: to forget must always be possible.
+    full = [number for number in sorted(touched) if present[number].items]
+    data = store.fetch_readable(connection, owner_of(generation), full)[0].data
+    held = {number: from_record(record) for number, record in data.items()}
     rewritten: dict[int, list[Item]] = {}
     before = after = 0
     for number in sorted(touched):
@@ -109,17 +110,3 @@ def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: in
     about = metadata.rebuilt(chunk.metadata, items, {}, 0, keywords, none)
     tokens = sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))
     return replace(chunk, version=chunk.version + 1, items=len(items), tokens=tokens, metadata=about)
-
-
-def _items(
-    connection: Connection, store: RecordStore, generation: Generation, numbers: Sequence[int]
-) -> dict[int, list[Item]]:
-    owner = owner_of(generation)
-    try:
-        data = store.fetch(connection, owner, numbers).data
-    except (BlockMissing, StorageCorrupt):  # what can be read is kept: to forget must always be possible
-        data = {}
-        for number in numbers:
-            with suppress(BlockMissing, StorageCorrupt):
-                data |= store.fetch(connection, owner, [number]).data
-    return {number: from_record(one) for number, one in data.items()}

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from zibaldone.text.dates import find_days
 from zibaldone.text.faithfulness import SourceTexts
-from zibaldone.text.words import terms
 from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.chunks.gate import Piece
 from zibaldone.views.chunks.tasks import Note
@@ -38,27 +37,28 @@ def grounded(
 
     Also how many were refused. A plain item is left out where a note that stands has its source.
     """
-    borne_out = [
+    stands = [
         not source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
         for note in notes
     ]
-    covered = {number for note, stands in zip(notes, borne_out, strict=True) if stands for number in note.sources}
+    covered = {number for note, ok in zip(notes, stands, strict=True) if ok for number in note.sources}
     result: list[Note | Item] = []
-    for note, stands in zip(notes, borne_out, strict=True):
-        if stands:
+    for note, ok in zip(notes, stands, strict=True):
+        if ok:
             result.append(note)
             continue
         for number in sorted(set(note.sources) - covered):
             covered.add(number)
             result += plain.get(number, ())
-    return result, borne_out.count(False)
+    return result, stands.count(False)
 
 
 def may_replace(old: Item, because: Sequence[Item], reason: str) -> bool:
-    """Whether new items can be why an old one goes: they say it again, or speak of the same at least."""
-    if reason == "duplicate":
-        return not source_texts(because).refusal(old.text)
-    return not {term for item in because for term in terms(item.text)}.isdisjoint(terms(old.text))
+    """Whether new items can be why an old one goes; what repeats it says all of it.
+
+    That a new value takes an old one's place is for a model to judge: they need not share a word.
+    """
+    return reason != "duplicate" or not source_texts(because).refusal(old.text)
 
 
 def _said(source: Piece | Item) -> SourceText:

@@ -120,6 +120,26 @@ class RecordStore:
                 found[number] = slots[slot][1]
         return RecordsRead(found, len(in_blocks), staged)
 
+    def fetch_readable(
+        self, connection: Connection, owner: Owner, ids: Sequence[int]
+    ) -> tuple[RecordsRead, str]:
+        """As `fetch`, less the records that cannot be read, and why they cannot; "" when all can."""
+        try:
+            return self.fetch(connection, owner, ids), ""
+        except (BlockMissing, StorageCorrupt) as error:
+            if len(ids) < 2:
+                return RecordsRead({}, 0, 0), str(error)
+        data: dict[int, bytes] = {}
+        blocks_read = staged = 0
+        why: dict[str, None] = {}
+        for number in ids:
+            alone, fault = self.fetch_readable(connection, owner, [number])
+            data |= alone.data
+            blocks_read += alone.blocks_read
+            staged += alone.staged_read
+            why |= {fault: None} if fault else {}
+        return RecordsRead(data, blocks_read, staged), "; ".join(why)
+
     def read(self, key: str) -> list[tuple[int, bytes]]:
         """A block's (id, data) by slot. Raises BlockMissing and StorageCorrupt."""
         try:
