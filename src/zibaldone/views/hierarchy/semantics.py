@@ -20,7 +20,6 @@ from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import Fact, facts
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.sentences import sentences
-from zibaldone.text.titles import NO_STATISTICS
 from zibaldone.text.words import terms, words
 from zibaldone.views.hierarchy.narrative import day_of, speaker_of
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
@@ -70,8 +69,8 @@ class Background:
     first_semantic: int  # the id of the first new one
     known: Known
     threshold: float  # that `known` applies
-    df: Mapping[str, int] = NO_STATISTICS  # in how many of the `n` known statements each term occurs
-    n: int = 0
+    df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
+    n: int
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
