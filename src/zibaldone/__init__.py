@@ -36,8 +36,8 @@ from zibaldone.errors import (
     UnsupportedModel,
     ZibaldoneError,
 )
-from zibaldone.file_transfer import Imported
 from zibaldone.forgetting import Receipt, Removed
+from zibaldone.ingest import Imported
 from zibaldone.inspection import Integrity, Stats, ViewStats
 from zibaldone.log import Session
 from zibaldone.maintenance import Behind, Maintained

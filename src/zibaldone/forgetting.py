@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
-from zibaldone.incoming import TimeLike, count, key, shown, to_time
 from zibaldone.storage.database import Database
+from zibaldone.validation import TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
 _logger = logging.getLogger(__name__)

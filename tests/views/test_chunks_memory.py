@@ -309,6 +309,7 @@ def _tokens_sent(opened, name, gates):
     return max(sizes), sum(sizes) / max(1, sum(r.task == "chunks.compress" for r in model.requests[before:]))
 
 
+@pytest.mark.exhaustive
 def test_the_cost_of_a_gate_does_not_grow_with_the_history(opened):
     """With ten times the history a gate sends as many tokens: it is bounded by the chunk."""
     short, long = _tokens_sent(opened, "short", 12), _tokens_sent(opened, "long", 120)

@@ -13,14 +13,16 @@ from datetime import date
 from functools import lru_cache
 
 import numpy as np
+from rich.table import Table
 
 from zibaldone.bench.base import Example, Tools
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests, fit
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.runner import Progress
-from zibaldone.bench.weights_report import Recalled, Row, make_row
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
+from zibaldone.bench.registry import WeightsOptions
+from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Embedder, Tokenizer
@@ -38,6 +40,93 @@ from zibaldone.views.toolkit import OFFERED, evidence_of, to_units
 
 BUDGETS_TOKENS = (500, 1000, 2000)
 FEATURES = tuple(field.name for field in fields(Weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One question under one variant."""
+
+    id: str
+    category: str
+    shares: tuple[float, ...]  # of its evidence that was recalled, per budget
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One variant; means over all questions, each judged with the weights of its conversation."""
+
+    variant: str
+    evidence_recall: tuple[float, ...]  # per budget
+    by_category: dict[str, float | None]  # at the middle budget; None: no question
+    change: float  # of the recall at the middle budget against the first variant
+    change_error: float  # its standard error, over the questions' own changes
+    folds: dict[str, Weights]  # conversation -> the weights that it was judged with
+    recalled: tuple[Recalled, ...]
+
+
+def make_row(
+    variant: str,
+    folds: dict[str, Weights],
+    recalled: Sequence[Recalled],
+    categories: Sequence[str],
+    first: Row | None,
+) -> Row:
+    """`first` is the row that this one is held against; None for that row itself."""
+    shares = np.array([question.shares for question in recalled])
+    middle = shares.shape[1] // 2
+    changes = shares - [question.shares for question in first.recalled] if first else np.zeros_like(shares)
+    of = {
+        name: [i for i, question in enumerate(recalled) if question.category == name] for name in categories
+    }
+    return Row(
+        variant=variant,
+        evidence_recall=tuple(shares.mean(axis=0).tolist()),
+        by_category={name: float(shares[rows, middle].mean()) if rows else None for name, rows in of.items()},
+        change=float(changes[:, middle].mean()),
+        change_error=float(changes[:, middle].std() / len(changes) ** 0.5),
+        folds=folds,
+        recalled=tuple(recalled),
+    )
+
+
+def tables(rows: Sequence[Row], budgets_tokens: Sequence[int]) -> tuple[Table, Table]:
+    """In Markdown, so that they can be pasted: the variants, and the weights of the first over its folds."""
+    first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
+    count = len(first.recalled)
+    title = f"evidence recall by budget; categories and change at {middle} tokens ({count} questions)"
+    variants = [
+        Column("weights", lambda row: row.variant, left=True),
+        *(_at_budget(at, tokens) for at, tokens in enumerate(budgets_tokens)),
+        *map(_of_category, first.by_category),
+        Column(
+            "change ± error",
+            lambda row: "" if row is first else f"{row.change:+.3f} ± {row.change_error:.3f}",
+        ),
+    ]
+
+    def fitted(name: str) -> list[float]:
+        return [getattr(weights, name) for weights in first.folds.values()]
+
+    weights = [
+        Column("feature", lambda name: name, left=True),
+        Column("shipped", lambda name: getattr(DEFAULT_WEIGHTS, name), ".2f"),
+        Column("fitted: lowest", lambda name: min(fitted(name)), ".3f"),
+        Column("mean", lambda name: sum(fitted(name)) / len(first.folds), ".3f"),
+        Column("highest", lambda name: max(fitted(name)), ".3f"),
+    ]
+    names = [field.name for field in fields(Weights)]
+    return (
+        tabulate(title, variants, rows, markdown=True),
+        tabulate("weights", weights, names, markdown=True),
+    )
+
+
+def _at_budget(place: int, tokens: int) -> Column:
+    return Column(str(tokens), lambda row: share(row.evidence_recall[place]))
+
+
+def _of_category(name: str) -> Column:
+    return Column(name, lambda row: share(row.by_category[name]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +159,7 @@ VARIANTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Posed:
     """One question, its conversation's units already looked at."""
 
     example: Example
@@ -85,8 +174,15 @@ class Talk:
     user: str
     index: UnitIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
-    asked: tuple[Asked, ...]
+    asked: tuple[Posed, ...]
     contests: Contests
+
+
+def run(options: WeightsOptions, run: Run) -> Outcome:
+    """The variants, and the fitted weights."""
+    rows = evaluate(LoCoMo(options.path), run.tools(), progress=run.progress)
+    figures = {"data": options.path.name, "budgets_tokens": BUDGETS_TOKENS, "rows": rows}
+    return Outcome(figures, tables(rows, BUDGETS_TOKENS))
 
 
 def evaluate(
@@ -95,7 +191,7 @@ def evaluate(
     *,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
     variants: Sequence[Variant] = VARIANTS,
-    progress: Progress = lambda _what, _done, _of: None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """A row per variant, in their order; changes are against the first one.
 
@@ -103,11 +199,11 @@ def evaluate(
     """
     progress("reading", 0, 0)
     talks = {on: read_talks(benchmark, tools, synonyms=on) for on in {v.synonyms for v in variants}}
-    found = len(next(iter(talks.values())))
-    if found < 2:
+    conversations = len(next(iter(talks.values())))
+    if conversations < 2:
         raise InvalidInput(
-            f"only {found} conversation with answerable questions in the file: weights are fitted on some"
-            " and judged on another, so give a file with at least 2, such as the whole locomo10.json"
+            f"only {conversations} conversation with answerable questions in the file: weights are fitted"
+            " on some and judged on another, so give a file with at least 2, such as the whole locomo10.json"
         )
     count = LineCounter(tools.tokenizer)
     rows: list[Row] = []
@@ -133,7 +229,7 @@ def evaluate(
 def read_talks(benchmark: LoCoMo, tools: Tools, *, synonyms: bool = True) -> list[Talk]:
     """The conversations that have answerable questions with evidence, indexed and asked."""
     by_user: dict[str, list[Example]] = {}
-    for example in map(benchmark.get_example, range(benchmark.num_examples())):
+    for example in benchmark.examples:
         if example.answerable and example.evidence:
             by_user.setdefault(example.user, []).append(example)
     return [
@@ -152,7 +248,7 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
 
 
 def judge(
-    talk: Talk, asked: Asked, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
+    talk: Talk, asked: Posed, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
 ) -> float:
     """The share of the question's evidence that the engine recalls when it ranks with these weights."""
     example = asked.example
@@ -182,7 +278,6 @@ class LineCounter:
         )
 
     def __call__(self, text: str) -> int:
-        """Tokens of the text."""
         first, *others = text.split("\n")
         return self._first(first) + sum(map(self._other, others)) if text else 0
 
@@ -206,18 +301,17 @@ def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools
         index=index,
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         asked=asked,
-        contests=contests([one.features for one in asked], relevant),
+        contests=contests([posed.features for posed in asked], relevant),
     )
 
 
-def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Asked:
-    """As the view does it."""
+def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Posed:
     assert example.now is not None
     newest = date.fromordinal(int(index.days.max()))
     question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)
     vector = embedder.embed([question.subject])[0]  # zero for no words
-    found, relevance = features(index, question, vector)
-    return Asked(example, np.stack([found[name] for name in FEATURES], axis=1), relevance)
+    columns, relevance = features(index, question, vector)
+    return Posed(example, np.stack([columns[name] for name in FEATURES], axis=1), relevance)
 
 
 def _relevant(index: UnitIndex, messages: Sequence[Message], example: Example) -> list[int]:

@@ -84,6 +84,10 @@ class SourceTexts:
         new += sorted(one for one in names_and_numbers(_spelled(text)) if not self._knows(one, one))
         return list(dict.fromkeys(new))
 
+    def turned(self, text: str) -> list[str]:
+        """Its words that every source denies where the text does not, or the other way round; once each."""
+        return list(dict.fromkeys(word for term, word, sign in _readings(text) if self._turned(term, sign)))
+
     def refusal(self, statement: str) -> str:
         """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
         read = list(_readings(statement))
@@ -93,9 +97,9 @@ class SourceTexts:
             return f"says {_listed(new)}, which no source of it says"
         if not any(term in self._said for term, _, _ in read):
             return "says nothing that a source of it says"
-        turned = [word for term, word, sign in read if self._turned(term, sign)]
+        turned = self.turned(statement)
         if turned or (not self._denies and _denies(statement)):
-            what = _listed(list(dict.fromkeys(turned))) or "'not'"
+            what = _listed(turned) or "'not'"
             return f"says {what} where its sources say the opposite: keep every 'not'"
         return ""
 
@@ -117,7 +121,7 @@ def names_and_numbers(text: str) -> set[str]:
     found = {_number(number) for number in _NUMBER.findall(text)}
     for start, end in sentences(text):
         found.update(word for name in names(text[start:end]) for word in words(name))
-    return found
+    return found - STOP_WORDS
 
 
 def _vocabulary(text: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import regex
 
 from zibaldone.text.date_words import MONTHS, WEEKDAYS
@@ -68,7 +70,7 @@ def is_phatic(sentence: str) -> bool:
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
-def is_echo(sentence: str, heard: set[str]) -> bool:
+def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
     """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
     said = set(terms(sentence)) - PHATIC
     return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))

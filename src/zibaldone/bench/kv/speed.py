@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -37,11 +38,11 @@ from zibaldone.bench.kv.speed_report import (
     Reuse,
     Setting,
     Stock,
+    tables,
 )
-from zibaldone.bench.kv.speed_scoring import scorings
-from zibaldone.bench.kv.timing import PATIENCE_S, timed
-from zibaldone.bench.report import Provenance
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
+from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
@@ -52,9 +53,14 @@ INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there ar
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def evaluate(
-    settings: Settings, folder: Path, command: str, progress: Progress = lambda _what, _done, _of: None
-) -> KVSpeedReport:
+def run(options: KVSpeedOptions, run: Run) -> Outcome:
+    """Time to the first token, what remembering costs, scoring."""
+    report = evaluate(Settings(**asdict(options)), run.folder, run.progress)
+    figures = {field.name: getattr(report, field.name) for field in fields(report)}
+    return Outcome(figures, list(tables(report)))
+
+
+def evaluate(settings: Settings, folder: Path, progress: Progress = silent) -> KVSpeedReport:
     """Measure all of it; the memory is made inside `folder`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads or threads)
@@ -62,10 +68,10 @@ def evaluate(
         progress(f"making {settings.shape}", 0, 0)
         bench = _Bench(settings, progress)
         with Memory(folder / "memory", embedder=None, chat=None) as memory:
-            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.histories)))
+            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.history)))
             disk = bench.disk(memory, folder / "memory")
         scoring = scorings(settings.blocks, SHAPES[settings.shape], settings.config, bench.device, progress)
-        return KVSpeedReport(Provenance.of(command), bench.setting(), first, bench.ingested(), disk, scoring)
+        return KVSpeedReport(bench.setting(), first, bench.ingested(), disk, scoring)
     finally:
         torch.set_num_threads(threads)
 
@@ -83,7 +89,6 @@ class _Bench:
         self._batches: list[tuple[int, float, float | None]] = []  # tokens, seconds of both sides
 
     def setting(self) -> Setting:
-        """As the report names it."""
         return Setting(
             shape=self.settings.shape,
             parameters=sum(p.numel() for p in self.model.parameters()),
@@ -98,7 +103,6 @@ class _Bench:
         )
 
     def first_token(self, memory: Memory, tokens: int) -> FirstToken:
-        """Make the history that long, then ask."""
         self._fill(memory, tokens)
         ids = [0, *ids_of(" ".join(message.content for message in self._said))]
         times: dict[str, list[float]] = {"full": [], "text": [], "open": []}
@@ -151,7 +155,6 @@ class _Bench:
         )
 
     def disk(self, memory: Memory, folder: Path) -> Disk:
-        """Files of the pool."""
         with self._attached(memory) as kv:
             tokens, layout = kv.remember(user=USER).tokens, kv.view.encoder.layout
             boxes = sum(layout.box_bytes(layer) for layer in kv.view.encoder.layers)
