@@ -145,7 +145,9 @@ class RecordStore:
         try:
             block = self.blocks.get(key)
         except KeyError as error:
-            raise BlockMissing(f"block {key} was moved while it was read, or is lost: if so, {FIX}") from error
+            raise BlockMissing(
+                f"block {key} was moved while it was read, or is lost: if so, {FIX}"
+            ) from error
         return decode(block, key)
 
     def note_together(self, connection: Connection, owner: Owner, ids: Sequence[int], times: int = 1) -> None:
