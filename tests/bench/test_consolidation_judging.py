@@ -4,23 +4,23 @@ import json
 from dataclasses import replace
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from zibaldone.bench.base import Context
+from zibaldone.bench.base import RecalledContext
 from zibaldone.bench.consolidation import run as running
-from zibaldone.bench.consolidation.cli import add_commands
-from zibaldone.bench.consolidation.facts import Fact, Link, Question, make_stream
+from zibaldone.bench.consolidation.facts import ChainQuestion, Link, NumberedFact, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
-from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_report, tables
+from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_rows, tables
 from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.bench.outcome import to_json
+from zibaldone.cli.bench import bench_app
 from zibaldone.models.static import shared_static_embedder
 
-OLD = Fact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
-NEW = Fact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)
-MAYOR = Fact(5, "Linz", "mayor", "Cleo Dun", "Cleo Dun serves as mayor of Linz.")
-ONE = Question("s0", "Where does Ann Bor live?", (Link(NEW, (OLD,)),))
-TWO = Question("m0", "Who is the mayor of the home of Ann Bor?", (Link(NEW, (OLD,)), Link(MAYOR, ())))
+OLD = NumberedFact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
+NEW = NumberedFact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)
+MAYOR = NumberedFact(5, "Linz", "mayor", "Cleo Dun", "Cleo Dun serves as mayor of Linz.")
+ONE = ChainQuestion("s0", "Where does Ann Bor live?", (Link(NEW, (OLD,)),))
+TWO = ChainQuestion("m0", "Who is the mayor of the home of Ann Bor?", (Link(NEW, (OLD,)), Link(MAYOR, ())))
 
 
 def struck(line, sentence):
@@ -146,7 +146,7 @@ class Everything:
     def recall(self, user, question, budget_tokens, now=None):
         """All of them."""
         text = "\n".join(self.lines)
-        return Context(text, (), 7)
+        return RecalledContext(text, (), 7)
 
     def close(self):
         """Drop them."""
@@ -175,8 +175,8 @@ def test_a_system_that_marks_is_asked_how(stream, tools, monkeypatch):
 def test_rows_add_up_their_records(stream, tools):
     """One per kind of question, system and budget."""
     records, loads = evaluate(stream, ["messages", "full"], [200, 400], tools)
-    report = make_report(records, loads, 0, "mixed", "command")
-    shown = [(row.kind, row.system, row.budget_tokens) for row in report.rows]
+    rows = make_rows(records)
+    shown = [(row.kind, row.system, row.budget_tokens) for row in rows]
     assert sorted(shown, key=str) == sorted(
         [
             *((kind, "messages", budget) for kind in (SINGLE, MULTI) for budget in (200, 400)),
@@ -184,32 +184,29 @@ def test_rows_add_up_their_records(stream, tools):
         ],
         key=str,
     )
-    full = next(row for row in report.rows if row.system == "full" and row.kind == SINGLE)
+    full = next(row for row in rows if row.system == "full" and row.kind == SINGLE)
     assert (full.complete.value, full.stale, full.correct.value) == (1.0, 1.0, 0.0)
     assert full.complete_by_hops == {1: 1.0, 2: None, 3: None, 4: None}
-    assert json.loads(report.to_json())["rows"][0]["questions"] == len(stream.single_hop)
-    assert [table.row_count for table in tables(report)] == [3, 3, 2]
+    assert json.loads(to_json(rows))[0]["questions"] == len(stream.single_hop)
+    assert [table.row_count for table in tables(rows, loads, "mixed")] == [3, 3, 2]
 
 
 def test_shares_follow_the_judgements(stream, tools):
     """Half of the records turned wrong halve the share."""
-    records, loads = evaluate(stream, ["full"], [200], tools)
+    records, _ = evaluate(stream, ["full"], [200], tools)
     wrong = Judgement(links=1, current=0, stale=0, marked=0)
     single = [one for one in records if one.hops == 1]
     mixed = [replace(one, judgement=wrong) for one in single[::2]] + single[1::2]
-    (row,) = make_report(mixed, loads, 0, "mixed", "command").rows
+    (row,) = make_rows(mixed)
     assert row.links == pytest.approx(len(single[1::2]) / len(single))
     assert row.complete.value == pytest.approx(len(single[1::2]) / len(single))
 
 
 def test_the_command_prints_its_tables_and_writes_its_records(tmp_path):
     """Sizes and systems as given."""
-    app = typer.Typer()
-    add_commands(app)
-    app.command("other")(lambda: None)
     path = tmp_path / "out.json"
     arguments = "consolidation --sizes 1500 --questions 3 --systems messages --budget 300 --json".split()
-    done = CliRunner().invoke(app, [*arguments, str(path)])
+    done = CliRunner().invoke(bench_app, [*arguments, str(path)])
     assert done.exit_code == 0, done.output
     written = json.loads(path.read_text(encoding="utf-8"))
     assert {row["kind"] for row in written["rows"]} == {SINGLE, MULTI}

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from zibaldone.bench.base import Benchmark, Context, Cost, Example, System, Tools, make_system
+from zibaldone.bench.base import Cost, DataSet, Equipment, Example, RecalledContext, System
 from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found
+from zibaldone.bench.outcome import Progress, silent
 from zibaldone.bench.reader import Reader, Scored
+from zibaldone.bench.systems import make_system
 
 _FREE = Cost()
 _LINE_BREAK_TOKENS = 1  # what a unit costs beside its own tokens
 
-Progress = Callable[[str, int, int], None]  # (what is going on, done, of)
-
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Judged:
     """One question asked of one system at one budget: enough to look at a miss."""
 
     id: str
@@ -50,40 +50,40 @@ class Record:
 
 
 def run(
-    benchmark: Benchmark,
+    data: DataSet,
     systems: Sequence[str],
     budgets_tokens: Sequence[int],
-    tools: Tools,
+    tools: Equipment,
     *,
     limit: int | None = None,
     reader: Reader | None = None,
-    progress: Progress = lambda _what, _done, _of: None,
-) -> list[Record]:
+    progress: Progress = silent,
+) -> list[Judged]:
     """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
 
     Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
     answered are left out: nothing is to be found for them. A `reader` answers each from its context.
     """
-    examples = [
-        example for i in range(benchmark.num_examples()) if (example := benchmark.get_example(i)).answerable
-    ][:limit]
+    examples = [example for example in data.examples if example.answerable][:limit]
     judge = Judge(tools)
-    records: list[Record] = []
+    records: list[Judged] = []
     for user, group in itertools.groupby(examples, key=lambda example: example.user):
         progress(f"loading {user}", len(records), 0)
-        asked = list(group)
+        questions = list(group)
         loaded = [make_system(name, tools) for name in systems]
         try:
-            messages = benchmark.messages(user)
+            messages = data.messages(user)
             ingest: dict[str, Cost] = {}
             for system in loaded:
                 ingest[system.name] = system.load(user, messages) or Cost()
-                system.recall(user, asked[0].question, budgets_tokens[0], asked[0].now)
-            for example in asked:
+                system.recall(user, questions[0].question, budgets_tokens[0], questions[0].now)
+            for example in questions:
                 for system in loaded:
-                    told = _ask(system, example, budgets_tokens, judge, reader)
                     cost = ingest[system.name]
-                    records += [replace(record, turns=len(messages), ingest=cost) for record in told]
+                    records += [
+                        replace(record, turns=len(messages), ingest=cost)
+                        for record in _ask(system, example, budgets_tokens, judge, reader)
+                    ]
                 progress(user, len({record.id for record in records}), len(examples))
         finally:
             for system in loaded:
@@ -92,12 +92,8 @@ def run(
 
 
 def _ask(
-    system: System,
-    example: Example,
-    budgets_tokens: Sequence[int],
-    judge: Judge,
-    reader: Reader | None,
-) -> Iterator[Record]:
+    system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge, reader: Reader | None
+) -> Iterator[Judged]:
     for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
         start = time.perf_counter()
         context = system.recall(example.user, example.question, budget, example.now)
@@ -109,19 +105,19 @@ def _ask(
 class Judge:
     """Says everything that is said of one context for one question."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Equipment) -> None:
         # The same unit comes back for question after question; its tokens are counted once.
         self._unit_tokens = lru_cache(maxsize=1 << 16)(tools.count_tokens)
 
     def record(
-        self, example: Example, system: str, context: Context, budget_tokens: int | None, ms: float
-    ) -> Record:
+        self, example: Example, system: str, context: RecalledContext, budget_tokens: int | None, ms: float
+    ) -> Judged:
         """The figures of one recall that took `ms`."""
         texts = [unit.text for unit in context.units]
         recalled = {unit.session for unit in context.units}
         wanted = example.evidence_sessions
         density = self._density(example, context)
-        return Record(
+        return Judged(
             id=example.id,
             user=example.user,
             category=example.category,
@@ -141,7 +137,7 @@ class Judge:
             cost=context.cost,
         )
 
-    def _density(self, example: Example, context: Context) -> Density | None:
+    def _density(self, example: Example, context: RecalledContext) -> Density | None:
         if example.answer is None:
             return None
         ranked = [unit.text for unit in sorted(context.units, key=lambda unit: unit.rank)]

@@ -9,17 +9,22 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from rich.table import Table
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
+from zibaldone.bench.outcome import Measurement, Run
+from zibaldone.bench.registry import KVOptions
+from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, Needles, TurnFormat
@@ -27,17 +32,14 @@ from zibaldone.views.kvcache.config import BEST, PAPER, Aggregation, MemArt, Nor
 from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
-MULTIPLES = (0.9, 8.0, 31.0, 117.0)  # of the window
 TOP_K = 8
 _FORWARD_TOKENS = 512
 _START = datetime(2024, 3, 1, tzinfo=UTC)
 _USER = "toy"
 
-Tell = Callable[[str, int, int], None]  # what, done, of
-
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AccuracyRow:
     """One way of answering at one length of history."""
 
     method: str
@@ -55,13 +57,12 @@ class Trial:
     """A history, and questions about it."""
 
     multiple: float
-    said: tuple[str, ...]
-    asked: tuple[toy.Fact, ...]
+    turns: tuple[str, ...]
+    facts: tuple[toy.ToyFact, ...]
 
     @property
     def tokens(self) -> int:
-        """Of the history."""
-        return sum(len(turn.split()) for turn in self.said)
+        return sum(len(turn.split()) for turn in self.turns)
 
 
 def load(folder: Path) -> tuple[Any, Any]:
@@ -79,22 +80,82 @@ def toy_format() -> TurnFormat:
 
 def toy_needles(seed: int = 99) -> Needles:
     """Calibration in the toy's own words."""
-    said, facts = toy.history(random.Random(seed), 700)
-    asked = facts[:: max(1, len(facts) // 16)]
-    return Needles(tuple(said), tuple((fact.question, said.index(fact.turn)) for fact in asked))
+    turns, facts = toy.history(random.Random(seed), 700)
+    probed = facts[:: max(1, len(facts) // 16)]
+    return Needles(tuple(turns), tuple((fact.question, turns.index(fact.turn)) for fact in probed))
 
 
 def trial(multiple: float, questions: int, seed: int, window: int) -> Trial:
     """A conversation of so many windows, and questions about facts all over it."""
     rng = random.Random(f"{seed}/{multiple}")
-    said, facts = toy.history(rng, int(multiple * window), facts=_share(multiple, window))
-    return Trial(multiple, tuple(said), tuple(rng.sample(facts, min(questions, len(facts)))))
+    turns, facts = toy.history(rng, int(multiple * window), facts=_share(multiple, window))
+    return Trial(multiple, tuple(turns), tuple(rng.sample(facts, min(questions, len(facts)))))
 
 
 def _share(multiple: float, window: int) -> float:
     """Of the turns that are facts: 1,024 names with attributes must last for the whole conversation."""
     turns = multiple * window / 7
     return min(0.5, 0.8 * len(toy.NAMES) * len(toy.ATTRIBUTES) / turns)
+
+
+def run(options: KVOptions, run: Run) -> Measurement:
+    """Accuracy by method and length, then what is asked for beside it."""
+    folder = options.model or CHECKPOINT
+    model, tokenizer = load(folder)
+    window = int(model.config.max_position_embeddings)
+
+    def bench(multiple: float, name: str) -> closing[Bench]:
+        given = trial(multiple, options.questions, options.seed, window)
+        return closing(Bench(model, tokenizer, given, run.folder / name))
+
+    def measured(name: str, multiples: Sequence[float], plan: Plan) -> tuple[AccuracyRow, ...]:
+        rows = []
+        for multiple in multiples:
+            with bench(multiple, name) as opened:
+                for place, (method, measure) in enumerate(steps := plan(opened)):
+                    run.progress(f"{multiple:g}x: {method}", place, len(steps))
+                    rows.append(measure())
+        return tuple(rows)
+
+    longest = [multiple for multiple in options.multiples if multiple > 1] or options.multiples
+    parts = {
+        "rows": measured("methods", options.multiples, lambda of: methods(of, most_full=options.most_full)),
+        "ablations": measured("ablations", longest, ablations) if options.ablations else (),
+        "grid": measured("grid", [8], grid) if options.grid else (),
+    }
+    titles = (
+        f"kv: accuracy of {folder.name}, window {window} tokens",
+        "the best settings but for one",
+        "the paper's Figure 5: strategies, block sizes and k",
+    )
+    shown = [table(title, rows) for title, rows in zip(titles, parts.values(), strict=True) if rows]
+    return Measurement({"model": folder.name, "window": window, "seed": options.seed, **parts}, shown)
+
+
+def table(title: str, rows: Sequence[AccuracyRow]) -> Table:
+    """A row per method, a column per length of history."""
+    by_method: dict[str, dict[float, AccuracyRow]] = {}
+    for row in rows:
+        by_method.setdefault(row.method, {})[row.multiple] = row
+    return tabulate(title, list(_columns(rows)), by_method.values())
+
+
+def _columns(rows: Sequence[AccuracyRow]) -> Iterator[Column]:
+    """Of a method's rows by length; what a question costs is told of the longest."""
+
+    def last(of: dict[float, AccuracyRow]) -> AccuracyRow:
+        return list(of.values())[-1]
+
+    yield Column("method", lambda of: last(of).method, left=True)
+    for multiple, tokens in {row.multiple: row.history_tokens for row in rows}.items():
+        yield _accuracy(multiple, f"{multiple:g}x\n{tokens:,}")
+    yield Column("memory\ntokens", lambda of: last(of).memory_tokens, ",.0f")
+    yield Column("prefill\ntokens", lambda of: last(of).prefill_tokens, ",.0f")
+    yield Column("ms per\nquestion", lambda of: 1000 * last(of).seconds / last(of).questions, ".0f")
+
+
+def _accuracy(multiple: float, head: str) -> Column:
+    return Column(head, lambda of: of[multiple].accuracy if multiple in of else None, ".2f")
 
 
 class Bench:
@@ -107,11 +168,11 @@ class Bench:
         self.memory.add(
             [
                 Message(turn, role="user", session="toy", time=_START + timedelta(minutes=i))
-                for i, turn in enumerate(given.said)
+                for i, turn in enumerate(given.turns)
             ],
             user=_USER,
         )
-        self.ids = [toy.IDS[word] for turn in given.said for word in turn.split()]
+        self.ids = [toy.IDS[word] for turn in given.turns for word in turn.split()]
 
     @contextmanager
     def attached(self, config: MemArt) -> Iterator[KVMemory]:
@@ -125,26 +186,23 @@ class Bench:
         finally:
             kv.close()
 
-    def memart(self, method: str, config: MemArt, k: int = TOP_K) -> Row:
-        """KV memory with these settings."""
+    def memart(self, method: str, config: MemArt, k: int = TOP_K) -> AccuracyRow:
         with self.attached(config) as kv:
 
-            def answer(fact: toy.Fact) -> tuple[str, int, int]:
-                found = kv.generate(fact.question, user=_USER, top_k=k, max_new_tokens=2)
-                return found.text, found.kv_tokens, found.prefill_tokens
+            def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+                generated = kv.generate(fact.question, user=_USER, top_k=k, max_new_tokens=2)
+                return generated.text, generated.kv_tokens, generated.prefill_tokens
 
             return self._row(method, answer)
 
-    def random_blocks(self, config: MemArt, k: int = TOP_K) -> Row:
-        """As many blocks, whichever."""
+    def random_blocks(self, config: MemArt, k: int = TOP_K) -> AccuracyRow:
         rng = random.Random(0)
         with self.attached(config) as kv:
             reader, index = kv.reading(_USER)
 
-            def answer(fact: toy.Fact) -> tuple[str, int, int]:
-                chosen = sorted(
-                    rng.sample(index.blocks, min(k, len(index.blocks))), key=lambda b: b.chronological
-                )
+            def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+                some = rng.sample(index.blocks, min(k, len(index.blocks)))
+                chosen = sorted(some, key=lambda block: block.chronological)
                 raw = kv.view.fetcher.fetch(reader, chosen).raw
                 ids = tuple(toy.IDS[word] for word in fact.question.split())
                 context = PromptContext(tuple(chosen), raw, (), ids)
@@ -154,13 +212,13 @@ class Bench:
 
             return self._row("random blocks", answer)
 
-    def text_recall(self, tokens: int) -> Row:
+    def text_recall(self, tokens: int) -> AccuracyRow:
         """The messages view's best messages, so many tokens of them, prefilled as text."""
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
-            found = self.memory.recall(fact.question, user=_USER, budget_tokens=40 * tokens, floor=0.0)
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+            recall = self.memory.recall(fact.question, user=_USER, budget_tokens=40 * tokens, floor=0.0)
             left, chosen = tokens, []
-            for decision in found.trace.decisions:
+            for decision in recall.trace.decisions:
                 length = len(decision.evidence.text.split())
                 if length <= left:
                     left -= length
@@ -172,10 +230,9 @@ class Bench:
 
         return self._row("text recall", answer)
 
-    def truncated(self) -> Row:
-        """The last window."""
+    def truncated(self) -> AccuracyRow:
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
             room = self.window - 8
             text, prefill = self._plain(self.ids[-room:], fact)
             return text, 0, prefill
@@ -183,7 +240,7 @@ class Bench:
         return self._row("truncation", answer)
 
     @torch.no_grad()
-    def full(self) -> Row:
+    def full(self) -> AccuracyRow:
         """Everything in sight, positions as they come: read once, each question goes on from there."""
         cache = DynamicCache()
         ids = [toy.IDS[toy.BOS], *self.ids]
@@ -195,24 +252,23 @@ class Bench:
                 logits_to_keep=1,
             )
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
-            asked = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
-            said: list[int] = []
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+            question = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
+            produced: list[int] = []
             for _ in range(2):
-                logits = self.model(input_ids=asked, past_key_values=cache, use_cache=True).logits
-                said.append(int(logits[0, -1].argmax()))
-                asked = torch.tensor([said[-1:]])
+                logits = self.model(input_ids=question, past_key_values=cache, use_cache=True).logits
+                produced.append(int(logits[0, -1].argmax()))
+                question = torch.tensor([produced[-1:]])
             cache.crop(len(ids) - cache.get_seq_length())
-            return self.tokenizer.decode(said), 0, len(ids) + len(fact.question.split())
+            return self.tokenizer.decode(produced), 0, len(ids) + len(fact.question.split())
 
         return self._row("full context", answer)
 
     def close(self) -> None:
-        """The memory's files."""
         self.memory.close()
 
     @torch.no_grad()
-    def _plain(self, before: Sequence[int], fact: toy.Fact) -> tuple[str, int]:
+    def _plain(self, before: Sequence[int], fact: toy.ToyFact) -> tuple[str, int]:
         ids = [toy.IDS[toy.BOS], *before, *(toy.IDS[word] for word in fact.question.split())]
         given = torch.tensor([ids])
         out = self.model.generate(
@@ -220,15 +276,15 @@ class Bench:
         )
         return self.tokenizer.decode(out[0, len(ids) :]), len(ids)
 
-    def _row(self, method: str, answer: Callable[[toy.Fact], tuple[str, int, int]]) -> Row:
+    def _row(self, method: str, answer: Callable[[toy.ToyFact], tuple[str, int, int]]) -> AccuracyRow:
         began = time.perf_counter()
         right = memory = prefill = 0
-        for fact in self.trial.asked:
+        for fact in self.trial.facts:
             text, held, computed = answer(fact)
             right += text.strip() == fact.answer
             memory, prefill = memory + held, prefill + computed
-        count = len(self.trial.asked)
-        return Row(
+        count = len(self.trial.facts)
+        return AccuracyRow(
             method,
             self.trial.multiple,
             self.trial.tokens,
@@ -240,26 +296,24 @@ class Bench:
         )
 
 
-def methods(bench: Bench, *, most_full: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+Plan = Callable[[Bench], list[tuple[str, Callable[[], AccuracyRow]]]]
+
+
+def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """(name, how to measure it): all that are compared at one length."""
-    if bench.trial.multiple <= most_full:
-        yield "full context", bench.full
-    yield "truncation", bench.truncated
-    yield "text recall", lambda: bench.text_recall(TOP_K * 6)
-    yield "MemArt, paper", lambda: bench.memart("MemArt, paper", paper())
-    yield (
-        f"MemArt, paper, k={2 * TOP_K}",
-        lambda: bench.memart(f"MemArt, paper, k={2 * TOP_K}", paper(), 2 * TOP_K),
-    )
-    yield "MemArt, best", lambda: bench.memart("MemArt, best", BEST)
+    twice = f"MemArt, paper, k={2 * TOP_K}"
     coupled = replace(BEST, positions="coupled")
-    yield "MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)
-    yield "random blocks", lambda: bench.random_blocks(BEST)
-
-
-def paper() -> MemArt:
-    """The paper's settings; a block's context is half the window at most, where the paper says nothing."""
-    return PAPER
+    full = [("full context", bench.full)] if bench.trial.multiple <= most_full else []
+    return [
+        *full,
+        ("truncation", bench.truncated),
+        ("text recall", lambda: bench.text_recall(TOP_K * 6)),
+        ("MemArt, paper", lambda: bench.memart("MemArt, paper", PAPER)),
+        (twice, lambda: bench.memart(twice, PAPER, 2 * TOP_K)),
+        ("MemArt, best", lambda: bench.memart("MemArt, best", BEST)),
+        ("MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)),
+        ("random blocks", lambda: bench.random_blocks(BEST)),
+    ]
 
 
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -281,84 +335,29 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def compare(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiples: Sequence[float],
-    questions: int,
-    seed: int,
-    most_full: float,
-    tell: Tell,
-) -> list[Row]:
-    """Every method at every length."""
-    rows = []
-    for place, multiple in enumerate(multiples):
-        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-        bench = Bench(model, tokenizer, given, folder)
-        try:
-            for name, measure in methods(bench, most_full=most_full):
-                tell(f"{multiple:g}x: {name}", place, len(multiples))
-                rows.append(measure())
-        finally:
-            bench.close()
-    return rows
-
-
-def ablate(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiples: Sequence[float],
-    questions: int,
-    seed: int,
-    tell: Tell,
-) -> list[Row]:
+def ablations(bench: Bench) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """The best settings but for one each."""
-    rows = []
-    for multiple in multiples:
-        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-        bench = Bench(model, tokenizer, given, folder / "ablations")
-        try:
-            for place, (name, changed) in enumerate(ABLATIONS.items()):
-                tell(f"{multiple:g}x: {name}", place, len(ABLATIONS))
-                rows.append(bench.memart(name, replace(BEST, **changed)))
-        finally:
-            bench.close()
-    return rows
+    return [
+        (name, partial(bench.memart, name, replace(BEST, **changed))) for name, changed in ABLATIONS.items()
+    ]
 
 
-def grid(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiple: float,
-    questions: int,
-    seed: int,
-    tell: Tell,
-    sizes: Sequence[int] = (8, 16),
-    ks: Sequence[int] = (4, 8, 16, 32),
-) -> list[Row]:
+STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
+    "Softmax-Sum": ("softmax", "sum"),
+    "Softmax-Max": ("softmax", "max"),
+    "RR-Sum": ("reciprocal_rank", "sum"),
+    "RR-Max": ("reciprocal_rank", "max"),
+}
+
+
+def grid(bench: Bench) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """Figure 5: four strategies, block sizes and k, all else as in the paper."""
-    rows = []
-    given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-    bench = Bench(model, tokenizer, given, folder / "grid")
-    strategies: tuple[tuple[str, Normalization, Aggregation], ...] = (
-        ("Softmax-Sum", "softmax", "sum"),
-        ("Softmax-Max", "softmax", "max"),
-        ("RR-Sum", "reciprocal_rank", "sum"),
-        ("RR-Max", "reciprocal_rank", "max"),
-    )
-    cells = [(size, *strategy) for size in sizes for strategy in strategies]
-    try:
-        for place, (size, name, normalization, aggregation) in enumerate(cells):
-            tell(f"blocks of {size}, {name}", place, len(cells))
-            config = replace(paper(), block_tokens=size, normalization=normalization, aggregation=aggregation)
-            name = f"{name}, blocks of {size}"
-            rows += [bench.memart(f"{name}, k={k * 16 // size}", config, k * 16 // size) for k in ks]
-    finally:
-        bench.close()
-    return rows
+    steps: list[tuple[str, Callable[[], AccuracyRow]]] = []
+    for size in (8, 16):
+        for strategy, (normalization, aggregation) in STRATEGIES.items():
+            config = replace(PAPER, block_tokens=size, normalization=normalization, aggregation=aggregation)
+            for k in (4, 8, 16, 32):
+                blocks = k * 16 // size
+                name = f"{strategy}, blocks of {size}, k={blocks}"
+                steps.append((name, partial(bench.memart, name, config, blocks)))
+    return steps

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -35,13 +36,13 @@ from zibaldone.bench.kv.speed_report import (
     Ingest,
     KVSpeedReport,
     Reuse,
-    Setting,
+    SpeedSetting,
     Stock,
+    tables,
 )
-from zibaldone.bench.kv.speed_scoring import scorings
-from zibaldone.bench.kv.timing import PATIENCE_S, timed
-from zibaldone.bench.report import Provenance
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
+from zibaldone.bench.outcome import Measurement, Progress, Run, silent
+from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
@@ -52,9 +53,14 @@ INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there ar
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def evaluate(
-    settings: Settings, folder: Path, command: str, progress: Progress = lambda _what, _done, _of: None
-) -> KVSpeedReport:
+def run(options: KVSpeedOptions, run: Run) -> Measurement:
+    """Time to the first token, what remembering costs, scoring."""
+    report = evaluate(Settings(**asdict(options)), run.folder, run.progress)
+    figures = {field.name: getattr(report, field.name) for field in fields(report)}
+    return Measurement(figures, list(tables(report)))
+
+
+def evaluate(settings: Settings, folder: Path, progress: Progress = silent) -> KVSpeedReport:
     """Measure all of it; the memory is made inside `folder`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads or threads)
@@ -62,10 +68,10 @@ def evaluate(
         progress(f"making {settings.shape}", 0, 0)
         bench = _Bench(settings, progress)
         with Memory(folder / "memory", embedder=None, chat=None) as memory:
-            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.histories)))
+            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.history)))
             disk = bench.disk(memory, folder / "memory")
         scoring = scorings(settings.blocks, SHAPES[settings.shape], settings.config, bench.device, progress)
-        return KVSpeedReport(Provenance.of(command), bench.setting(), first, bench.ingested(), disk, scoring)
+        return KVSpeedReport(bench.setting(), first, bench.ingested(), disk, scoring)
     finally:
         torch.set_num_threads(threads)
 
@@ -82,9 +88,8 @@ class _Bench:
         self._said: list[Message] = []
         self._batches: list[tuple[int, float, float | None]] = []  # tokens, seconds of both sides
 
-    def setting(self) -> Setting:
-        """As the report names it."""
-        return Setting(
+    def setting(self) -> SpeedSetting:
+        return SpeedSetting(
             shape=self.settings.shape,
             parameters=sum(p.numel() for p in self.model.parameters()),
             dtype=str(self.model.dtype).removeprefix("torch."),
@@ -98,7 +103,6 @@ class _Bench:
         )
 
     def first_token(self, memory: Memory, tokens: int) -> FirstToken:
-        """Make the history that long, then ask."""
         self._fill(memory, tokens)
         ids = [0, *ids_of(" ".join(message.content for message in self._said))]
         times: dict[str, list[float]] = {"full": [], "text": [], "open": []}
@@ -124,7 +128,7 @@ class _Bench:
                 if not times[side] or sum(times[side]) < PATIENCE_S * 1000:
                     times[side].append(timed(self.device, partial(self._stock, prompt))[0])
         cold, warm = cold[warm_ups:], warm[warm_ups:]
-        times = {side: some[warm_ups:] or some for side, some in times.items()}
+        times = {side: timed_ms[warm_ups:] or timed_ms for side, timed_ms in times.items()}
         last = warm[-1][1]
         return FirstToken(
             history_tokens=len(ids) - 1,
@@ -151,7 +155,6 @@ class _Bench:
         )
 
     def disk(self, memory: Memory, folder: Path) -> Disk:
-        """Files of the pool."""
         with self._attached(memory) as kv:
             tokens, layout = kv.remember(user=USER).tokens, kv.view.encoder.layout
             boxes = sum(layout.box_bytes(layer) for layer in kv.view.encoder.layers)

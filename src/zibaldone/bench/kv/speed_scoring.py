@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import median
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
 from zibaldone.bench.kv.speed_report import Scoring
-from zibaldone.bench.kv.timing import PATIENCE_S, alternating
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, aggregate, box_scores
+
+PATIENCE_S = 60.0  # a side that has taken longer is not repeated, one that surely would is left out
+
+_Made = TypeVar("_Made")
+
+
+def timed(device: torch.device, call: Callable[[], _Made]) -> tuple[float, _Made]:
+    """Milliseconds until the device has done it, and what it made."""
+    _wait(device)
+    began = time.perf_counter()
+    made = call()
+    _wait(device)
+    return (time.perf_counter() - began) * 1000, made
+
+
+def alternating(
+    device: torch.device, sides: Mapping[str, Callable[[], object]], repeats: int
+) -> dict[str, float]:
+    """Medians in milliseconds of calls in turn, after an untimed round."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(repeats + 1):
+        for name, call in sides.items():
+            if not times[name] or sum(times[name]) < PATIENCE_S * 1000:
+                times[name].append(timed(device, call)[0])
+    return {name: median(of_side[1:] or of_side) for name, of_side in times.items()}
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
 
 REPEATS = 3
 STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
@@ -29,11 +62,11 @@ def scorings(
     sizes: Sequence[int], shape: Shape, config: MemArt, device: torch.device, progress: Progress
 ) -> tuple[Scoring, ...]:
     """One layer's random boxes and queries in bfloat16, with heads of this shape."""
-    found: list[Scoring] = []
+    scored: list[Scoring] = []
     for done, blocks in enumerate(ordered := sorted(set(sizes))):
         progress(f"scoring {blocks:,}", done, len(ordered))
-        found.append(_scoring(blocks, shape, config, device, found[-1] if found else None))
-    return tuple(found)
+        scored.append(_scoring(blocks, shape, config, device, scored[-1] if scored else None))
+    return tuple(scored)
 
 
 def _scoring(
@@ -43,13 +76,13 @@ def _scoring(
         return torch.randn(size, dtype=torch.bfloat16, device=device)
 
     boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
-    asked = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    question = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
     wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
     wanted = min(wanted, _MOST_WANTED, blocks)
     sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
     for name in STRATEGIES:
         if before is None or _takes(before, name, blocks) < PATIENCE_S:
-            sides[name] = partial(_score, asked, boxes, name, config, wanted)
+            sides[name] = partial(_score, question, boxes, name, config, wanted)
     ms = alternating(device, sides, REPEATS)
     return Scoring(
         blocks=blocks,
@@ -62,15 +95,14 @@ def _scoring(
 
 
 def _takes(before: Scoring, name: str, blocks: int) -> float:
-    """Seconds at least, from a smaller size."""
     ms = before.ms[name]
     return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
 
 
-def _score(asked: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+def _score(question: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
     normalization, aggregation = STRATEGIES[name]
     scores = aggregate(
-        box_scores(asked, boxes, config.heads),
+        box_scores(question, boxes, config.heads),
         len(boxes),
         normalization,
         aggregation,

@@ -14,13 +14,16 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.bench.kv import toy
+from zibaldone.bench.outcome import Measurement, Run
+from zibaldone.bench.registry import KVTrainOptions
+from zibaldone.errors import InvalidInput
 
 WINDOW = 512
 _STAGES = (64, 128, 256, WINDOW)
@@ -44,6 +47,17 @@ class Trained:
     tokens: int
     accuracy: float  # of both values of an answer, on fresh dialogues of the whole window
     seconds: float
+
+
+def run(options: KVTrainOptions, run: Run) -> Measurement:
+    """Train into a folder that holds no model yet."""
+    folder = options.folder
+    if (folder / "model.safetensors").exists():
+        raise InvalidInput(f"{str(folder)!r} holds a model already: name another folder")
+    torch.set_num_threads(options.threads)
+    done = train(options.seed, options.minutes, folder, run.note)
+    figures = ", ".join(f"{name} {value:,.4g}" for name, value in asdict(done).items())
+    return Measurement(asdict(done), (), (figures, f"written: {folder}"))
 
 
 def new_model(seed: int) -> LlamaForCausalLM:
@@ -83,7 +97,6 @@ def new_model(seed: int) -> LlamaForCausalLM:
 
 
 def _turned(vector: torch.Tensor, position: int) -> torch.Tensor:
-    """RoPE at a position."""
     half = _HEAD_DIM // 2
     angle = position / _THETA ** (torch.arange(half) / half)
     x, y = vector[:half], vector[half:]
@@ -110,8 +123,8 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
         ids, labels = _batch(rng, _STEP_TOKENS // length, length)
         logits = model(ids).logits[:, :-1]
         wanted = labels[:, 1:]
-        asked = wanted != toy.IGNORED
-        loss = torch.nn.functional.cross_entropy(logits[asked], wanted[asked])
+        is_answer = wanted != toy.IGNORED
+        loss = torch.nn.functional.cross_entropy(logits[is_answer], wanted[is_answer])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer, lr in optimizers:
@@ -122,7 +135,7 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
         steps += 1
         tokens += ids.numel()
         if not replay:
-            right = (logits[asked].argmax(-1) == wanted[asked]).float().mean().item()
+            right = (logits[is_answer].argmax(-1) == wanted[is_answer]).float().mean().item()
             smoothed = 0.95 * smoothed + 0.05 * right
             if smoothed > _GOOD_ENOUGH and stage + 1 < len(_STAGES):
                 stage, smoothed = stage + 1, 0.0
@@ -142,14 +155,14 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
 def judge(model: LlamaForCausalLM, seed: int, dialogues: int = 64) -> float:
     """Share of the answers in fresh dialogues of the whole window of which both values are right."""
     ids, labels = _batch(random.Random(seed), dialogues, WINDOW)
-    right = asked = 0
+    right = answers = 0
     for row, wanted in zip(ids.split(8), labels.split(8), strict=True):
-        said = model(row).logits[:, :-1].argmax(-1)
+        predicted = model(row).logits[:, :-1].argmax(-1)
         first = (wanted[:, 1:-1] != toy.IGNORED) & (wanted[:, 2:] != toy.IGNORED)
-        hit = said == wanted[:, 1:]
+        hit = predicted == wanted[:, 1:]
         right += int((first & hit[:, :-1] & hit[:, 1:]).sum())
-        asked += int(first.sum())
-    return right / asked
+        answers += int(first.sum())
+    return right / answers
 
 
 def save(model: LlamaForCausalLM, folder: Path) -> None:
