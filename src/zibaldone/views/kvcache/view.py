@@ -82,7 +82,6 @@ class KVView:
 
     @property
     def config(self) -> MemArt:
-        """The settings."""
         return self.encoder.config
 
     def prepare(
@@ -252,11 +251,9 @@ class KVView:
         return len(done)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.forget(connection, user, seqs)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.preview_forget(connection, user, seqs)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
@@ -314,20 +311,19 @@ class KVView:
             self.refresh(database, user, None)
         return damaged
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """Whether blocks were used, or found damaged, since."""
-        return bool(self._missed.get(user)) or any(used[0] == user for used in list(self._used))
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether blocks were used or found damaged since, or wait to be encoded again."""
+        if user in self._damaged or any(owner == user for owner, _ in list(self._used)):
+            return True
+        return any(self.waiting(connection, pool.generation) for pool in manifest.pools(connection, user))
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """See KVStore."""
         self.store.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.stats(connection, user)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """See KVStore."""
         if found := self.store.faults(connection, generation):
             self._damaged.add(generation.user)  # the next `housekeep` mends what can be mended
         return found

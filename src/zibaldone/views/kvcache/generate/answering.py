@@ -110,7 +110,6 @@ class Sight:
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
-        """Chosen and recent blocks."""
         return (*self.context.blocks, *(self.choice.recent.blocks if self.choice else ()))
 
     @property

@@ -66,7 +66,6 @@ class Fetcher:
         return {block.number: raw for block, raw in zip(blocks, raws, strict=True)}, hits
 
     def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
-        """Begin to read these."""
         self._tiers.prefetch(
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )

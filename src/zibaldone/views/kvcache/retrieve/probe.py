@@ -30,7 +30,6 @@ class Recent:
 
     @property
     def tokens(self) -> int:
-        """In all."""
         return sum(block.tokens for block in self.blocks)
 
 

@@ -49,7 +49,6 @@ class KVBlock:
 
     @property
     def tokens(self) -> int:
-        """How many it holds."""
         return len(self.tile.ids)
 
     @property
@@ -78,7 +77,6 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
 
 
 def open_pool(connection: Connection, made: Pool) -> None:
-    """A generation's first row."""
     generation = made.generation
     described = json.dumps(
         {**asdict(made.layout), "boxes": list(made.layers), "align": made.align, "keys": made.keys}
@@ -114,7 +112,6 @@ def attended(connection: Connection, generation: Generation) -> dict[int, list[i
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
-    """Insert rows."""
     rows = [
         {
             "user": generation.user,
@@ -160,7 +157,6 @@ def used(connection: Connection, generation: Generation, when: Mapping[int, int]
 
 
 def after(connection: Connection, generation: Generation, number: int = 0) -> list[KVBlock]:
-    """Blocks with higher numbers."""
     return _blocks(connection, generation, _b.block > number, order=(_b.block,))
 
 
@@ -230,7 +226,6 @@ def last_placed(connection: Connection, generation: Generation, count: int) -> l
 
 
 def resident(connection: Connection, generation: Generation) -> int:
-    """Blocks in the pool."""
     return int(
         connection.execute(
             select(func.count())
