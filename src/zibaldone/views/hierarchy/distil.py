@@ -118,13 +118,13 @@ def _divided(
         cuts = closed(seen, vectors, ended=window.whole)
         return [*cuts[:-1], replace(cuts[-1], reason=window.reason)] if window.whole else cuts[:1]
 
-    def fallback() -> Starts:
+    def offline_starts() -> Starts:
         ends = list(accumulate(cut.size for cut in offline()))
         return Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
 
     if window.whole and window.size < 2 * SHORTEST:
         return offline()
-    answer = asker.ask(FindEpisodes(shown_messages(seen), fallback), user=user, patient=patient)
+    answer = asker.ask(FindEpisodes(shown_messages(seen), offline_starts), user=user, patient=patient)
     if answer.degraded or answer.made_by == OFFLINE:
         return [replace(cut, degraded=answer.degraded) for cut in offline()]
     place = {message.seq: i for i, message in enumerate(seen)}
@@ -223,10 +223,10 @@ def read_episode(
 def name_theme(asker: Asker, texts: Sequence[str], *, user: str, patient: bool = False) -> Answer[ThemeName]:
     """A name for a theme of these statements; offline the words that most of them have."""
 
-    def fallback() -> ThemeName:
+    def offline() -> ThemeName:
         return ThemeName(name=", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60])
 
-    return asker.ask(NameTheme(tuple(texts[:_SHOWN]), fallback), user=user, patient=patient)
+    return asker.ask(NameTheme(tuple(texts[:_SHOWN]), offline), user=user, patient=patient)
 
 
 class _Ask(Protocol):
