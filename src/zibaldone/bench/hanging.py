@@ -23,6 +23,7 @@ from zibaldone.bench.registry import HangingOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.memory import Memory
+from zibaldone.models.base import ChatReply, TokenLogprob
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HangingModel, ScriptedModel
 from zibaldone.testing.fakes import Gate
@@ -41,7 +42,7 @@ SAME, OTHER = "ann", "bea"
 _MESSAGES = 100  # of each user
 _TURN = 5  # calls of each kind without the hanging model, then as many with it
 _LONGEST_S = 60.0  # for a model to be asked, or for a recall to end
-_QUESTION = "What did Ann pay to Otto for the kayak in Ghent?"
+_POOR = ChatReply("No.", logprobs=(TokenLogprob("No.", -0.5),))  # an answer that every task refuses
 _THINGS = ("clock", "cello", "kayak", "oven", "garden", "camera")
 
 
@@ -86,7 +87,7 @@ def run(options: HangingOptions, run: Run) -> Outcome:
 
 def measure(view: str, model: str, folder: Path, calls: int, progress: Progress) -> list[Hanging]:
     """One view and one model, in turns of a few calls."""
-    chat = HangingModel(chat=ScriptedModel(lambda _: "no answer"))
+    chat = HangingModel(chat=ScriptedModel(lambda _: _POOR))
     embedder = HangingModel(embedder=shared_static_embedder())
     gate = (chat if model == "chat" else embedder).gate
     timed = {False: _Timed(), True: _Timed()}  # beside nothing, beside the recall that hangs
@@ -106,8 +107,9 @@ def measure(view: str, model: str, folder: Path, calls: int, progress: Progress)
         progress(f"{view}, {model} hangs", done, calls)
         # Opened anew each time: a model that gave no good answer again and again would be left alone.
         with Memory(place, chat=chat, **settings) as memory:
-            recall = partial(memory.recall, _QUESTION, user=SAME, views=[view], floor=0)
-            memory.recall(_QUESTION, user=OTHER, views=[view], floor=0)  # fills caches
+            question = f"What did Ann pay to Otto for the kayak number {done}?"
+            recall = partial(memory.recall, question, user=SAME, views=[view], floor=0)
+            memory.recall("Which cello?", user=OTHER, views=[view], floor=0)  # fills caches
             for hangs, times in timed.items():
                 with _hanging(gate, recall) if hangs else nullcontext():
                     for _ in range(min(_TURN, calls - done)):
@@ -156,7 +158,7 @@ def _hanging(gate: Gate, recall: Callable[[], object]) -> Iterator[None]:
     thread.start()
     try:
         if not gate.reached.wait(_LONGEST_S):
-            raise RuntimeError("the recall asked no model")
+            raise RuntimeError("the recall asked no model: nothing would be measured")
         yield
     finally:
         gate.open()
