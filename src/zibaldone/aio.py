@@ -10,6 +10,7 @@ from types import TracebackType
 from zibaldone.core import Message, Recall
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
+from zibaldone.importers.importing import ReadFile
 from zibaldone.ingest import Imported, Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Session
@@ -161,7 +162,7 @@ class AsyncMemory:
 
     async def import_(
         self,
-        path: str | Path,
+        path: str | Path | ReadFile,
         *,
         user: str | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from zibaldone.bench.outcome import Outcome, Progress, Run
+from zibaldone.bench.outcome import Measurement, Progress, Run
 from zibaldone.bench.registry import HangingOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
@@ -76,13 +76,13 @@ _COLUMNS = (
 )
 
 
-def run(options: HangingOptions, run: Run) -> Outcome:
+def run(options: HangingOptions, run: Run) -> Measurement:
     """All views, each with the models that its recall asks."""
     rows = [
         row for view, model in CASES for row in measure(view, model, run.folder, options.calls, run.progress)
     ]
     title = f"Calls beside a recall whose model hangs: medians of {options.calls}"
-    return Outcome({"hanging": rows}, [tabulate(title, _COLUMNS, rows)])
+    return Measurement({"hanging": rows}, [tabulate(title, _COLUMNS, rows)])
 
 
 def measure(view: str, model: str, folder: Path, calls: int, progress: Progress) -> list[Hanging]:

@@ -22,7 +22,7 @@ from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
-from zibaldone.views.chunks.cache import TableCache
+from zibaldone.views.chunks.cache import TableCache, TextVectors
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -100,6 +100,7 @@ class ChunksView:
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._store, self._workers = asker, store, workers
         self._cache = TableCache(embedder.dimension)
+        self._text_vectors = TextVectors(static)
         self._read_sets = ReadSets()
 
     @property
@@ -204,7 +205,7 @@ class ChunksView:
             return self.retrieve(take_snapshot, query)
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._static)
+        ranked = rank(question, chosen.items, self._text_vectors)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -303,6 +304,7 @@ class ChunksView:
         their vectors, chunks are found by their words.
         """
         self._cache.drop(user)
+        self._text_vectors.drop()
         self._read_sets.drop(user)
         release(database, self._store, user)
         reclaim_orphans(database, self._store, 0, user)
