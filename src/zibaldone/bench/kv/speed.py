@@ -39,7 +39,6 @@ from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
 
-
 USER = "speed"
 BATCH_TURNS = 32  # remembered at a time: a session
 INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there are more
