@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from zibaldone import InvalidInput, Memory, StorageBusy, StorageCorrupt
-from zibaldone.storage.schema import message_units
+from zibaldone.storage.schema import units
 from zibaldone.testing import HashEmbedder
 
 LONG = (
@@ -69,7 +69,7 @@ def test_what_was_forgotten_leaves_this_process(memory):
     memory.add(["Our cat is called Mortimer.", "My pin is zebra."], user="ann")
     memory.recall("cat", user="ann")
     memory.forget(user="ann", seqs=[2])
-    index = memory._messages._cache.slot("ann").index
+    index = memory._messages._cache._slots["ann"].index
     assert [unit.text for unit in index.units] == ["Our cat is called Mortimer."]
     assert not index.lexical.df("zebra")
 
@@ -115,7 +115,7 @@ def test_a_child_does_not_wait_for_its_parents_locks(memory):
     """A fork while another thread recalls leaves a child that can recall."""
     memory.add("Our cat is called Mortimer.", user="ann")
     memory.recall("cat", user="ann")
-    with memory._messages._cache.slot("ann").lock:
+    with memory._messages._cache._slots["ann"].lock:
         child = os.fork()
         if not child:
             signal.alarm(20)
@@ -154,7 +154,7 @@ def test_a_torn_vector_is_told_and_rebuilt(opened):
     memory = opened()
     memory.add("Our cat is called Mortimer.", user="ann")
     with memory._database.write() as connection:
-        connection.execute(update(message_units).values(vector=b"\0\0\0"))
+        connection.execute(update(units).values(vector=b"\0\0\0"))
     again: Memory = opened()
     with pytest.raises(StorageCorrupt, match="rebuild"):
         again.recall("cat", user="ann")

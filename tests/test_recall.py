@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zibaldone import Memory, Message
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.rendering import header
+from zibaldone.rendering import header, verbatim
 from zibaldone.text.sentences import sentences
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -100,7 +100,7 @@ def _check_text(found):
     for unit, cited in zip(found.evidence, found.citations, strict=True):
         assert (cited.seq,) == unit.sources
         assert (cited.session, cited.time) == (unit.session, unit.time)
-        assert found.text[cited.start : cited.end] == unit.text
+        assert verbatim(found.text[cited.start : cited.end]) == unit.text
         opening, name = found.text[end : cited.start], f"{unit.speaker}: "
         day, last = unit.time.date(), before and before.time.date()
         if before is None or before.session != unit.session or last != day:
@@ -300,3 +300,21 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
 def test_tokens_are_those_of_the_default_tokenizer(memory):
     """Budgets are counted as anybody can count them again."""
     assert memory.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
+
+
+def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
+    """A recall that began before a forgetting does not give back what its receipt says is gone."""
+    memory.add(["My pin is zebra.", "My bank is at the river."], user="ann")
+    retrieve = memory._messages.retrieve
+
+    def slowly(take_snapshot, query):
+        retrieved = retrieve(take_snapshot, query)
+        monkeypatch.undo()
+        assert memory.forget(user="ann", seqs=[1]).purged
+        return retrieved
+
+    monkeypatch.setattr(memory._messages, "retrieve", slowly)
+    found = memory.recall("pin of the bank", user="ann", floor=0)
+    assert "zebra" not in found.text
+    assert [seq for unit in found.evidence for seq in unit.sources] == [2]
+    assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)

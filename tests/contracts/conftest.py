@@ -15,18 +15,19 @@ from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
-from zibaldone.storage.blocks import LocalBlocks
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.naive import NaiveView
 from zibaldone.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
-    Plant("DELETE FROM message_units WHERE seq = 2", "no unit of message 2"),
-    Plant("UPDATE message_units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE message_units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
+    Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
 )
 
 _CHUNKS_FAULTS = (
@@ -60,7 +61,7 @@ _HIERARCHY_FAULTS = (
 
 
 def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:
-    return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
+    return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC))
 
 
 _TOPICS_FAULTS = (
@@ -78,7 +79,11 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
+_NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
+
+
 VIEWS = [
+    ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),

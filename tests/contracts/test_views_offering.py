@@ -89,9 +89,8 @@ def test_a_session_narrows(built, session):
 
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
-    sizes = []
-    for budget in (1, 100, 10_000):
-        sizes.append(len(built.retrieve(Query(QUESTIONS[0], Scope(USER), budget, NOW)).evidence))
+    queries = [Query(QUESTIONS[0], Scope(USER), budget, NOW) for budget in (1, 100, 10_000)]
+    sizes = [len(built.retrieve(query).evidence) for query in queries]
     assert 1 <= sizes[0] <= sizes[1] <= sizes[2]
     assert sizes[0] < sizes[1] < sizes[2] or not built.case.fills
 
@@ -126,10 +125,11 @@ STEPS = st.one_of(
 )
 
 
-def test_whatever_happens_a_warm_view_answers_as_a_cold_one(new_rig):
+@pytest.mark.parametrize("examples", [pytest.param(25, marks=pytest.mark.exhaustive), 5])
+def test_whatever_happens_a_warm_view_answers_as_a_cold_one(new_rig, examples):
     """After any adds, lags, rebuilds and deletions, who saw it all offers what a new instance does."""
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples, deadline=None)
     @given(st.lists(STEPS, max_size=8))
     def check(steps):
         rig = new_rig()

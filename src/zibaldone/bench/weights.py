@@ -30,14 +30,13 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR, choose
 from zibaldone.search import dense
 from zibaldone.search.lexical import Doubles, Floats
+from zibaldone.search.question import take_apart
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, best_first, features
 from zibaldone.search.thesaurus import Thesaurus
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.messages.index import UserIndex
-from zibaldone.views.messages.question import take_apart
-from zibaldone.views.messages.scoring import DEFAULT_WEIGHTS, Weights, features
-from zibaldone.views.messages.units import to_units
-from zibaldone.views.messages.view import best, evidence_of
+from zibaldone.views.toolkit import OFFERED, evidence_of, to_units
 
 BUDGETS_TOKENS = (500, 1000, 2000)
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -173,7 +172,7 @@ class Talk:
     """One conversation: its units, its questions, and what is learnt from them."""
 
     user: str
-    index: UserIndex
+    index: UnitIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
     posed: tuple[Posed, ...]
     contests: Contests
@@ -258,7 +257,7 @@ def judge(
         return 0.0
     assert example.now is not None
     query = Query(example.question, Scope(example.user), budget_tokens, example.now)
-    ranked = best(talk.index, posed.features @ weights.astype(np.float32), budget_tokens)
+    ranked = best_first(posed.features @ weights.astype(np.float32), OFFERED * budget_tokens, talk.index)
     chosen = choose([talk.units[row] for row in ranked], query, count)
     trace = Trace((), (), posed.relevance, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
@@ -294,7 +293,7 @@ def _read(
     prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
     stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
     units = to_units(messages, prepared.cuts)
-    index = UserIndex(tools.embedder.dimension, words)
+    index = UnitIndex(tools.embedder.dimension, words)
     index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
     if not synonyms:
         index.thesaurus = Thesaurus(words)  # an empty one
@@ -303,13 +302,13 @@ def _read(
     return Talk(
         user=examples[0].user,
         index=index,
-        units=tuple(map(evidence_of, units)),  # only ranks matter from here on
+        units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         posed=posed,
         contests=contests([posed.features for posed in posed], relevant),
     )
 
 
-def _ask(index: UserIndex, example: Example, embedder: Embedder) -> Posed:
+def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Posed:
     assert example.now is not None
     newest = date.fromordinal(int(index.days.max()))
     question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)
@@ -318,7 +317,7 @@ def _ask(index: UserIndex, example: Example, embedder: Embedder) -> Posed:
     return Posed(example, np.stack([columns[name] for name in FEATURES], axis=1), relevance)
 
 
-def _relevant(index: UserIndex, messages: Sequence[Message], example: Example) -> list[int]:
+def _relevant(index: UnitIndex, messages: Sequence[Message], example: Example) -> list[int]:
     """The units of the evidence turns. An importer adds to a turn's text, so the shortest that starts so."""
     seqs: set[int] = set()
     for turn in example.evidence:

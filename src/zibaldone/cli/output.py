@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from zibaldone.core import Message, Recall
-    from zibaldone.file_transfer import Imported
     from zibaldone.forgetting import Receipt
+    from zibaldone.ingest import Imported
     from zibaldone.inspection import Stats
     from zibaldone.log import Session
     from zibaldone.views.base import Counted
@@ -64,6 +65,13 @@ def write(text: str) -> None:
     typer.echo(visible(text) if _is_terminal() else text.encode())
 
 
+def give_up_standard_output() -> None:
+    """Let what is still to be written go nowhere, since the end of the process would try again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def note(text: str, style: str = "dim") -> None:
     """A line on standard error."""
     Console(stderr=True, highlight=False).print(Text(visible(text), style=style), soft_wrap=True)
@@ -96,7 +104,7 @@ def message_line(message: Message) -> str:
 
 def message_object(message: Message) -> dict[str, object]:
     """A message with the fields of an exported line, the empty ones too, and its seq in front."""
-    from zibaldone.file_transfer import to_object
+    from zibaldone.importers.export import to_object
 
     return {"seq": message.seq, **to_object(message)}
 
@@ -193,7 +201,7 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
 
 
 def _is_terminal() -> bool:
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()  # None: closed when the process began
 
 
 def _short(text: str, most: int = 60) -> str:

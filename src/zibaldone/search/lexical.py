@@ -21,6 +21,16 @@ Ints = npt.NDArray[np.int64]
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
+def saturated(frequencies: Doubles, relative_lengths: Floats, k1: float = K1, b: float = B) -> Doubles:
+    """BM25 of rows by how often they have a term, before its idf; lengths in multiples of the mean one."""
+    return frequencies * (k1 + 1) / (frequencies + k1 * (1 - b + b * relative_lengths))
+
+
+def inverse_frequency(df: int, n: int) -> float:
+    """BM25's inverse document frequency, never negative, of a term that `df` of `n` rows have."""
+    return math.log(1 + (n - df + 0.5) / (df + 0.5))
+
+
 class LexicalIndex:
     """Postings of rows 0 .. n-1, in the order in which they were appended."""
 
@@ -71,8 +81,7 @@ class LexicalIndex:
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, never negative."""
-        df = self.df(term)
-        return math.log(1 + (len(self) - df + 0.5) / (df + 0.5))
+        return inverse_frequency(self.df(term), len(self))
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         """The rows that have the term, rising, and how often each has it."""

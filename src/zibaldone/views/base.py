@@ -1,11 +1,19 @@
-"""What a view is.
+"""What a view is: the contract, in the order of a view's life. `naive.py` is a complete one: read it first.
 
 A view reads the log in the order of seqs and keeps, per user, units made from it. It owns its tables and
 nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by
 message, once or again after a crash, the same units come out. Every unit names the seqs it was made from.
 
-The driver (maintenance.py) owns cursors and transactions: it calls `prepare` outside any transaction and
-then `commit` in one that also moves the cursor, so a crash in between repeats work and never doubles it.
+    prepare      a batch of messages behind the cursor; slow, outside any transaction, models may be asked
+    commit       what was prepared, in one transaction that also moves the cursor: a crash in between repeats
+                 work and never doubles it (maintenance.py drives both)
+    retrieve     candidates for a question, in short snapshots of its own: no model is waited for inside one
+    housekeep    when all is read: merges, moves, whatever puts in order what is kept
+    forget       in the transaction that deletes messages: all that was made from them, in every generation
+    refresh      after it: what was forgotten leaves memory and files
+    drop         a generation, when a rebuild's takes its place
+
+`stats`, `faults` and `preview_forget` look and change nothing.
 """
 
 from __future__ import annotations
@@ -158,3 +166,6 @@ class View(ViewStore, Protocol):
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
         """Put in order what the view keeps; says what it did. Outside any transaction, when all is read."""
+
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether `housekeep` may find something to do though the user's version has not changed since."""

@@ -38,8 +38,8 @@ def plot(built: Built, title: str, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     rows = built.rows.semantics
-    points, how = projected(np.stack([row.vector for row in rows]))
-    place = {row.semantic.id: at for at, row in enumerate(rows)}
+    points, how = projected(np.stack([built.structure.vector(row.id) for row in rows]))
+    place = {row.id: at for at, row in enumerate(rows)}
     names = {theme.id: theme.name for theme in built.rows.themes}
     themes = sorted(built.structure.themes.themes.items(), key=lambda item: (-len(item[1]), item[0]))
     figure, axis = plt.subplots(figsize=(13, 9), layout="constrained")

@@ -23,8 +23,9 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.meter import Meter
 from zibaldone.views.hierarchy import Episode, XMemory
-from zibaldone.views.hierarchy import builder as building
+from zibaldone.views.hierarchy.builder import Builder
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate
+from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State, Written
 
@@ -102,8 +103,8 @@ def build(
     Messages behind the last boundary of a session stay without an episode.
     """
     asker = Asker(None, Meter(None), tokenizer)
-    structure = Structure(embedder.dimension, thresholds, config, State(embedder.name))
-    builder = building.Builder(structure, building.Tools(asker, embedder, thresholds, config, user))
+    structure = Structure(thresholds, config, State(f"{embedder.name}/{embedder.dimension}/bench"))
+    builder = Builder(structure, EpisodeReader(asker, embedder, user), tokenizer)
     ends = Counter(-(-len(messages) * quarter // QUARTERS) for quarter in range(1, QUARTERS + 1))
     over_time: list[float] = []
     began = time.perf_counter()

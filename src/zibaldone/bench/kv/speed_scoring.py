@@ -15,7 +15,7 @@ from torch import Tensor
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
 from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
-from zibaldone.views.kvcache.retrieve.scoring import Asked, aggregate, box_scores
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, aggregate, box_scores
 
 PATIENCE_S = 60.0  # a side that has taken longer is not repeated, one that surely would is left out
 
@@ -96,7 +96,7 @@ def _scoring(
         return torch.randn(size, dtype=torch.bfloat16, device=device)
 
     boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
-    question = Asked(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    question = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
     wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
     wanted = min(wanted, _MOST_WANTED, blocks)
     sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
@@ -119,7 +119,7 @@ def _takes(before: Scoring, name: str, blocks: int) -> float:
     return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
 
 
-def _score(question: Asked, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+def _score(question: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
     normalization, aggregation = STRATEGIES[name]
     scores = aggregate(
         box_scores(question, boxes, config.heads),

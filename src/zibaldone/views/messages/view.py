@@ -1,49 +1,45 @@
-"""The messages view: its part of the contract, put together from the files beside it."""
+"""The messages view: raw turns, lexical and dense. Its units are messages, and passages of long ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import partial
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
+from sqlalchemy import Connection, select
 
 from zibaldone import log
-from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.search.lexical import Floats
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question, forget_words
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, best_first, read_question, score
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import message_units as table
-from zibaldone.storage.schema import messages
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
-from zibaldone.views.messages.cache import IndexCache
-from zibaldone.views.messages.explanation import Explanation
-from zibaldone.views.messages.index import Unit, UserIndex
-from zibaldone.views.messages.question import Question, forget_words, narrowed, take_apart
-from zibaldone.views.messages.scoring import DEFAULT_WEIGHTS, Mask, Weights, score
-from zibaldone.views.messages.units import PASSAGE_TOKENS, Cut, cut, to_rows
+from zibaldone.storage.schema import messages as log_table
+from zibaldone.storage.schema import units as units_table
+from zibaldone.views import units
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
+from zibaldone.views.toolkit import OFFERED, PASSAGE_TOKENS, CutMessage, cut, evidence_of, to_units
+from zibaldone.views.unit_cache import UnitCache
 
 _ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
-_LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
-_OFFERED = 2.0  # budgets' worth of units: recall may find better use for some of the room
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedMessages:
     """Units of several messages, ready to be stored."""
 
-    cuts: list[Cut]
+    cuts: list[CutMessage]
     vectors: list[Vectors]  # (units, d) per message
 
 
 class MessagesView:
-    """Raw turns. A unit is a message, or a passage of a long one."""
+    """Raw turns. Always on: what other views have not read yet is found here."""
 
     name = "messages"
     batch_messages = 512
@@ -59,7 +55,12 @@ class MessagesView:
         self._weights = weights
         self._embedder = embedder
         self._tokenizer = tokenizer
-        self._cache = IndexCache(partial(UserIndex, embedder.dimension, word_embedder), tokenizer)
+        self._cache = UnitCache(
+            self.name,
+            lambda: UnitIndex(embedder.dimension, word_embedder),
+            lambda unread: to_units(unread, cut(unread, tokenizer)),
+            appends=True,
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -71,69 +72,83 @@ class MessagesView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,  # noqa: ARG002 - a message's units depend on nothing but the message
         progress: Callable[[int], None] | None = None,
-    ) -> Prepared:
+    ) -> PreparedMessages:
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
-        prepared = Prepared([], [])
+        prepared = PreparedMessages([], [])
         for some in in_chunks(messages, _BATCH_MESSAGES):
             cuts = cut(some, self._tokenizer)
-            texts = [text for message, one in zip(some, cuts, strict=True) for text in one.texts(message)]
-            ends = np.cumsum([len(one.spans) for one in cuts])
-            prepared.vectors.extend(np.split(self._embed(texts), ends[:-1]))
+            texts = [
+                text for message, pieces in zip(some, cuts, strict=True) for text in pieces.texts(message)
+            ]
+            ends = np.cumsum([len(pieces.spans) for pieces in cuts])
+            prepared.vectors.extend(np.split(embed(self._embedder, texts), ends[:-1]))
             prepared.cuts.extend(cuts)
             if progress:
                 progress(len(prepared.cuts))
         return prepared
 
     def commit(
-        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Prepared
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],
+        prepared: PreparedMessages,
     ) -> None:
-        """One row per unit."""
-        rows = to_rows(generation.user, generation.number, messages, prepared.cuts, prepared.vectors)
-        if rows:
-            connection.execute(table.insert(), rows)
+        """One row per unit; the text stays in the log."""
+        rows = (
+            units.Row(
+                sources=(message.seq,),
+                part=part,
+                kind=pieces.kind,
+                tokens=pieces.tokens[part],
+                vector=vectors[part],
+                days=pieces.days[part],
+                start=start,
+                end=end,
+            )
+            for message, pieces, vectors in zip(messages, prepared.cuts, prepared.vectors, strict=True)
+            for part, (start, end) in enumerate(pieces.spans)
+        )
+        units.insert(connection, self.name, generation, rows)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """The best units, as many as fill twice the budget."""
-        with take_snapshot() as now:
-            return self._retrieve(now.connection, now.generation, query)
-
-    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
-        if not log.state(connection, user).last_seq:
-            return Retrieved((), 0, 0.0, Explanation.of_nothing())
-        usable = generation if generation and generation.fingerprint == self.fingerprint else None
-        slot = self._cache.slot(user)
-        with slot.lock:
-            index = self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
-            if not len(index):
+        with take_snapshot() as now:
+            if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            newest = date.fromordinal(int(index.days.max()))
-            asked = take_apart(query.text, index.speakers, query.now.date(), index.knows_of, newest)
-            question = narrowed(asked, index.lexical)
-            vector, note = self._question_vector(question)
-            if generation is not None and usable is None:
+            with self._cache.index(now, user, self._usable(now.generation)) as index:
+                question = read_question(query.text, query.now.date(), index)
+        vector, note = self._question_vector(question)
+        with take_snapshot() as now:
+            usable = self._usable(now.generation)
+            if now.generation is not None and usable is None:
                 note = "the vectors are another embedder's: lexical only until the view is rebuilt"
-            inside = None
-            if query.scope.session is not None:
-                inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
-            scores = score(index, question, vector, self._weights, inside)
-            rows = best(index, scores.total, query.budget_tokens, inside)
-            explanation = Explanation(index.seqs, scores)
-            evidence = tuple(
-                evidence_of(index.units[row], float(scores.total[row]), channels)
-                for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
-            )
-            return Retrieved(evidence, len(index), scores.relevance, explanation, note)
+            with self._cache.index(now, user, usable) as index:
+                return self._ranked(index, question, vector, query, note)
+
+    def _ranked(
+        self, index: UnitIndex, question: Question, vector: Vectors, query: Query, note: str
+    ) -> Retrieved:
+        if not len(index):
+            return Retrieved((), 0, 0.0, Explanation.of_nothing())
+        inside = None
+        if query.scope.session is not None:
+            inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+        scores = score(index, question, vector, self._weights, inside)
+        rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside)
+        explanation = Explanation.of(index, scores)
+        evidence = tuple(
+            evidence_of(index.units[row], self.name, float(scores.total[row]), channels)
+            for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
+        )
+        return Retrieved(evidence, len(index), scores.relevance, explanation, note)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
         forget_words()
-        usable = generation if generation and generation.fingerprint == self.fingerprint else None
-        if self._cache.holds(user):
-            slot = self._cache.slot(user)
-            with slot.lock, database.read() as connection:
-                if slot.index is not None:
-                    self._cache.refresh(slot, connection, user, usable, self._embedder.dimension)
+        with database.read() as connection:
+            self._cache.drop_forgotten(Snapshot(connection, generation), user, self._usable(generation))
 
     def housekeep(
         self,
@@ -145,110 +160,47 @@ class MessagesView:
         """Nothing to put in order: its units are rows."""
         return ()
 
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove the units of these messages; each has a vector in its row."""
-        removed = 0
-        for some in in_chunks(seqs, 500):
-            removed += connection.execute(delete(table).where(_units(user, some))).rowcount
-        return _counted(removed)
+        """Remove the units of these messages."""
+        return units.forget(connection, self.name, user, seqs)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
-        found = 0
-        for some in in_chunks(seqs, 500):
-            query = select(func.count()).select_from(table).where(_units(user, some))
-            found += connection.execute(query).scalar_one()
-        return _counted(found)
+        return units.preview_forget(connection, self.name, user, seqs)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Remove one generation."""
-        connection.execute(delete(table).where(_of(generation)))
+        units.drop(connection, self.name, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Units and vectors, of all generations."""
-        query = select(func.count()).select_from(table).where(table.c.user == user)
-        return _counted(connection.execute(query).scalar_one())
+        return units.count(connection, self.name, user)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Units without their message, visible messages without units, vectors of a wrong size."""
-        u, m = table.c, messages.c
-        same = and_(m.user == u.user, m.seq == u.seq)
-        orphans = select(u.seq).outerjoin_from(table, messages, same).where(_of(generation), m.seq.is_(None))
-        has_units = select(u.seq).where(_of(generation))
+        """What the table of units finds, and visible messages without units."""
+        m = log_table.c
+        has_units = select(units_table.c.seq).where(units.of(self.name, generation))
         missing = select(m.seq, m.content).where(
             m.user == generation.user, m.seq <= generation.cursor, m.seq.not_in(has_units)
         )
-        beyond = select(u.seq).where(_of(generation), u.seq > generation.cursor)
         dimension = int(generation.fingerprint.rsplit("/", 1)[1])
-        torn = select(u.seq).where(_of(generation), func.length(u.vector) != 2 * dimension)
-        found = [f"a unit of message {seq}, which is not in the log" for seq in _seqs(connection, orphans)]
-        found += [
+        return units.faults(connection, self.name, generation, dimension) + [
             f"no unit of message {row.seq}" for row in connection.execute(missing) if row.content.strip()
         ]
-        found += [f"a unit of message {seq}, behind the cursor" for seq in _seqs(connection, beyond)]
-        found += [f"a vector of message {seq} of a wrong size" for seq in _seqs(connection, torn)]
-        return found
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        return embed(self._embedder, texts)
+    def _usable(self, generation: Generation | None) -> Generation | None:
+        """The generation, if its vectors are of this embedder."""
+        return generation if generation and generation.fingerprint == self.fingerprint else None
 
     def _question_vector(self, question: Question) -> tuple[Vectors, str]:
         nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
         if not question.terms:
             return nothing, ""
         try:
-            return self._embed([question.subject])[0], ""
+            return embed(self._embedder, [question.subject])[0], ""
         except ModelFailed as error:
             return nothing, f"lexical only: {error}"
-
-
-def evidence_of(unit: Unit, score: float = 0.0, channels: tuple[ChannelScore, ...] = ()) -> Evidence:
-    """A unit as the view offers it."""
-    return Evidence(
-        text=unit.text,
-        speaker=unit.speaker,
-        sources=(unit.seq,),
-        time=unit.time,
-        session=unit.session,
-        view=MessagesView.name,
-        kind="message" if unit.parts == 1 else "passage",
-        score=score,
-        tokens=unit.tokens,
-        place=unit.start,
-        channels=channels,
-    )
-
-
-def best(index: UserIndex, total: Floats, budget_tokens: int, inside: Mask | None = None) -> list[int]:
-    """Rows by falling score, ties in the order of the log, until they fill the offer."""
-    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
-    falling = -np.round(total, 4)
-    rows = np.arange(len(falling)) if inside is None else np.flatnonzero(inside)
-    enough = int(_OFFERED * budget_tokens) // _LEAST_TOKENS + 1
-    if enough < len(rows):  # sort the best only, with all that tie with the last of them
-        rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
-    rows = rows[np.argsort(falling[rows], kind="stable")]
-    offered: list[int] = []
-    room = _OFFERED * budget_tokens
-    for row in rows.tolist():
-        offered.append(row)
-        room -= index.units[row].tokens
-        if room < 0:
-            break
-    return offered
-
-
-def _units(user: str, seqs: Sequence[int]) -> ColumnElement[bool]:
-    return and_(table.c.user == user, table.c.seq.in_(seqs))
-
-
-def _of(generation: Generation) -> ColumnElement[bool]:
-    return and_(table.c.user == generation.user, table.c.generation == generation.number)
-
-
-def _counted(units: int) -> tuple[Counted, ...]:
-    return (Counted("units", units), Counted("vectors", units))
-
-
-def _seqs(connection: Connection, query: Select[int]) -> list[int]:
-    return list(connection.execute(query.distinct()).scalars())

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder, cut, joined
+from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
 
-Segments = Callable[[str, int], list[Block]]  # (session, number) -> its blocks, in their order
+Segments = Callable[[str, int], list[KVBlock]]  # (session, number) -> its blocks, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Fetched:
 
     raw: tuple[Raw, ...]
     hits: Hits
-    drafts: tuple[tuple[Block, Draft], ...]  # what was encoded again, to be put back
+    drafts: tuple[tuple[KVBlock, BlockDraft], ...]  # what was encoded again, to be put back
 
 
 class Fetcher:
@@ -33,65 +34,75 @@ class Fetcher:
     def __init__(self, store: KVStore, encoder: Encoder, tiers: Tiers) -> None:
         self._store, self._encoder, self._tiers = store, encoder, tiers
 
-    def fetch(self, pool: Pool, blocks: Sequence[Block], segments: Segments) -> Fetched:
+    def fetch(self, pool: Pool, blocks: Sequence[KVBlock], segments: Segments) -> Fetched:
         """Keys and values of these blocks, on the device. Raises BlockMissing when one has just moved."""
         resident = [block for block in blocks if block.slot is not None]
         self._announce(pool, resident)
         found, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in resident])
         by_number = {block.number: raw for block, raw in zip(resident, found, strict=True)}
         absent = [block for block in blocks if block.slot is None]
-        drafts: list[tuple[Block, Draft]] = []
+        drafts: list[tuple[KVBlock, BlockDraft]] = []
         for segment in dict.fromkeys(block.place[:2] for block in absent):
             last = max(block.tile.position for block in absent if block.place[:2] == segment)
-            made = self.remake(pool, [b for b in segments(*segment) if b.tile.position <= last], segments)
+            made = self.remake(pool, segments(*segment), last, segments)
             drafts += [(block, draft) for block, draft, _ in made]
             by_number.update({block.number: raw for block, _, raw in made})
         hits += Hits(encoded=len(absent))
         return Fetched(tuple(by_number[block.number] for block in blocks), hits, tuple(drafts))
 
-    def prefetch(self, pool: Pool, blocks: Iterable[Block]) -> None:
+    def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
         """Begin to read these."""
         self._tiers.prefetch(
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )
 
     def remake(
-        self, pool: Pool, blocks: Sequence[Block], segments: Segments
-    ) -> list[tuple[Block, Draft, Raw]]:
-        """Encode those of a segment's first blocks again that have no place, turn by turn as at first."""
-        if not blocks:
-            return []
-        made: list[tuple[Block, Draft, Raw]] = []
-        done = 0
-        cuts: list[Raw] = []  # by piece
+        self, pool: Pool, segment: Sequence[KVBlock], last: int, segments: Segments
+    ) -> list[tuple[KVBlock, BlockDraft, Raw]]:
+        """Encode those of a segment's blocks up to position `last` again that have no place.
+
+        Whole turns, each behind the context that it had at first: the model sees passes of the same shapes.
+        So where the same kernels run (the same processor, number of threads and version of torch) the same
+        bytes come out, and elsewhere keys and values within NOISE of the largest. Two kinds of block were
+        made otherwise at first, and come back as what a pass over the log gives: those that an answer left,
+        and, with align="grid" and a quantised pool, those that were quantised before they were full.
+        """
+        blocks = _through(segment, last)
         resident = [block for block in blocks if block.slot is not None]
         at_hand = dict(
             zip((b.number for b in resident), self.fetch(pool, resident, segments).raw, strict=True)
         )
+        made: list[tuple[KVBlock, BlockDraft, Raw]] = []
+        seen: list[Raw] = []  # whole blocks, as they are read back
+        begun: list[Raw] = []  # of the block that the last piece ended in
+        done = 0
+        waiting = deque(blocks)
         for piece in pieces_of([block.tile for block in blocks]):
             end = done + len(piece.ids)
             inside = [b for b in blocks if b.tile.position < end and b.tile.position + b.tokens > done]
             if all(block.slot is not None for block in inside):
-                whole = joined([at_hand[block.number] for block in inside])
                 start = done - inside[0].tile.position
-                cuts.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
+                whole = joined([at_hand[block.number] for block in inside])
+                begun.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
             else:
-                cuts.append(self._encoder.encode(piece.ids, joined(cuts) if cuts else None))
+                before = [*seen, *begun]
+                begun.append(self._encoder.encode(piece.ids, joined(before) if before else None))
             done = end
-        whole = joined(cuts)
-        for block in blocks:
-            if block.slot is None:
-                first = block.tile.position
-                raw = cut(whole, first, first + block.tokens)
-                draft, back = self._encoder.draft(
-                    block.session, block.segment, block.tile, block.time_us, raw
-                )
-                made.append((block, draft, back))
+            while waiting and waiting[0].tile.position + waiting[0].tokens <= done:
+                block, rest = waiting.popleft(), joined(begun)
+                back = cut(rest, 0, block.tokens)
+                if block.slot is None:
+                    draft, back = self._encoder.draft(
+                        block.session, block.segment, block.tile, block.time_us, back
+                    )
+                    made.append((block, draft, back))
+                seen.append(back)
+                begun = [cut(rest, block.tokens)] if tokens_in(rest) > block.tokens else []
         return made
 
-    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> Chain:
+    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> SessionChain:
         """Where the session's newest segment goes on."""
-        chain = Chain(self._encoder, session, max(number, 0))
+        chain = SessionChain(self._encoder, session, max(number, 0))
         blocks = segments(session, number) if number >= 0 else []
         if not blocks:
             return chain
@@ -104,7 +115,7 @@ class Fetcher:
         chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
 
-    def keys(self, pool: Pool, blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+    def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
         """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
 
         None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
@@ -126,7 +137,7 @@ class Fetcher:
                 found[place] = decode_keys(data, layer, pool.layout)
         return found
 
-    def _announce(self, pool: Pool, blocks: Sequence[Block]) -> None:
+    def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
         slots = [
             block.slot
             for block in blocks
@@ -135,11 +146,21 @@ class Fetcher:
         if len(slots) > 1:
             self._store.files(pool).announce(slots)
 
-    def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
+    def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
 
 
-def _key(pool: Pool, block: Block) -> Hashable:
+def _through(segment: Sequence[KVBlock], last: int) -> list[KVBlock]:
+    """The blocks up to position `last`, and those in which the last one's message goes on."""
+    taken: list[KVBlock] = []
+    for block in segment:
+        if block.tile.position > last and (not taken or block.tile.seqs[0] != taken[-1].tile.seqs[-1]):
+            break
+        taken.append(block)
+    return taken
+
+
+def _key(pool: Pool, block: KVBlock) -> Hashable:
     return (
         pool.generation.user,
         pool.generation.number,

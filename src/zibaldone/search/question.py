@@ -1,0 +1,108 @@
+"""What a question says about where its answer is: its words, the people and the days that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+
+import regex
+
+from zibaldone.search.lexical import LexicalIndex
+from zibaldone.text.dates import find_days
+from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+
+_ASKS_WHEN = regex.compile(
+    r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
+)
+
+# Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
+_ASKS_ASSISTANT = regex.compile(
+    r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
+    r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|advised|described|"
+    r"wrote|written|shared|showed|shown|offered|created|came\s+up|outlined|generated|drafted)\b"
+    r"|\byour\s+(?:previous|earlier|last|first|own)\s+\w+",
+    regex.IGNORECASE,
+)
+
+_MOST_TERMS = 64
+_MOST_DAYS = 16  # times that one question can ask for
+_COMMON = STOP_WORDS | {"may"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, taken apart."""
+
+    terms: tuple[tuple[str, str], ...]  # (form, term) of its content words, without the speakers' names
+    speakers: tuple[str, ...]  # names of this user's speakers that it mentions
+    asks_when: bool
+    asks_assistant: bool  # what the assistant said, not the user
+    days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
+
+    @property
+    def subject(self) -> str:
+        """Its content words alone: what is embedded. The other words only blur a mean of word vectors."""
+        return " ".join(form for form, _ in self.terms)
+
+
+def take_apart(
+    text: str, speakers: Iterable[str], today: date, knows_of: Callable[[int, int], bool], newest: date
+) -> Question:
+    """Read a question against the names of those who spoke.
+
+    "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
+    question means an earlier time that it does know, and is read as of the `newest` message.
+    """
+    written = as_written(text)
+    plain = {form for word in written if (form := word.casefold()) not in _COMMON}
+    # "will" and "may" name somebody only when they are written as names, and not as the first word.
+    inside = written if written[1:2] == ["s"] else written[1:]  # "Will's dog" begins with a name
+    common = {form for word in inside if (form := word.casefold()) in _COMMON and word != form}
+    candidates = plain | common
+    named = []
+    of_names: set[str] = set()
+    for speaker in speakers:
+        if seen := candidates & _parts(speaker):
+            named.append(speaker)
+            of_names |= seen
+    content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
+    forms = dict(pair for word in content for pair in term_of(word))
+    days = _days(text, today)
+    if days and not any(knows_of(first, last) for first, last in days):
+        days = _days(text, newest)
+    return Question(
+        terms=tuple(forms.items()),
+        speakers=tuple(named),
+        asks_when=bool(_ASKS_WHEN.search(text)),
+        asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
+        days=days,
+    )
+
+
+def narrowed(question: Question, index: LexicalIndex) -> Question:
+    """A question of a page has too many words to look for all: the rarest that memory knows are kept."""
+    if len(question.terms) <= _MOST_TERMS:
+        return question
+    known = [pair for pair in question.terms if index.df(pair[1])]
+    rarest = set(sorted(known, key=lambda pair: index.df(pair[1]))[:_MOST_TERMS])
+    return replace(question, terms=tuple(pair for pair in known if pair in rarest))
+
+
+def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
+    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+    return tuple(days)[:_MOST_DAYS]
+
+
+def forget_words() -> None:
+    """Empty the caches of this process that hold words of messages and names."""
+    term_of.cache_clear()
+    _parts.cache_clear()
+
+
+@lru_cache(maxsize=10_000)
+def _parts(speaker: str) -> frozenset[str]:
+    """The words of a name by which it is called: not "the" of the Doctor, not "I"."""
+    parts = frozenset(words(speaker))
+    return parts - _COMMON or frozenset(part for part in parts if len(part) > 1)

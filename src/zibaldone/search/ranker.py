@@ -1,0 +1,208 @@
+"""The one ranker: the score of every unit for a question is a weighted sum of few features.
+
+The weights were fitted on five conversations among people, each judged by the weights of the other four, and
+rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
+each feature is worth, and what did not help). `by_assistant` grows with how much of the log assistants say:
+what drowns the user's words is held back more. Where the English words of `when`-questions, times and
+questions do not occur, the language-neutral parts are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from datetime import date
+
+import numpy as np
+import numpy.typing as npt
+
+from zibaldone.models.base import Vectors
+from zibaldone.search.fusion import standardised
+from zibaldone.search.lexical import Floats, saturated
+from zibaldone.search.question import Question, narrowed, take_apart
+from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+
+SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
+SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
+Mask = npt.NDArray[np.bool_]
+
+_LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
+LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Per feature; windows are the units up to 2 or 5 before and behind in the session."""
+
+    lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
+    lexical_2: float = 0.15  # in its window of 2
+    lexical_5: float = 0.22  # in its window of 5
+    dense: float = 0.5  # cosine of question and unit, in standard deviations over the user's units
+    dense_2: float = 0.5  # of question and the mean of the window of 2
+    speaker: float = 2.75  # the question names who said it
+    answers: float = 0.75  # among people: the unit before it asks something
+    asks: float = -0.7  # among people: it ends with a question
+    proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it, up to three)
+    tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
+    date: float = 4.0  # it was said in the time that the question names, or soon after
+    same_day: float = 2.0  # it was said on the very day, or it names that day
+    by_assistant: float = -3.0  # an assistant says it, and the question does not ask what it said
+
+
+DEFAULT_WEIGHTS = Weights()
+
+_WINDOWED = ("lexical_2", "lexical_5", "dense_2")
+_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """(n,) float32 each, in the order of rows."""
+
+    total: Floats
+    lexical: Floats  # BM25 in the unit itself
+    dense: Floats  # cosine, in standard deviations from the mean
+    context: Floats  # the weighted features of the windows
+    clues: Floats  # the weighted features of speaker, time and form
+    relevance: float  # see _relevance
+
+
+def read_question(text: str, today: date, index: UnitIndex) -> Question:
+    """Take a question apart against what an index knows: its speakers, its days, its words."""
+    newest = date.fromordinal(int(index.days.max())) if len(index) else today
+    return narrowed(take_apart(text, index.speakers, today, index.knows_of, newest), index.lexical)
+
+
+def score(
+    index: UnitIndex,
+    question: Question,
+    vector: Vectors,
+    weights: Weights = DEFAULT_WEIGHTS,
+    inside: Mask | None = None,
+) -> Scores:
+    """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
+
+    `inside` (n,) says which units may be recalled; the relevance is of those.
+    """
+    values, relevance = features(index, question, vector, inside)
+    weighted = {f.name: np.float32(getattr(weights, f.name)) * values[f.name] for f in fields(weights)}
+    context = _sum(weighted[name] for name in _WINDOWED)
+    clues = _sum(weighted[name] for name in _CLUES)
+    total = _sum((weighted["lexical"], weighted["dense"], context, clues))
+    return Scores(total, values["lexical"], values["dense"], context, clues, relevance)
+
+
+def features(
+    index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
+) -> tuple[dict[str, Floats], float]:
+    """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
+    cosines = index.vectors.rows @ vector
+    near = index.windows[2]
+    values, covered = _lexical(index, question)
+    values["dense"] = standardised(cosines)
+    values["dense_2"] = standardised(near.sum(cosines) / near.sizes)
+    return values | _clues(index, question), _relevance(index, question, covered, cosines, inside)
+
+
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
+    """BM25 in the unit and in its two windows, and the share of the question's words that the unit has.
+
+    A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
+    is summed over both, and saturates once.
+    """
+    n = len(index)
+    totals = {radius: np.zeros(n) for radius in RADII}
+    covered, whole = np.zeros(n), 0.0
+    synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
+    for (_, term), near in zip(question.terms, synonyms, strict=True):
+        idf = index.lexical.idf(term)
+        exact, counts = index.lexical.postings(term)
+        covered[exact] += idf
+        whole += idf
+        rows, frequencies = [exact], [counts]
+        for other, cosine in near:
+            if other != term:
+                where, often = index.lexical.postings(other)
+                rows.append(where)
+                frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
+        at, much = np.concatenate(rows), np.concatenate(frequencies)
+        for radius in RADII:
+            window = index.windows[radius]
+            inside = window.spread(at, much)
+            totals[radius] += idf * saturated(inside, window.relative_lengths)
+    covered /= max(whole, 1e-9)
+    names = ("lexical", "lexical_2", "lexical_5")
+    values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
+    return values, covered.astype(np.float32)
+
+
+def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
+    """What speaker, time and form say, whatever the words."""
+    speaker, date, same_day = (np.zeros(len(index), dtype=np.float32) for _ in range(3))
+    for name in question.speakers:
+        speaker[index.speakers.get(name, [])] = 1  # who may have been forgotten since the question was read
+    for first, last in question.days:
+        then = (index.days >= first) & (index.days <= last)
+        after = (index.days > last) & (index.days <= last + AFTER_DAYS)
+        long = last - first >= LONG_DAYS
+        date = np.maximum(date, then + after * np.float32(0.5 if long else 1.0))
+        if not long:
+            same_day[then] = 1
+            for row, first_named, last_named in index.named_days:
+                if first_named >= first and last_named <= last:
+                    same_day[row] = 1
+    return {
+        "speaker": speaker,
+        "answers": index.answers,
+        "asks": index.asks,
+        "proper_nouns": index.proper_nouns,
+        "tells_when": index.time_words * np.float32(question.asks_when),
+        "date": np.asarray(date, dtype=np.float32),
+        "same_day": same_day,
+        "by_assistant": index.by_assistant * np.float32(not question.asks_assistant),
+    }
+
+
+def _relevance(
+    index: UnitIndex, question: Question, covered: Floats, cosines: Floats, inside: Mask | None
+) -> float:
+    """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
+
+    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. A day or month
+    that memory knows of is reason enough to answer (1), and so is a speaker with no more than one word; no
+    word at all is none (0).
+    """
+    if inside is not None and not inside.any():
+        return 0.0
+    if any(last - first < 31 and index.knows_of(first, last) for first, last in question.days):
+        return 1.0
+    if question.speakers and len(question.terms) < 2:
+        return 1.0
+    if not question.terms:
+        return 0.0
+    mean = float(cosines.mean())
+    if inside is not None:
+        covered, cosines = covered[inside], cosines[inside]
+    return float(covered.max() + cosines.max()) - mean
+
+
+def _sum(parts: Iterable[Floats]) -> Floats:
+    return np.asarray(sum(parts), dtype=np.float32)
+
+
+def best_first(scores: Floats, room_tokens: float, index: UnitIndex, inside: Mask | None = None) -> list[int]:
+    """Rows by falling score, ties in their order, until they fill the room; one at least."""
+    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
+    falling = -np.round(scores, 4)
+    rows = np.arange(len(falling)) if inside is None else np.flatnonzero(inside)
+    enough = int(room_tokens) // _LEAST_TOKENS + 1
+    if enough < len(rows):  # sort the best only, with all that tie with the last of them
+        rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
+    rows = rows[np.argsort(falling[rows], kind="stable")]
+    taken: list[int] = []
+    for row in rows.tolist():
+        taken.append(row)
+        room_tokens -= index.units[row].tokens
+        if room_tokens < 0:
+            break
+    return taken

@@ -1,0 +1,92 @@
+"""Calls that wait, in threads: several side by side, or one that is awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from anyio import CancelScope, to_thread
+from anyio.lowlevel import checkpoint
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
+    """`do` of each, in their order, in threads; with one worker in this one.
+
+    The first error is raised when what is under way has ended; nothing more is begun. Ctrl-C is raised at
+    once: the threads are left behind, and neither they nor what they wait for keep the process alive.
+    """
+    if workers == 1:
+        return [do(thing) for thing in given]
+    results: dict[int, R] = {}
+    errors: list[BaseException] = []
+    waiting = iter(enumerate(given))
+    taking = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with taking:
+                place, thing = next(waiting, (-1, None))
+            if place < 0 or errors:
+                return
+            try:
+                results[place] = do(thing)  # type: ignore[arg-type] # it is one of those that were given
+            except BaseException as error:  # noqa: BLE001 - a thread's border: raised below, by the caller
+                errors.append(error)
+
+    threads = [
+        threading.Thread(target=work, name=f"zibaldone-{name}-{number}", daemon=True)
+        for number in range(min(workers, len(given)))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException as error:
+        errors.append(error)
+        raise
+    if errors:
+        raise errors[0]
+    return [results[place] for place in range(len(given))]
+
+
+async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the call gives. Cancelled, it raises that when the call has ended: a write's fate is known.
+
+    A call that has not begun when it is cancelled never does.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # trio, which never abandons a thread
+        return await to_thread.run_sync(partial(call, *args, **kwargs))
+    cancelled: list[asyncio.CancelledError] = []
+
+    def begin() -> T:
+        if cancelled:
+            raise _NotBegun
+        return call(*args, **kwargs)
+
+    await checkpoint()
+    task = asyncio.ensure_future(to_thread.run_sync(begin))
+    with CancelScope(shield=True):  # or a scope around would cancel at each turn of the loop
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:  # of asyncio's own kind, which no shield keeps away
+                cancelled.append(error)
+    if cancelled:
+        if not task.cancelled():
+            task.exception()  # is of no interest any more, and would be logged
+        raise cancelled[0]
+    return task.result()
+
+
+class _NotBegun(Exception):
+    """Its caller was cancelled first."""

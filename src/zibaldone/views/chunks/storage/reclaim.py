@@ -1,0 +1,98 @@
+"""Room that is taken by the past: blocks of which too much is invalid, released ones, and orphans of crashes.
+
+A block goes through: published in the store; in the table, with live records; released, when the last of
+them has moved on; deleted from the store; deleted from the table. A crash leaves it in one of these states,
+and the next start goes on from there. Only a block in the store that is in no table yet may belong to a move
+under way: it is an orphan when it is old, and is deleted inside a write transaction, when no move can be
+committing.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select
+
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import blocks, records
+from zibaldone.views.chunks.storage.blocks import prefix_of
+from zibaldone.views.chunks.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
+from zibaldone.views.chunks.storage.records import Owner, RecordStore, of
+
+ORPHAN_AGE_S = 3600.0  # a move takes seconds
+
+
+def collect(
+    database: Database, store: RecordStore, placement: Placement, owner: Owner, group: Grouping
+) -> Moved:
+    """Algorithm 2, lines 11 to 24: blocks whose invalid ratio (Eq. 2) has reached the threshold.
+
+    Their live records are partitioned by namespace, grouped by affinity and packed in the order of time.
+    """
+    c = blocks.c
+    with database.read() as connection:
+        query = select(c.block, c.namespace, c.records, c.invalid).where(of(blocks, owner), c.released == 0)
+        due = [
+            row
+            for row in connection.execute(query)
+            if row.invalid >= placement.gc_invalid_ratio * row.records
+        ]
+        due = [row for row in due if row.invalid]
+        live: dict[str, list[int]] = {}
+        for row in due:
+            here = select(records.c.id).where(of(records, owner), records.c.block == row.block)
+            live.setdefault(row.namespace, []).extend(connection.execute(here).scalars())
+    done = Moved()
+    for _, ids in sorted(live.items()):
+        loose = set(ids)  # a model may name others, or one twice
+        grouped = []
+        for some in group(sorted(ids)) if len(ids) > 1 else ():
+            grouped.append(sorted(loose.intersection(some)))
+            loose.difference_update(some)
+        with database.read() as connection:
+            ordered = [
+                one
+                for some in (*grouped, sorted(loose))
+                for one in read_placed(connection, store, owner, some)
+                if one.block is not None
+            ]
+        done += move(database, store, owner, pack(ordered, placement.block_bytes))
+    return done
+
+
+def release(database: Database, store: RecordStore, user: str | None = None) -> int:
+    """Delete released blocks, of one user or of all, from the store and then from the table; how many."""
+    query = select(blocks.c.user, blocks.c.block).where(blocks.c.released == 1)
+    if user is not None:
+        query = query.where(blocks.c.user == user)
+    with database.read() as connection:
+        rows = connection.execute(query).all()
+    for row in rows:
+        store.blocks.delete(row.block)
+    if rows:
+        with database.write() as connection:
+            for row in rows:
+                gone = delete(blocks).where(blocks.c.user == row.user, blocks.c.block == row.block)
+                connection.execute(gone)
+    return len(rows)
+
+
+def reclaim_orphans(
+    database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S, user: str | None = None
+) -> int:
+    """Delete blocks, of one user or of all, that are in no table and too old to be under way; how many.
+
+    With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
+    """
+    prefix = "" if user is None else prefix_of(user)
+    suspects = [key for key, age_s in store.blocks.list(prefix) if age_s >= older_than_s]
+    if not suspects:
+        return 0
+    with database.read() as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+    if known.issuperset(suspects):
+        return 0
+    with database.write() as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+        orphans = [key for key in suspects if key not in known]
+        for key in orphans:
+            store.blocks.delete(key)
+    return len(orphans)

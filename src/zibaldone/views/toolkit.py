@@ -1,0 +1,145 @@
+"""What views share besides the table of units: cutting messages, the tail behind a cursor, filling room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.models.base import Tokenizer
+from zibaldone.rendering import line, line_tokens
+from zibaldone.search.unit import Days, Unit
+from zibaldone.text.dates import find_days
+from zibaldone.text.sentences import Span, passages
+
+PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
+OFFERED = (
+    2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
+)
+_AT_ONCE = 16  # lines counted at a time while room is filled
+
+
+@dataclass(frozen=True, slots=True)
+class CutMessage:
+    """One message, cut into units; lists aligned with `spans`."""
+
+    spans: list[Span]
+    tokens: list[int]  # of the rendered line and its line break
+    days: list[Days]
+
+    @property
+    def kind(self) -> str:
+        """Of its units."""
+        return "message" if len(self.spans) == 1 else "passage"
+
+    def texts(self, message: Message) -> list[str]:
+        """The units' texts."""
+        return [message.content[start:end] for start, end in self.spans]
+
+
+def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[CutMessage]:
+    """Cut messages into units of at most PASSAGE_TOKENS, count them and find the days that they name."""
+    lines = line_tokens([line(m.speaker, m.content.strip()) for m in messages], tokenizer.count)
+    cuts = []
+    for message, tokens in zip(messages, lines, strict=True):
+        content = message.content
+        if tokens <= PASSAGE_TOKENS:
+            stripped = content.strip()
+            start = content.index(stripped) if stripped else 0
+            spans = [(start, start + len(stripped))] if stripped else []
+            counts = [tokens] if stripped else []
+        else:
+            spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
+            counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
+        cuts.append(CutMessage(spans, counts, [days_named(message, content[a:b]) for a, b in spans]))
+    return cuts
+
+
+def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Unit]:
+    """Units of messages as they are, whether or not a view has rows of them."""
+    made = []
+    for message, pieces in zip(messages, cuts, strict=True):
+        assert message.time is not None  # what is stored has one
+        for part, text in enumerate(pieces.texts(message)):
+            made.append(
+                Unit(
+                    sources=(message.seq,),
+                    part=part,
+                    text=text,
+                    kind=pieces.kind,
+                    tokens=pieces.tokens[part],
+                    session=message.session,
+                    role=message.role,
+                    name=message.name,
+                    time=message.time,
+                    days=pieces.days[part],
+                    start=pieces.spans[part][0],
+                )
+            )
+    return made
+
+
+def days_named(message: Message, text: str) -> Days:
+    """Days that a text names, said when the message was."""
+    assert message.time is not None  # what is stored has one
+    return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, message.time.date()))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What a view has not read yet, which is recallable all the same."""
+
+    messages: list[Message]
+    note: str  # in words, when only the newest were taken; "" when all were
+
+
+def tail(
+    connection: Connection, user: str, cursor: int, *, session: str | None = None, most: int | None = None
+) -> Tail:
+    """The log's messages behind a view's cursor, the newest `most` of them."""
+    seqs = log.seqs_where(connection, user, session=session, after=cursor)
+    taken = seqs if most is None else seqs[-most:]
+    note = ""
+    if len(taken) < len(seqs):
+        note = f"only the newest {most} messages that the view has not read yet were looked through"
+    here = log.fetch(connection, user, taken)
+    return Tail([here[seq] for seq in taken if seq in here], note)
+
+
+def evidence_of(
+    unit: Unit, view: str, score: float = 0.0, channels: tuple[ChannelScore, ...] = ()
+) -> Evidence:
+    """A unit as a view offers it."""
+    return Evidence(
+        text=unit.text,
+        speaker=unit.speaker,
+        sources=tuple(sorted(unit.sources)),
+        time=unit.time,
+        session=unit.session,
+        view=view,
+        kind=unit.kind,
+        score=score,
+        tokens=unit.tokens,
+        place=unit.start,
+        channels=channels,
+    )
+
+
+def fill(
+    ranked: Iterable[Evidence], room_tokens: int, count: Callable[[Sequence[str]], Sequence[int]]
+) -> tuple[Evidence, ...]:
+    """Take what fits of evidence that comes best first, counted a few lines at a time; one at least."""
+    taken: list[Evidence] = []
+    waiting = iter(ranked)
+    while some := [unit for _, unit in zip(range(_AT_ONCE), waiting, strict=False)]:
+        counts = line_tokens([line(unit.speaker, unit.text) for unit in some], count)
+        for unit, tokens in zip(some, counts, strict=True):
+            if tokens <= room_tokens or not taken:
+                room_tokens -= tokens
+                taken.append(replace(unit, tokens=tokens))
+        if room_tokens < _AT_ONCE:
+            break
+    return tuple(taken)

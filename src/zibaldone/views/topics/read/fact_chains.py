@@ -1,0 +1,314 @@
+"""Questions that one entry cannot answer: retrieve, take the names that were found, retrieve again.
+
+A chain starts at an entry that names what the question names, and goes on through a name of that entry which
+the question does not know. What a chain is worth is what it covers of the question's words: so an entry about
+the bridge counts by the words that the entry before it left open.
+
+Consolidation marks what it is sure of as superseded. Here the question says which name is the subject, so
+that a repeated wording is enough: of `Ann works for Acme` and `Ann works for Globex`, asked of Ann, the later
+one holds.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from zibaldone.models.base import Vectors
+from zibaldone.search.lexical import Doubles
+from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.views.topics.read.names import Name
+from zibaldone.views.topics.read.ranking import Ranked
+
+MOST_HOPS = 4
+_WIDTH = 24  # chains that are followed at a time
+_BELIEVED = 24  # chains by whose names entries are taken for outdated
+# A name in more entries than these, about as many as a context holds, and in such a share leads everywhere.
+_COMMON_NAME, _COMMON_SHARE = 40, 0.01
+_HOP = 0.06  # what every entry of a chain costs, as a share of the weight of the words asked
+_RESTATED = 0.2  # cosine, names apart, from which two statements may be about one thing
+_NOISE = 0.15  # cosine of a word and a sentence that have nothing to do with each other, about
+_MOST_NAMES = 32  # of a question
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{N}]+)*|[!?,;:]")
+_POSSESSIVE = regex.compile(r"['’]s?$")
+_LIVELY = frozenset("!?")
+_SUBJECT, _VALUE = "\0", "\1"
+_MOST_WORDS = 24  # a longer sentence is no plain statement
+_MOST_PLAIN = 2  # words of a value that is no name
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Entries of which each names something that the next one is about."""
+
+    rows: tuple[int, ...]
+    names: tuple[Name, ...]  # that were followed, the question's first
+    covered: Doubles  # (m,) of the question's words
+    score: float
+
+
+class Follower:
+    """Follows one question through an index."""
+
+    def __init__(self, ranked: Ranked) -> None:
+        self._index, self._ranked = ranked.index, ranked
+        self._rows: dict[Name, list[int]] = {}
+        self._replaced: dict[Name, dict[int, int]] = {}
+        self._names: dict[int, list[Name]] = {}
+        self._wordings: dict[Name, frozenset[tuple[str, ...]]] = {}
+        self._talking = {word for speaker in self._index.speakers for word in words(speaker)}
+        self.starts = self._real(self._index.casing.names(ranked.question)[:_MOST_NAMES])
+        taken = {term for name in self.starts for term in terms(" ".join(name))}
+        open_ = np.array([term not in taken for _, term in ranked.terms], dtype=bool)
+        self._words: Vectors = ranked.embed([form for form, _ in ranked.terms])
+        self._vectors: dict[str, Vectors] = {}
+        self._weights = _usual(ranked.weights, np.asarray(ranked.covered.any(axis=1))) * open_
+        self._whole = max(float(self._weights.sum()), 1e-9)
+        self._covers: dict[int, Doubles] = {}
+
+    def chains(self) -> list[Chain]:
+        """Best first; none where the question names nothing that the memory has a name for."""
+        nothing = np.zeros(len(self._weights))
+        edge = [Chain((), (name,), nothing, 0.0) for name in self.starts]
+        found: list[Chain] = []
+        for _ in range(MOST_HOPS):
+            names = dict.fromkeys(name for chain in edge for name in self._onward(chain))
+            self._learn(list(dict.fromkeys(row for name in names for row in self.rows_of(name))))
+            longer = [one for chain in edge for one in self._longer(chain)]
+            edge = heapq.nlargest(_WIDTH, longer, key=lambda chain: (chain.score, chain.rows))
+            found += edge
+        return sorted(found, key=lambda chain: (-chain.score, chain.rows))
+
+    def rows_of(self, name: Name) -> list[int]:
+        """The entries that hold the name's words one behind the other; none when they are too many."""
+        if name not in self._rows:
+            rows = [row for row in self._holding(name) if not self._index.superseded[row]]
+            texts = [self._index.places[row].entry.text for row in rows]
+            replaced = outdated(rows, texts, name, {row: self._named(row) for row in rows})
+            if name in self.starts:
+                replaced |= self._restated(name, [row for row in rows if row not in replaced])
+            self._replaced[name] = replaced
+            self._rows[name] = [row for row in rows if row not in replaced]
+        return self._rows[name]
+
+    def _restated(self, name: Name, rows: Sequence[int]) -> dict[int, int]:
+        """Of entries about what is asked, those that the newest one replaces in other words.
+
+        A likeness that is good enough to group by while one question is answered, and no more: that of the
+        entry that fits the question best, with values of one kind, which is what is said of both elsewhere.
+        """
+        values = {row: self._values(name, row) for row in rows}
+        values = {row: found for row, found in values.items() if found}
+        if len(values) < 2:
+            return {}
+        self._learn(list(values))
+        fitting = max(values, key=lambda row: (float(self._weights @ self._covers[row]), row))
+        said = {row: _without(self._index.places[row].entry.text, self._named(row)) for row in values}
+        vectors = self._embedded(said.values())
+        like = [
+            row
+            for row in values
+            if row == fitting
+            or (
+                float(vectors[said[row]] @ vectors[said[fitting]]) >= _RESTATED
+                and any(self._one_kind(one, other) for one in values[fitting] for other in values[row])
+            )
+        ]
+        return {row: max(like) for row in like if row != max(like)}
+
+    def _values(self, name: Name, row: int) -> list[Name]:
+        """The names that the entry may say of this one, if it is a plain statement."""
+        named = self._named(row)
+        found = wordings(self._index.places[row].entry.text, name, named)
+        return [value for _, value in found if value in named]
+
+    def _one_kind(self, one: Name, other: Name) -> bool:
+        """Whether the same is said of two different names somewhere."""
+        return one != other and not self._said_of(one).isdisjoint(self._said_of(other))
+
+    def _said_of(self, name: Name) -> frozenset[tuple[str, ...]]:
+        """Wordings of all plain statements with the name."""
+        if name not in self._wordings:
+            texts = ((self._index.places[row].entry.text, row) for row in self._holding(name))
+            self._wordings[name] = frozenset(
+                wording for text, row in texts for wording, _ in wordings(text, name, self._named(row))
+            )
+        return self._wordings[name]
+
+    def _holding(self, name: Name) -> Iterator[int]:
+        sets = [set(self._index.postings(term)[0].tolist()) for term in terms(" ".join(name))]
+        if not sets:
+            return
+        rows = set.intersection(*sets)
+        if len(rows) > max(_COMMON_NAME, _COMMON_SHARE * len(self._index)):
+            return
+        wanted = f" {' '.join(words(' '.join(name)))} "
+        for row in sorted(rows):
+            if wanted in f" {' '.join(words(self._index.places[row].entry.text))} ":
+                yield row
+
+    def _longer(self, chain: Chain) -> Iterator[Chain]:
+        """The chain with one more entry, by every name that its last one has and the chain does not."""
+        for name in self._onward(chain):
+            for row in self.rows_of(name):
+                if row in chain.rows:
+                    continue
+                covered = np.maximum(chain.covered, self._covers[row])
+                gain = float(self._weights @ (covered - chain.covered)) / self._whole
+                score = chain.score + gain - _HOP
+                yield Chain((*chain.rows, row), (*chain.names, name), covered, score)
+
+    def _onward(self, chain: Chain) -> list[Name]:
+        if not chain.rows:
+            return [chain.names[-1]]
+        return [name for name in self._named(chain.rows[-1]) if name not in chain.names]
+
+    def _named(self, row: int) -> list[Name]:
+        if row not in self._names:
+            self._names[row] = self._real(self._index.names(row))
+        return self._names[row]
+
+    def _real(self, names: Sequence[Name]) -> list[Name]:
+        """Those that some entry may hold; of names within each other the longest.
+
+        Not those of who talks here: they are called by their names everywhere, and what they said is found by
+        its source.
+        """
+        found: list[Name] = []
+        for name in names:
+            if {word.casefold() for word in name} <= self._talking:
+                continue
+            if not any(set(name) <= set(longer) for longer in found) and self._has(name):
+                found.append(name)
+        return found
+
+    def _has(self, name: Name) -> bool:
+        wanted = terms(" ".join(name))
+        return bool(wanted) and all(len(self._index.postings(term)[0]) for term in wanted)
+
+    def _learn(self, rows: Sequence[int]) -> None:
+        """How far these entries cover each of the question's words: by itself, or by what they say."""
+        rows = [row for row in rows if row not in self._covers]
+        said = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
+        distinct = list(dict.fromkeys(said))
+        vectors = self._embedded(distinct)
+        cosines = {text: self._words @ vectors[text] for text in distinct}
+        for row, text in zip(rows, said, strict=True):
+            near = np.clip((cosines[text] - _NOISE) / (1 - _NOISE), 0, 1)
+            self._covers[row] = np.maximum(self._ranked.covered[:, row], near)
+
+    def _embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors.update(zip(new, self._ranked.embed(new), strict=True))
+        return self._vectors
+
+    def outdated(self, chains: Sequence[Chain]) -> dict[int, int]:
+        """Entries that a later one replaces, seen from the names that these chains went through.
+
+        Not from all names that they hold: of `Ann works for Acme` and `Bob works for Acme` neither replaces
+        the other, and only what is asked says which name is the subject.
+        """
+        found: dict[int, int] = {}
+        for name in dict.fromkeys(name for chain in chains for name in chain.names):
+            found |= self._replaced[name]
+        kept = {row for chain in chains for row in chain.rows}
+        return {row: later for row, later in found.items() if row not in kept}
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What following the question's names brought."""
+
+    rows: tuple[int, ...]  # entries as the chains name them, best chain first
+    outdated: Mapping[int, int]  # entry -> the later one that says otherwise of the same name
+    leads: bool  # a chain covers more of the question than any one entry about its names
+
+
+def follow(ranked: Ranked) -> Followed:
+    """Nothing where the question holds no name that the memory knows."""
+    follower = Follower(ranked)
+    chains = follower.chains()
+    rows = tuple(dict.fromkeys(row for chain in chains for row in chain.rows))
+    alone = max((chain.score for chain in chains if len(chain.rows) == 1), default=0.0)
+    leads = bool(chains) and chains[0].score > alone
+    return Followed(rows, follower.outdated(chains[:_BELIEVED]), leads)
+
+
+def _usual(weights: Doubles, known: npt.NDArray[np.bool_]) -> Doubles:
+    """Words that the memory does not have weigh as the others do on average: rarity says nothing of them."""
+    mean = float(weights[known].mean()) if known.any() else 1.0
+    return np.where(known, weights, mean)
+
+
+def _without(text: str, names: Sequence[Name]) -> str:
+    """The words that belong to no name."""
+    taken = {word.casefold() for name in names for word in name}
+    return " ".join(word for word in words(text) if word not in taken)
+
+
+def outdated(
+    rows: Iterable[int], texts: Sequence[str], subject: Name, names: Mapping[int, Sequence[Name]]
+) -> dict[int, int]:
+    """Of rising rows that hold the subject, each that a later one replaces, and which that is.
+
+    `names` are the names in each row's text, the subject included.
+    """
+    latest: dict[tuple[str, ...], list[tuple[int, Name]]] = {}
+    for row, text in zip(rows, texts, strict=True):
+        for wording, value in wordings(text, subject, names[row]):
+            latest.setdefault(wording, []).append((row, value))
+    found: dict[int, int] = {}
+    for said in latest.values():
+        row, value = said[-1]
+        for earlier, other in said[:-1]:
+            if other != value and earlier != row:
+                found[earlier] = max(row, found.get(earlier, row))
+    return found
+
+
+def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[tuple[str, ...], Name]]:
+    """The text with the subject and a value taken out, and that value; for every value it may be about."""
+    tokens = [_POSSESSIVE.sub("", word) for word in _WORD.findall(text)]
+    if len(tokens) > _MOST_WORDS:
+        return
+    tokens = _replaced(tokens, subject, _SUBJECT)
+    if tokens.count(_SUBJECT) != 1:
+        return
+    others = [name for name in names if name != subject and not set(name) & set(subject)]
+    others = [name for name in others if not any(name != more and set(name) < set(more) for more in others)]
+    low = [token.casefold() for token in tokens]
+    for name in others:
+        left = _replaced(tokens, name, _VALUE)
+        if left.count(_VALUE) == 1:
+            yield tuple(token.casefold() for token in left), name
+    if others or not _LIVELY.isdisjoint(tokens):
+        return
+    for size in range(1, _MOST_PLAIN + 1):
+        for at in range(len(low) - size + 1):
+            value = tuple(low[at : at + size])
+            left = [*low[:at], _VALUE, *low[at + size :]]
+            if _SUBJECT not in value and STOP_WORDS.isdisjoint((value[0], value[-1])) and _says(left):
+                yield tuple(left), value
+
+
+def _says(wording: Sequence[str]) -> bool:
+    """Whether there is a word of a relation left."""
+    return any(token not in STOP_WORDS and token not in (_SUBJECT, _VALUE) for token in wording)
+
+
+def _replaced(tokens: Sequence[str], name: Name, mark: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if tuple(tokens[at : at + len(name)]) == name:
+            found.append(mark)
+            at += len(name)
+        else:
+            found.append(tokens[at])
+            at += 1
+    return found

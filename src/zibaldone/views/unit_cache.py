@@ -1,0 +1,152 @@
+"""One index per user of a view's units, in memory, kept in step with the table by the user's counters."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views import units
+from zibaldone.views.base import Generation, Snapshot
+
+_MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
+_MOST_USERS = 1000
+
+ToUnits = Callable[[Sequence[Message]], list[Unit]]
+
+
+@dataclass(slots=True)
+class Slot:
+    """One user's index and the state of the database that it shows."""
+
+    index: UnitIndex | None = None
+    generation: int = 0
+    version: int = 0
+    deletions: int = 0
+    cursor: int = 0  # the highest seq whose units came from the table
+    has_tail: bool = False  # units behind the cursor are in it, without vectors
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class UnitCache:
+    """One slot per user of one view.
+
+    With `appends`, a view's new units always stand on messages behind its cursor, as raw messages do: then
+    only these are read when the log has grown. Else the keys of the generation are compared.
+    """
+
+    def __init__(
+        self, view: str, new_index: Callable[[], UnitIndex], tail_units: ToUnits, *, appends: bool
+    ) -> None:
+        """`tail_units` makes units of messages that the view has not read."""
+        self._view = view
+        self._new_index = new_index
+        self._tail_units = tail_units
+        self._appends = appends
+        self._slots: OrderedDict[str, Slot] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._total = 0
+        self._lock = threading.Lock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child: the parent's threads may have held the locks, half way through a change."""
+        self._slots, self._sizes, self._total = OrderedDict(), {}, 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def index(self, now: Snapshot, user: str, generation: Generation | None) -> Iterator[UnitIndex]:
+        """The user's index as of a snapshot, with its lock held: ask nobody inside.
+
+        `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
+        """
+        with self._lock:
+            slot = self._slots.setdefault(user, Slot())
+            self._slots.move_to_end(user)
+        with slot.lock:
+            yield self._refresh(slot, now.connection, user, generation)
+
+    def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory, if anything of the user is there."""
+        with self._lock:
+            known = self._slots.get(user)
+        if known is not None and known.index is not None:
+            with self.index(now, user, generation):
+                pass
+
+    def _resized(self, user: str, size: int) -> None:
+        """Note how large the user's index is now; drops others' while all are too large together."""
+        with self._lock:
+            self._total += size - self._sizes.get(user, 0)
+            self._sizes[user] = size
+            for name in list(self._slots):
+                if name == user or (self._total <= _MOST_UNITS and len(self._slots) <= _MOST_USERS):
+                    break
+                del self._slots[name]
+                self._total -= self._sizes.pop(name, 0)
+
+    def _refresh(
+        self, slot: Slot, connection: Connection, user: str, generation: Generation | None
+    ) -> UnitIndex:
+        """New units are appended and forgotten ones taken out; another generation makes a new index.
+
+        What the view has not read yet is indexed without vectors, so that it can be recalled at once.
+        """
+        state = log.state(connection, user)
+        number = generation.number if generation else 0
+        if slot.index is not None and (slot.version, slot.generation) == (state.version, number):
+            return slot.index
+        if slot.index is not None and slot.version > state.version and slot.generation == number:
+            return slot.index  # an older snapshot: what the index has too much of is the newest
+        if slot.index is None or slot.generation != number:
+            slot.index, slot.cursor, slot.deletions = self._new_index(), 0, state.deletions
+        index = slot.index
+        slot.index = None  # what follows may fail half way: then the next call starts anew
+        cursor = generation.cursor if generation else 0
+        forgotten = slot.deletions != state.deletions
+        gone = (
+            {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
+            if slot.has_tail
+            else set()
+        )
+        if generation is not None and (forgotten or not self._appends):
+            stored = set(units.keys(connection, self._view, generation))
+            held = {unit.key: row for row, unit in enumerate(index.units) if row not in gone}
+            gone |= {row for key, row in held.items() if key not in stored}
+        elif forgotten:
+            gone = set(range(len(index)))
+        if gone:
+            index.remove(gone)
+        if generation is not None:
+            self._load_new(connection, index, generation, slot.cursor)
+        slot.has_tail = cursor < state.last_seq
+        if slot.has_tail:
+            unread = self._tail_units(log.read(connection, user, after=cursor))
+            index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
+        slot.index, slot.generation, slot.cursor = index, number, cursor
+        slot.version, slot.deletions = state.version, state.deletions
+        self._resized(user, len(index) + len(index.thesaurus))
+        return index
+
+    def _load_new(
+        self, connection: Connection, index: UnitIndex, generation: Generation, cursor: int
+    ) -> None:
+        dimension = index.vectors.rows.shape[1]
+        if self._appends:
+            if generation.cursor > cursor:
+                index.extend(*units.load(connection, self._view, generation, dimension, after=cursor))
+            return
+        here = {unit.key for unit in index.units}
+        new = [key for key in units.keys(connection, self._view, generation) if key not in here]
+        if new:
+            index.extend(*units.load(connection, self._view, generation, dimension, only=new))

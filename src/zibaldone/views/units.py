@@ -1,0 +1,265 @@
+"""The table of units: one for all views, and one way of forgetting by source.
+
+A unit stands on a message, its first source, and inside its view's generation (seq, part) is its key; further
+sources are in `unit_sources`. A unit whose text is a part of that message has none of its own in the table. A
+unit never changes: another text is another unit, under another part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
+
+from zibaldone import log
+from zibaldone.errors import StorageCorrupt
+from zibaldone.models.base import Vectors
+from zibaldone.search import dense
+from zibaldone.search.unit import Days, Unit
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.schema import messages, unit_sources, view_states
+from zibaldone.storage.schema import units as table
+from zibaldone.views.base import Counted, Generation
+
+_PER_STATEMENT = 500
+
+Key = tuple[int, int]  # (seq, part)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A unit as it is stored; `text` is None where it is the message's content[start:end]."""
+
+    sources: tuple[int, ...]
+    part: int
+    kind: str
+    tokens: int
+    vector: Vectors  # (d,) float32, of unit length or zero
+    days: Days = ()
+    start: int = 0
+    end: int = 0
+    text: str | None = None
+
+
+def insert(connection: Connection, view: str, generation: Generation, rows: Iterable[Row]) -> None:
+    """Add units, which no unit of the generation is known by the key of."""
+    key = {"user": generation.user, "view": view, "generation": generation.number}
+    units: list[dict[str, object]] = []
+    further: list[dict[str, object]] = []
+    for row in rows:
+        seq, *others = row.sources
+        where = {**key, "seq": seq, "part": row.part}
+        units.append(
+            where
+            | {
+                "kind": row.kind,
+                "start": row.start,
+                "end": row.end,
+                "text": row.text,
+                "tokens": row.tokens,
+                "days": " ".join(f"{first}-{last}" for first, last in row.days),
+                "vector": dense.to_bytes(row.vector),
+            }
+        )
+        further.extend(where | {"source": source} for source in others)
+    if units:
+        connection.execute(table.insert(), units)
+    if further:
+        connection.execute(unit_sources.insert(), further)
+
+
+def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
+    """By which the generation's units are known, rising."""
+    query = select(table.c.seq, table.c.part).where(of(view, generation)).order_by(table.c.seq, table.c.part)
+    return [(row.seq, row.part) for row in connection.execute(query)]
+
+
+def load(
+    connection: Connection,
+    view: str,
+    generation: Generation,
+    dimension: int,
+    *,
+    after: int = 0,
+    only: Sequence[Key] | None = None,
+) -> tuple[list[Unit], Vectors]:
+    """Units that stand on messages above seq `after`, or those of the keys, rising, and vectors (n, d).
+
+    Raises StorageCorrupt for a unit whose message is gone, or whose vector has another size.
+    """
+    u = table.c
+    query = select(table).where(of(view, generation), u.seq > after).order_by(u.seq, u.part)
+    if only is None:
+        rows = list(connection.execute(query))
+    else:
+        wanted, seqs = set(only), sorted({seq for seq, _ in only})
+        some = (
+            row
+            for part in in_chunks(seqs, _PER_STATEMENT)
+            for row in connection.execute(query.where(u.seq.in_(part)))
+        )
+        rows = [row for row in some if (row.seq, row.part) in wanted]
+    if not rows:
+        return [], np.zeros((0, dimension), dtype=np.float32)
+    further = _further_sources(connection, view, generation, rows[0].seq, rows[-1].seq)
+    if only is None:
+        on = {m.seq: m for m in log.read(connection, generation.user, after=after, to=rows[-1].seq)}
+    else:
+        on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
+    found = []
+    for row in rows:
+        message = on.get(row.seq)
+        if message is None or message.time is None or len(row.vector) != dense.BYTES * dimension:
+            raise StorageCorrupt(
+                f"a unit of message {row.seq} of {generation.user!r} is damaged:"
+                f" memory.rebuild(user=..., view={view!r}) makes it anew"
+            )
+        found.append(
+            Unit(
+                sources=(row.seq, *further.get((row.seq, row.part), ())),
+                part=row.part,
+                text=message.content[row.start : row.end] if row.text is None else row.text,
+                kind=row.kind,
+                tokens=row.tokens,
+                session=message.session,
+                role=message.role,
+                name=message.name,
+                time=message.time,
+                days=_parse_days(row.days),
+                start=row.start,
+            )
+        )
+    return found, dense.from_bytes([row.vector for row in rows], dimension)
+
+
+def made_from(connection: Connection, view: str, generation: Generation, seqs: Iterable[int]) -> list[Key]:
+    """The keys of the generation's units that have any of these messages among their sources, rising."""
+    here: set[Key] = set()
+    for c, source, mine in (
+        (table.c, table.c.seq, of(view, generation)),
+        (unit_sources.c, unit_sources.c.source, _of_sources(view, generation)),
+    ):
+        for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
+            rows = connection.execute(select(c.seq, c.part).where(mine, source.in_(some)))
+            here.update((row.seq, row.part) for row in rows)
+    return sorted(here)
+
+
+def remove(connection: Connection, view: str, generation: Generation, gone: Iterable[Key]) -> None:
+    """Delete units by their keys."""
+    parts: dict[int, list[int]] = {}  # parts -> seqs, so that one statement deletes many
+    for seq, part in gone:
+        parts.setdefault(part, []).append(seq)
+    for part, seqs in parts.items():
+        for some in in_chunks(seqs, _PER_STATEMENT):
+            for which, mine in ((unit_sources, _of_sources(view, generation)), (table, of(view, generation))):
+                these = and_(mine, which.c.part == part, which.c.seq.in_(some))
+                connection.execute(delete(which).where(these))
+
+
+def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    """Delete every unit that was made from any of these messages, with its vector, in every generation."""
+    removed = 0
+    for generation in _generations(connection, view, user):
+        gone = made_from(connection, view, generation, seqs)
+        remove(connection, view, generation, gone)
+        removed += len(gone)
+    return counted(removed)
+
+
+def preview_forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+    """What `forget` would delete."""
+    generations = _generations(connection, view, user)
+    return counted(sum(len(made_from(connection, view, generation, seqs)) for generation in generations))
+
+
+def drop(connection: Connection, view: str, generation: Generation) -> None:
+    """Delete all units of a generation."""
+    connection.execute(delete(unit_sources).where(_of_sources(view, generation)))
+    connection.execute(delete(table).where(of(view, generation)))
+
+
+def count(connection: Connection, view: str, user: str) -> tuple[Counted, ...]:
+    """Units and vectors of all generations."""
+    query = select(func.count()).select_from(table).where(table.c.user == user, table.c.view == view)
+    return counted(connection.execute(query).scalar_one())
+
+
+def faults(connection: Connection, view: str, generation: Generation, dimension: int) -> list[str]:
+    """Units without one of their messages or beyond the cursor, and vectors of a wrong size."""
+    u, m, s = table.c, messages.c, unit_sources.c
+    mine = of(view, generation)
+    on = and_(m.user == u.user, m.seq == u.seq)
+    orphans = select(u.seq).outerjoin_from(table, messages, on).where(mine, m.seq.is_(None))
+    from_ = and_(m.user == s.user, m.seq == s.source)
+    further = (
+        select(s.source)
+        .outerjoin_from(unit_sources, messages, from_)
+        .where(_of_sources(view, generation), m.seq.is_(None))
+    )
+    beyond = select(u.seq).where(mine, u.seq > generation.cursor)
+    torn = select(u.seq).where(mine, func.length(u.vector) != dense.BYTES * dimension)
+    return [
+        sentence.format(seq)
+        for query, sentence in (
+            (orphans, "a unit of message {}, which is not in the log"),
+            (further, "a unit of message {}, which is not in the log"),
+            (beyond, "a unit of message {}, behind the cursor"),
+            (torn, "a vector of message {} of a wrong size"),
+        )
+        for seq in connection.execute(query.distinct()).scalars()
+    ]
+
+
+def counted(units: int) -> tuple[Counted, ...]:
+    """Each unit has a vector in its row."""
+    return (Counted("units", units), Counted("vectors", units))
+
+
+def of(view: str, generation: Generation) -> ColumnElement[bool]:
+    """The rows of a view's generation."""
+    c = table.c
+    return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
+
+
+def _of_sources(view: str, generation: Generation) -> ColumnElement[bool]:
+    c = unit_sources.c
+    return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
+
+
+def _generations(connection: Connection, view: str, user: str) -> list[Generation]:
+    c = view_states.c
+    rows = connection.execute(
+        select(c.generation, c.fingerprint, c.cursor).where(c.user == user, c.view == view)
+    )
+    return [Generation(user, row.generation, row.fingerprint, row.cursor) for row in rows]
+
+
+def _further_sources(
+    connection: Connection, view: str, generation: Generation, first: int, last: int
+) -> dict[Key, list[int]]:
+    s = unit_sources.c
+    query = (
+        select(s.seq, s.part, s.source)
+        .where(_of_sources(view, generation), s.seq >= first, s.seq <= last)
+        .order_by(s.source)
+    )
+    further: dict[Key, list[int]] = {}
+    for row in connection.execute(query):
+        further.setdefault((row.seq, row.part), []).append(row.source)
+    return further
+
+
+def _parse_days(stored: str) -> Days:
+    if not stored:
+        return ()
+    try:
+        return tuple(
+            (int(first), int(last)) for first, last in (pair.split("-") for pair in stored.split(" "))
+        )
+    except ValueError as error:
+        raise StorageCorrupt(
+            f"the days of a unit are damaged ({stored[:40]!r}): memory.rebuild(user=...) makes it anew"
+        ) from error

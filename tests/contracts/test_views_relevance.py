@@ -1,0 +1,43 @@
+"""Relevance means the same in every view: how much of a question memory knows of."""
+
+import pytest
+from rig import CONVERSATION, NOW, USER, messages_from
+
+from zibaldone.core import Scope
+from zibaldone.recall import DEFAULT_FLOOR
+from zibaldone.views.base import Query
+
+DATED = "What happened in December?"  # memory has messages of that month
+SPEAKERS = "Bea"  # one word, of somebody who spoke
+KNOWN = "Which instrument does Bea play in the orchestra, the bassoon?"
+NOTHING = "quantum chromodynamics lagrangian"
+EMPTY = ""
+
+
+def relevance(built, question: str) -> float:
+    """What the view says of it."""
+    return built.retrieve(Query(question, Scope(USER), built.case.budget_tokens, NOW)).relevance
+
+
+@pytest.mark.parametrize("question", [DATED, SPEAKERS])
+def test_a_time_or_a_person_that_memory_knows_is_reason_enough(built, question):
+    """A question that names a month or a speaker of the log is wholly relevant, whatever its words."""
+    assert relevance(built, question) == pytest.approx(1.0)
+
+
+def test_a_question_in_memorys_own_words_is_relevant(built):
+    """What was talked about lies above the floor of recall."""
+    assert relevance(built, KNOWN) > DEFAULT_FLOOR
+
+
+@pytest.mark.parametrize("question", [NOTHING, EMPTY])
+def test_a_question_about_nothing_is_not_relevant(built, question):
+    """What nobody spoke of, and a question without words, lie below the floor of recall."""
+    assert relevance(built, question) < DEFAULT_FLOOR
+
+
+def test_what_is_not_read_yet_counts_as_well(built):
+    """A question about the log's tail is as relevant as it will be when the view has read it."""
+    built.append(messages_from(("4", "Zoe", "The zeppelin museum opens on Sunday."), start=NOW))
+    assert relevance(built, "When does the zeppelin museum open?") > DEFAULT_FLOOR
+    assert len(CONVERSATION) < built.serving().cursor + 2

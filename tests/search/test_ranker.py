@@ -1,0 +1,277 @@
+"""What brings a message to the front."""
+
+import math
+
+import numpy as np
+import pytest
+
+from zibaldone.models.base import Vectors
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.lexical import K1, B
+from zibaldone.text.words import terms
+from zibaldone.views.messages import MessagesView
+
+ZEROS = 256
+
+
+class Speechless:
+    """An embedder that finds nothing similar to anything."""
+
+    name = "speechless"
+    dimension = ZEROS
+
+    def embed(self, texts) -> Vectors:
+        """A zero row each."""
+        return np.zeros((len(texts), self.dimension), dtype=np.float32)
+
+
+def channel(evidence, name):
+    """What one channel said of a unit."""
+    return next(score for score in evidence.channels if score.channel == name)
+
+
+def test_words_of_the_question_bring_a_message_up(talk):
+    """The message that has the words comes first."""
+    talk.fill()
+    (seq,) = talk.say("Bea: I keep bees on the roof.")
+    assert talk.ranked("Who keeps bees on a roof?")[0] == seq
+
+
+def test_rare_words_weigh_more_than_common_ones(talk):
+    """A word that few messages have tells more than one that many have."""
+    talk.say(*(f"[{i}] Bea: The garden needs water." for i in range(10)))
+    (rare,) = talk.say("[a] Bea: The zeppelin needs paint.")
+    assert talk.ranked("garden zeppelin")[0] == rare
+
+
+def test_the_speaker_that_the_question_names_comes_first(talk):
+    """Of the same words, those of whom the question names win."""
+    talk.fill()
+    ann, bea = talk.say("[1] Ann: My sister plays chess.", "[2] Bea: My sister plays chess.")
+    assert talk.ranked("Does Ann's sister play chess?")[0] == ann
+    assert talk.ranked("Does Bea's sister play chess?")[0] == bea
+
+
+def test_neighbours_of_a_match_come_before_strangers(talk):
+    """What was said just before and after a match is more likely than anything elsewhere."""
+    talk.fill()
+    before, match, after = talk.say(
+        "[x] Bea: Guess what.", "[x] Ann: I adopted a greyhound from the shelter.", "[x] Bea: Lovely!"
+    )
+    elsewhere = talk.say("[y] Bea: Guess what.", "[y] Bea: Lovely!")
+    ranked = talk.ranked("Who adopted a greyhound from the shelter?")
+    assert ranked[0] == match
+    assert max(ranked.index(before), ranked.index(after)) < min(map(ranked.index, elsewhere))
+
+
+def test_neighbours_are_those_of_the_same_session_in_time(talk):
+    """A message that was stored next, but belongs to another session, is no neighbour."""
+    talk.fill()
+    _, stranger = talk.say("[x] Ann: I adopted a greyhound from the shelter.", "[y] Bea: Lovely!")
+    (neighbour,) = talk.say("[x] Bea: Lovely!")
+    ranked = talk.ranked("Who adopted a greyhound from the shelter?")
+    assert ranked.index(neighbour) < ranked.index(stranger)
+
+
+def test_a_day_that_the_question_names_wins(talk):
+    """Of the same words, those of the day in question come first."""
+    talk.fill()
+    said = {
+        day: talk.say(f"[{day}] Ann: We had lunch at the harbour.", on=day)[0]
+        for day in ("2023-04-02", "2023-06-03", "2023-09-20")
+    }
+    for day, seq in said.items():
+        assert talk.ranked(f"Where did we have lunch on {day}?")[0] == seq
+
+
+def test_a_message_that_means_the_day_counts_like_one_of_that_day(talk):
+    """What was told of a day beforehand is found by the day, in whatever words the day was named."""
+    talk.fill()
+    (other,) = talk.say("[a] Ann: The lunch at the harbour is tomorrow.", on="2023-05-12")
+    (meant,) = talk.say("[b] Ann: The lunch at the harbour is tomorrow.", on="2023-07-08")
+    ranked = talk.ranked("What lunch is there on 9 July 2023?")
+    assert ranked.index(meant) < ranked.index(other)
+
+
+def test_what_was_told_soon_after_the_day_comes_before_what_was_told_before(talk):
+    """What happened on a day is often told some days later."""
+    talk.fill()
+    (before,) = talk.say("[a] Ann: The regatta was splendid.", on="2023-07-05")
+    (after,) = talk.say("[b] Ann: The regatta was splendid.", on="2023-07-13")
+    ranked = talk.ranked("How was the regatta of 9 July 2023?")
+    assert ranked.index(after) < ranked.index(before)
+
+
+def test_a_month_that_the_question_names_brings_up_what_was_said_in_it(talk):
+    """A longer time is matched as a whole."""
+    talk.fill()
+    said = {
+        month: talk.say(f"[{month}] Ann: The regatta was splendid.", on=f"2023-{month:02}-09")[0]
+        for month in (4, 7, 10)
+    }
+    assert talk.ranked("How was the regatta in July 2023?")[0] == said[7]
+    assert talk.ranked("How was the regatta in April 2023?")[0] == said[4]
+
+
+def test_relative_days_are_resolved_on_both_sides(talk):
+    """A message's "yesterday" and a question's "last Friday" meet on the same day."""
+    talk.fill()
+    late, early = (
+        talk.say("[a] Ann: Yesterday the roof leaked.", on="2024-02-24")[0],
+        talk.say("[b] Ann: Yesterday the roof leaked.", on="2023-10-11")[0],
+    )
+    ranked = talk.ranked("What leaked last Friday?")  # asked on Friday 1 March 2024
+    assert ranked.index(late) < ranked.index(early)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Who is the physician?", "Bea: The doctor was kind."),
+        ("Whose automobile broke down?", "Bea: My car broke."),
+        ("Which movie?", "Bea: That film bored me."),
+    ],
+)
+def test_synonyms_reach(talk, asked, said):
+    """A word of like meaning is found by the lexical channel, below the word itself."""
+    talk.fill()
+    (seq,) = talk.say(said)
+    assert channel(talk.candidate(asked, seq), "lexical").score > 0
+    assert talk.ranked(asked)[0] == seq
+
+
+def test_a_synonym_counts_less_than_the_word_itself(talk):
+    """Of two messages that differ in the word, the one with the question's own comes first."""
+    talk.fill()
+    other, same = talk.say("[a] Bea: The doctor was kind.", "[b] Bea: The physician was kind.")
+    ranked = talk.ranked("Was the physician kind?")
+    assert ranked.index(same) < ranked.index(other)
+
+
+def test_an_answer_comes_before_the_question_that_it_answers(talk):
+    """What stands behind a question mark is preferred to the question."""
+    talk.fill()
+    question, answer = talk.say(
+        "[x] Ann: What instrument do you play, Bea?", "[x] Bea: I play an instrument, the bassoon."
+    )
+    ranked = talk.ranked("What instrument do they play?")
+    assert ranked.index(answer) < ranked.index(question)
+
+
+def test_who_asks_when_gets_what_tells_a_time(talk):
+    """Of the same words, those with a word of time answer a question for a time."""
+    talk.fill()
+    plain, timed = talk.say("[a] Ann: The roof was mended.", "[b] Ann: The roof was mended last week.")
+    ranked = talk.ranked("When was the roof mended?")
+    assert ranked.index(timed) < ranked.index(plain)
+
+
+def test_names_of_a_script_without_spaces_are_found(talk):
+    """A part of a Japanese sentence finds it."""
+    talk.fill()
+    (seq,) = talk.say("Ann: 週末は京都へ旅行に行きました。")
+    assert talk.ranked("京都旅行")[0] == seq
+
+
+def test_a_session_narrows_what_is_recalled(talk):
+    """Asked about one session, only its messages are candidates, scored among all."""
+    talk.fill()
+    here, there = talk.say("[x] Ann: The bees swarmed.", "[y] Ann: The bees swarmed again, the bees!")
+    assert talk.ranked("bees", session="x") == [here]
+    assert talk.ranked("bees", session="y") == [there]
+    assert talk.ranked("bees", session="no such") == []
+    assert talk.ask("bees", session="x").trace.views[0].considered == 32
+
+
+def test_the_lexical_channel_is_bm25(tmp_path, talk):
+    """Without synonyms it is BM25 over terms, as counted by hand with natural logarithms."""
+    static = shared_static_embedder()
+    talk.memory._views["messages"] = MessagesView(Speechless(), Speechless(), static)
+    lines = [
+        "The bees swarmed over the roof.",
+        "Bees, bees, bees and honey.",
+        "A long roof, a long ladder, a long day and a long story about a long ladder.",
+        "Nothing.",
+        "Swarming bees make honey on the roof of the house next door, honey everywhere.",
+    ]
+    seqs = talk.say(*(f"[{i}] Ann: {line}" for i, line in enumerate(lines)))
+    documents = [terms(line) for line in lines]
+    mean = sum(map(len, documents)) / len(documents)
+    for question in ("bees on the roof", "honey", "a long ladder, honey, and swarming bees"):
+        for seq, document in zip(seqs, documents, strict=True):
+            expected = 0.0
+            for term in dict.fromkeys(terms(question)):
+                df = sum(term in other for other in documents)
+                tf = document.count(term)
+                idf = math.log(1 + (len(documents) - df + 0.5) / (df + 0.5))
+                expected += idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * len(document) / mean))
+            found = channel(talk.candidate(question, seq), "lexical").score
+            assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_the_dense_channel_ranks_by_cosine(talk):
+    """The nearer a message's vector to that of the question's content words, the better its dense rank."""
+    lines = [
+        "The bees swarmed over the roof.",
+        "Honey for breakfast.",
+        "Insects fly.",
+        "Stock markets fell by a tenth.",
+        "A swarm.",
+    ]
+    seqs = talk.say(*(f"[{i}] Ann: {line}" for i, line in enumerate(lines)))
+    static = shared_static_embedder()
+    cosines = static.embed(lines) @ static.embed(["swarm bees"])[0]
+    question = "Did a swarm of bees...?"
+    scores = [channel(talk.candidate(question, seq), "dense").score for seq in seqs]
+    assert np.argsort(scores).tolist() == np.argsort(cosines).tolist()
+
+
+def test_ranks_agree_with_scores(talk):
+    """In every channel a higher score has a smaller rank, equal ones the same, and none found is rank 0."""
+    talk.fill()
+    talk.say("Ann: The bees swarmed.", "Bea: Honey!", "Ann: Bees and honey last week.")
+    candidates = [decision.evidence for decision in talk.ask("bees and honey").trace.decisions]
+    assert len(candidates) == 33
+    for name in {score.channel for score in candidates[0].channels}:
+        scores = [channel(evidence, name) for evidence in candidates]
+        for score in scores:
+            above = sum(other.score > score.score for other in scores)
+            assert score.rank == above + 1 or (score.rank == 0 and score.score <= 0)
+
+
+def test_an_empty_question_still_ranks(talk):
+    """Nothing to go by is no error: form alone decides."""
+    talk.fill(5)
+    assert len(talk.ranked("")) == 5
+    assert len(talk.ranked("?!")) == 5
+
+
+def test_one_message_alone_is_recalled(talk):
+    """With nothing to compare it with, a message is still found."""
+    (seq,) = talk.say("Ann: The bees swarmed.")
+    assert talk.ranked("bees") == [seq]
+
+
+def test_white_space_is_stored_and_never_offered(talk):
+    """A message that says nothing is no candidate."""
+    talk.say("Ann:  \n ", "Ann: Bees.")
+    assert talk.ranked("bees") == [2]
+    assert len(talk.memory.messages(user="ann")) == 2
+
+
+def test_a_user_s_own_words_come_before_an_assistant_s(talk):
+    """In a chat with an assistant, what the user said is the evidence."""
+    talk.fill()
+    (own,) = talk.say("Bea: I decided to plant two pear trees by the fence.")
+    advice = "Helper: Pear trees: plant pear trees by a fence, prune pear trees in March, water pear trees."
+    talk.say(*[advice] * 4, role="assistant")
+    assert talk.ranked("Which pear trees did I plant by the fence?")[0] == own
+
+
+def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
+    """A question about what the assistant said gets it; the same words asked of the user do not."""
+    talk.fill()
+    (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
+    talk.say("Bea: My pear trees look poor in March.")
+    assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
+    assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply

@@ -1,0 +1,101 @@
+"""Files in and out: what an import keeps, refuses and counts."""
+
+import json
+import os
+import stat
+
+import pytest
+
+from zibaldone import InvalidInput
+from zibaldone.cli.output import message_object
+
+
+def write(path, *messages):
+    path.write_text("\n".join(json.dumps(message) for message in messages), encoding="utf-8")
+    return path
+
+
+def test_a_newer_export_brings_what_is_new_and_changes_nothing(memory, tmp_path):
+    """A message that was edited since stays as it was first stored, and the rest of the file comes in."""
+    first = {"id": "1", "content": "I live in Porto."}
+    memory.import_(write(tmp_path / "old.jsonl", first), user="ann")
+    edited = {"id": "1", "content": "I live in Lisbon."}
+    done = memory.import_(write(tmp_path / "new.jsonl", edited, {"id": "2", "content": "Hello."}), user="ann")
+    assert (done.read, done.added, done.changed) == (2, 1, 1)
+    assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto.", "Hello."]
+
+
+def test_what_was_forgotten_comes_back_with_the_same_file(memory, tmp_path):
+    """An import does not know what was forgotten: its file still says it."""
+    path = write(tmp_path / "chat.jsonl", {"id": "1", "content": "I live in Porto."})
+    memory.import_(path, user="ann")
+    memory.forget(user="ann", everything=True)
+    assert memory.import_(path, user="ann").added == 1
+
+
+@pytest.mark.parametrize("bad", [[], 3, b"jsonl", {}])
+def test_a_format_that_is_no_name(memory, tmp_path, bad):
+    """A format of a wrong type is an error that says so."""
+    path = write(tmp_path / "chat.jsonl", {"content": "x"})
+    with pytest.raises(InvalidInput, match="format"):
+        memory.import_(path, user="ann", format=bad)
+
+
+def test_nobody_is_not_exported_over_a_file(memory, tmp_path):
+    """A misspelt user leaves the file that is there as it was."""
+    path = tmp_path / "kept.jsonl"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="no messages"):
+        memory.export(user="nobody", path=path)
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_users_that_are_put_together_keep_their_messages(memory, tmp_path):
+    """Two users of a file may use the same ids: with user= both come in whole, and only once."""
+    lines = [{"id": "1", "user": whose, "content": f"I am {whose}."} for whose in ("ann", "bob")]
+    path = write(tmp_path / "both.jsonl", *lines)
+    for added in (2, 0):
+        done = memory.import_(path, user="me")
+        assert (done.added, done.changed) == (added, 0)
+    assert [m.session for m in memory.messages(user="me")] == ["ann/default", "bob/default"]
+
+
+def test_a_line_has_the_fields_that_are_shown(memory, tmp_path):
+    """A message is exported with the fields that the command line shows, less its seq and what is empty."""
+    full = {"content": "x", "name": "Ann", "metadata": {"a": 1}, "id": "1", "time": "2024-01-02"}
+    stored = memory.add([full, ""], user="ann")
+    memory.export(user="ann", path=tmp_path / "out")
+    lines = [json.loads(line) for line in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
+    shown = [message_object(message) for message in stored]
+    assert lines[0] == {name: value for name, value in shown[0].items() if name != "seq"}
+    assert set(shown[1]) == set(shown[0])
+    assert set(lines[0]) - set(lines[1]) == {"name", "metadata"}
+    assert lines[1]["content"] == ""
+
+
+@pytest.mark.parametrize("name", ["zibaldone.sqlite3", "zibaldone.sqlite3-wal", "new.jsonl", "blocks/new"])
+def test_nothing_is_exported_into_the_memory_s_own_folder(memory, tmp_path, name):
+    """It would destroy the database, or keep words that are forgotten later: refused, by any path to it."""
+    memory.add("I live in Porto.", user="ann")
+    (tmp_path / "link").symlink_to(memory.path)
+    (memory.path / "blocks").mkdir(exist_ok=True)
+    for path in (memory.path / name, tmp_path / "link" / name, memory.path / ".." / memory.path.name / name):
+        with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
+            memory.export(user="ann", path=path)
+    (tmp_path / "file").symlink_to(memory.path / name)
+    with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
+        memory.export(user="ann", path=tmp_path / "file")
+    assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto."]
+    assert memory.check_integrity().ok
+
+
+def test_what_is_no_file_is_not_replaced(memory, tmp_path):
+    """A device or a pipe stays what it is."""
+    memory.add("x", user="ann")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for path in (tmp_path / "pipe", tmp_path / "null", tmp_path):
+        with pytest.raises(InvalidInput, match="choose another"):
+            memory.export(user="ann", path=path)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert (tmp_path / "null").is_symlink()

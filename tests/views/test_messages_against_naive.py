@@ -1,0 +1,60 @@
+"""The messages view against the naive one: caches and increments change no answer."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zibaldone import Message, forgetting, generations, log, maintenance
+from zibaldone.core import Scope
+from zibaldone.forgetting import Selector
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.testing import FrozenClock
+from zibaldone.views.base import Query
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.naive import NaiveView
+
+STATIC = shared_static_embedder()
+WORDS = ("bassoon", "Lisbon", "yesterday", "Ann", "rent?", "in May", "bread. The oven is hot", "犬が好き")
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), SENTENCES, st.sampled_from("12")),
+        st.tuples(st.just("read"), st.none(), st.none()),
+        st.tuples(st.just("forget"), st.integers(1, 8), st.none()),
+        st.tuples(st.just("ask"), SENTENCES, st.sampled_from([None, "1"])),
+    ),
+    min_size=4,
+    max_size=14,
+)
+
+
+@given(STEPS)
+def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
+    """After any order of adds, reads and forgettings both views retrieve the same, scores and all."""
+    now = FrozenClock()()
+    database = Database(tmp_path_factory.mktemp("views"), busy_timeout_s=5)
+    views = [MessagesView(STATIC, STATIC, STATIC), NaiveView(STATIC, STATIC, STATIC)]
+    try:
+        for number, (verb, what, session) in enumerate([*steps, ("ask", "Ann bassoon in May", None)]):
+            if verb == "add":
+                message = Message(what, name="Ann", session=session, time=now - timedelta(days=30 - number))
+                with database.write() as connection:
+                    log.append(connection, "ann", [message], now)
+            elif verb == "read":
+                for view in views:
+                    assert maintenance.advance(database, "ann", view)
+            elif verb == "forget":
+                forgetting.forget(database, views, "ann", Selector(seqs=(what,)), dry_run=False)
+            else:
+                query = Query(what, Scope("ann", session), 100, now)
+                cached, anew = (
+                    view.retrieve(generations.snapshots(database, "ann", view), query) for view in views
+                )
+                assert [(e.text, e.sources, round(e.score, 3)) for e in cached.evidence] == [
+                    (e.text, e.sources, round(e.score, 3)) for e in anew.evidence
+                ]
+                assert round(cached.relevance, 3) == round(anew.relevance, 3)
+    finally:
+        database.close()
