@@ -23,17 +23,19 @@ from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.document_index import K1, B, bm25
 from zibaldone.views.topics.read.reader_h import Hybrid, partitions
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Reading, within
+from zibaldone.views.topics.read.reading_result import ReadingResult, within
 
 
-def read(question: str, *answers: Scripted, library: Library | None = None) -> tuple[Reading, ScriptedModel]:
+def read(
+    question: str, *answers: Scripted, library: Library | None = None
+) -> tuple[ReadingResult, ScriptedModel]:
     """What H finds with a model that answers so; without a model when there are no answers."""
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return Hybrid(asker).read(ranked(question, library), user="ann"), model
 
 
-def texts(reading: Reading) -> list[str]:
+def texts(reading: ReadingResult) -> list[str]:
     """Of what was found, best first."""
     return [one.place.entry.text for one in reading.found]
 

@@ -91,7 +91,7 @@ def order(doc_id: str) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class LibraryChanges:
     """What a step did, and what it cost."""
 
     written: tuple[str, ...] = ()  # ids of documents that are new or different; CURRENT among them
@@ -102,12 +102,12 @@ class Changes:
     rewritten_tokens: int = 0  # of the documents written
     degraded: tuple[str, ...] = ()  # why offline answers stood in for a model's
 
-    def __add__(self, other: Changes) -> Changes:
+    def __add__(self, other: LibraryChanges) -> LibraryChanges:
         """Both, one after the other."""
         removed = [doc_id for doc_id in self.removed if doc_id not in other.written] + list(other.removed)
         gone = set(removed)
         written = dict.fromkeys(doc_id for doc_id in (*self.written, *other.written) if doc_id not in gone)
-        return Changes(
+        return LibraryChanges(
             tuple(sorted(written, key=order)),
             tuple(sorted(set(removed), key=order)),
             self.flushes + other.flushes,
@@ -123,4 +123,4 @@ class Step:
     """The library after something was done to it."""
 
     library: Library
-    changes: Changes = Changes()
+    changes: LibraryChanges = LibraryChanges()

@@ -25,8 +25,8 @@ from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms, words
 from zibaldone.views.topics.consolidate.contradictions import claims
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
 
 _TOGETHER = 3  # sentences that lean on each other and make one entry
@@ -55,7 +55,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
     A model is not asked about a message in which nothing but politeness is said; of what it answers, only
     what those messages bear out is taken.
     """
-    offline = _Reader(message, before, work).read()
+    offline = _MessageReader(message, before, work).read()
     if not offline and _says_nothing(message):
         return ()
     if not work.has_model:
@@ -211,7 +211,7 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _MessageReader:
     """Reads one message sentence by sentence."""
 
     message: Message
@@ -238,14 +238,14 @@ class _Reader:
         text = resolved(" ".join(group.sentences), day)
         quoting = f'"{resolved(group.question, day)}{_QUOTED}{text}' if group.question else text
         limit = self.work.settings.entry_tokens
-        if len(quoting) <= limit or self.work.tools.count([quoting])[0] <= limit:
+        if len(quoting) <= limit or self.work.workbench.count([quoting])[0] <= limit:
             entry = _entry(self.message, quoting)
             if group.question:
                 assert self.before is not None
                 entry = replace(entry, sources=(self.before.seq, self.message.seq))
             yield entry
             return
-        for start, end in passages(text, limit, self.work.tools.count):
+        for start, end in passages(text, limit, self.work.workbench.count):
             yield _entry(self.message, text[start:end])
 
     def _of_line(self, line: str, *, opens: bool) -> list[_Group]:

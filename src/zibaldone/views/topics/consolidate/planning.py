@@ -10,8 +10,8 @@ import numpy as np
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import (
     BlockShown,
     DocumentShown,

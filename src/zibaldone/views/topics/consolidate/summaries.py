@@ -14,10 +14,10 @@ from zibaldone.text.keywords import keywords
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import passages
 from zibaldone.text.words import term_of, words
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.topics.read.workspace import Work
 
 _TITLE_WORDS = 3
 _KEYWORDS = 8
@@ -42,7 +42,7 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     current = [entry for entry in entries if entry.current and entry.text]
     if not current:
         return ""
-    rows = work.tools.vectors([entry.text for entry in current])
+    rows = work.workbench.vectors([entry.text for entry in current])
     telling_something = np.array([_states(entry) for entry in current])
     likeness = rows @ rows.mean(axis=0)
     central = current[int((likeness + telling_something).argmax())]
@@ -69,7 +69,7 @@ def _states(entry: Entry) -> bool:
 def fitted(text: str, work: Work) -> str:
     """On one line, cut to `summary_tokens`."""
     line = " ".join(text.split())
-    spans = passages(line, work.settings.summary_tokens - 1, work.tools.count)
+    spans = passages(line, work.settings.summary_tokens - 1, work.workbench.count)
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
@@ -90,7 +90,7 @@ def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
         return []
     # Of the words that are frequent here and rare elsewhere, those that mean what the entries mean.
     centre = work.centres([entries])[0]
-    likeness = work.lean(work.tools.vectors(found)) @ centre
+    likeness = work.lean(work.workbench.vectors(found)) @ centre
     weight = likeness * (1 - np.arange(len(found)) / (2 * len(found)))
     return [found[place] for place in np.argsort(-weight, kind="stable")[:most]]
 
@@ -118,4 +118,4 @@ def finished(
 
 def tokens_of(document: Document, work: Work) -> int:
     """Of the rendered body."""
-    return sum(work.tools.tokens(render_body(document.body).split("\n"))) if document.body else 0
+    return sum(work.workbench.tokens(render_body(document.body).split("\n"))) if document.body else 0

@@ -31,14 +31,14 @@ from zibaldone.views.topics.read.tool_arguments import (
     MOST_LISTED,
     TOOLS,
     Arguments,
+    DocumentLine,
     Excerpt,
     Grep,
     GrepDoc,
     Grepped,
     Hit,
-    Line,
     ListDocs,
-    Listed,
+    ListedDocument,
     Page,
     ReadLines,
     Search,
@@ -127,7 +127,7 @@ class Toolset:
         held = list(self._documents.values())
         shown_ones = held[max(offset, 0) :][: min(max(limit, 1), MOST_LISTED)]
         listed = (
-            Listed(one.document.id, one.document.title, one.document.summary, len(one.lines))
+            ListedDocument(one.document.id, one.document.title, one.document.summary, len(one.lines))
             for one in shown_ones
         )
         return Page(tuple(listed), max(offset, 0), len(held))
@@ -266,6 +266,8 @@ def _heading(index: DocumentIndex, number: int) -> tuple[str, ...]:
     return next((one.section.path for one in index.regions if one.start <= number <= one.end), ())
 
 
-def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> Line:
+def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> DocumentLine:
     text = index.lines[number - 1]
-    return Line(number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched)
+    return DocumentLine(
+        number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched
+    )

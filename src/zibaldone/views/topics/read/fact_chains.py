@@ -23,7 +23,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.topics.read.names import Name
-from zibaldone.views.topics.read.ranking import Ranked
+from zibaldone.views.topics.read.ranking import RankedEntries
 
 MOST_HOPS = 4
 _WIDTH = 24  # chains that are followed at a time
@@ -55,7 +55,7 @@ class Chain:
 class Follower:
     """Follows one question through an index."""
 
-    def __init__(self, ranked: Ranked) -> None:
+    def __init__(self, ranked: RankedEntries) -> None:
         self._index, self._ranked = ranked.index, ranked
         self._rows: dict[Name, list[int]] = {}
         self._replaced: dict[Name, dict[int, int]] = {}
@@ -229,7 +229,7 @@ class Followed:
     leads: bool  # a chain covers more of the question than any one entry about its names
 
 
-def follow(ranked: Ranked) -> Followed:
+def follow(ranked: RankedEntries) -> Followed:
     """Nothing where the question holds no name that the memory knows."""
     follower = Follower(ranked)
     chains = follower.chains()

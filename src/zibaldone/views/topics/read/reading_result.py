@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.core import ChannelScore
-from zibaldone.views.topics.read.document_index import Place
+from zibaldone.views.topics.read.document_index import EntryPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One entry, and why it is here."""
 
-    place: Place
+    place: EntryPlace
     score: float  # falls along a reading's list; comparable inside one reading only
     why: str  # such as "picked", "searched", "followed", "selected", "seen", "fallback"
     superseded: bool  # by what was written later: to be shown with a mark, or not at all
@@ -33,7 +33,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingResult:
     """What came of one question."""
 
     found: tuple[Found, ...]  # best first, each entry once
