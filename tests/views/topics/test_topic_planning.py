@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.grouping import cluster, halves
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion
 from zibaldone.views.topics.consolidate.workbench import Work

@@ -30,15 +30,17 @@ SHOWN = shown_entries(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(MessageShown(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
-CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
-DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
+EXTRACT = Extract(
+    MessageShown(1, "user", "2023", "I live in Oslo."), None, fallback=lambda: Extracted(facts=[])
+)
+CURRENT = RewriteCurrent(SHOWN, GIVEN, fallback=lambda: EMPTY)
+DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, fallback=lambda: EMPTY)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
     DOCUMENTS,
-    lambda: Planned(updates=[], new_documents=[]),
+    fallback=lambda: Planned(updates=[], new_documents=[]),
 )
-MERGES = ChooseMerges(DOCUMENTS, 4, 1600, lambda: Groups(groups=[]))
+MERGES = ChooseMerges(DOCUMENTS, 4, 1600, fallback=lambda: Groups(groups=[]))
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
@@ -86,7 +88,7 @@ def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], faul
 
 def test_a_merge_stays_below_the_size_of_a_document() -> None:
     """Else it would be split again."""
-    tight = ChooseMerges(DOCUMENTS, 4, 700, lambda: Groups(groups=[]))
+    tight = ChooseMerges(DOCUMENTS, 4, 700, fallback=lambda: Groups(groups=[]))
     refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
 
 

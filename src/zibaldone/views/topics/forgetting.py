@@ -65,7 +65,6 @@ def forget(
 
 
 def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
-    """What stands in its place."""
     marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
     if gone.isdisjoint(entry.sources):
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
@@ -140,7 +139,6 @@ def _said(entries: Iterable[Entry]) -> set[str]:
 
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
-    """With new headings for these."""
     body: list[Block] = []
     for section in document.partitions():
         heading = section.heading

@@ -64,7 +64,6 @@ class ReadableStates:
         return made
 
     def forget(self, user: str) -> None:
-        """Nothing of the user stays."""
         with self._lock:
             self._states.pop(user, None)
 

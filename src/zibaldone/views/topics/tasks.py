@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -12,6 +12,7 @@ from zibaldone.models.task import Task
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
+R = TypeVar("R", bound=BaseModel)
 _HIDDEN = {"sent": False}
 _LONGEST_FACT = 2000  # characters
 
@@ -134,58 +135,56 @@ class DocumentShown:
     tokens: int
 
 
-@dataclass(frozen=True)
-class Extract(Task[Extracted]):
-    """Prompt A: what of a message is worth keeping."""
+@dataclass(frozen=True, kw_only=True)
+class TaskWithFallback(Task[R]):
+    """Its offline answer comes from whoever asks."""
 
     view = "topics"
+
+    fallback: Callable[[], R] = field(metadata=_HIDDEN, compare=False)
+
+    def offline(self) -> R:
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class Extract(TaskWithFallback[Extracted]):
+    """Prompt A: what of a message is worth keeping."""
+
     prompt = "extract"
     result = Extracted
     max_tokens = 2048
 
     message: MessageShown
     before: MessageShown | None
-    fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
-
-    def offline(self) -> Extracted:
-        """The sentences that carry facts."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
-class RewriteCurrent(Task[Rewritten]):
+class RewriteCurrent(TaskWithFallback[Rewritten]):
     """Prompt B: CURRENT in order."""
 
-    view = "topics"
     prompt = "rewrite_current"
     result = Rewritten
     max_tokens = 8192
 
     entries: tuple[EntryShown, ...]
     given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
-    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
         check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
 
-    def offline(self) -> Rewritten:
-        """Grouped by similarity."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class PlanUpdates(Task[Planned]):
+class PlanUpdates(TaskWithFallback[Planned]):
     """Prompt C: where each block goes."""
 
-    view = "topics"
     prompt = "plan_updates"
     result = Planned
     max_tokens = 4096
 
     blocks: tuple[BlockShown, ...]
     documents: tuple[DocumentShown, ...]
-    fallback: Callable[[], Planned] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Planned) -> None:
         """Every block goes to one place, and only to documents that there are."""
@@ -196,16 +195,11 @@ class PlanUpdates(Task[Planned]):
         placed = [number for group in groups for number in group]
         _check_numbers(placed, [one.block for one in self.blocks], "blocks")
 
-    def offline(self) -> Planned:
-        """By similarity."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class RewriteDocument(Task[Rewritten]):
+class RewriteDocument(TaskWithFallback[Rewritten]):
     """Prompt D: a document with what is new."""
 
-    view = "topics"
     prompt = "rewrite_document"
     result = Rewritten
     max_tokens = 8192
@@ -214,22 +208,16 @@ class RewriteDocument(Task[Rewritten]):
     old: tuple[EntryShown, ...]
     new: tuple[EntryShown, ...]
     given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
-    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
         check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
 
-    def offline(self) -> Rewritten:
-        """What is new below the headings that it is like."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class ChooseMerges(Task[Groups]):
+class ChooseMerges(TaskWithFallback[Groups]):
     """Which small documents are about the same."""
 
-    view = "topics"
     prompt = "choose_merges"
     result = Groups
     max_tokens = 1024
@@ -237,7 +225,6 @@ class ChooseMerges(Task[Groups]):
     documents: tuple[DocumentShown, ...]
     at_most: int  # documents in a group
     token_limit: int  # of a group
-    fallback: Callable[[], Groups] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Groups) -> None:
         """Groups of two and more that share no document and stay within the limits."""
@@ -252,10 +239,6 @@ class ChooseMerges(Task[Groups]):
                 raise ValueError(f"the group {group} must have 2 to {self.at_most} documents")
             if (total := sum(tokens[doc_id] for doc_id in group)) > self.token_limit:
                 raise ValueError(f"the group {group} has {total} tokens; at most {self.token_limit}")
-
-    def offline(self) -> Groups:
-        """By similarity of centroids."""
-        return self.fallback()
 
 
 def lines_of(part: SectionWritten) -> list[LineWritten]:

@@ -60,8 +60,6 @@ _MOST_USERS = 32  # whose libraries stay in memory
 
 @dataclass(frozen=True, slots=True)
 class _PreparedLibrary:
-    """What a batch of messages did."""
-
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
@@ -108,7 +106,6 @@ class TopicsView:
 
     @property
     def fingerprint(self) -> str:
-        """The settings and the embedder."""
         return f"{_ANALYSIS}/{self.config.fingerprint}/{self._embedder.name}/{self._embedder.dimension}"
 
     def prepare(
@@ -207,14 +204,12 @@ class TopicsView:
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
         return _counted(
             self._without(connection, generation, seqs, save=False)
             for generation in table.generations(connection, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Nothing that was forgotten stays in memory."""
         forget_words()
         self._states.forget(user)
         with self._lock:
@@ -260,12 +255,10 @@ class TopicsView:
         return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All of a generation."""
         table.drop(connection, generation)
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Documents and entries, of all generations."""
         found = [table.load(connection, one) for one in table.generations(connection, user)]
         libraries = [one for one in found if one is not None]
         return (
@@ -274,7 +267,6 @@ class TopicsView:
         )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Entries against the log."""
         library = table.load(connection, generation)
         if library is None:
             return []
@@ -292,7 +284,6 @@ class TopicsView:
         return found
 
     def library(self, connection: Connection, generation: Generation) -> Library:
-        """All documents, and CURRENT."""
         return self._library(connection, generation) or Library()
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
@@ -385,7 +376,6 @@ class TopicsView:
 
     @staticmethod
     def _previous(connection: Connection, user: str, messages: Sequence[Message]) -> dict[str, Message]:
-        """By session, the message before the first of these."""
         first: dict[str, int] = {}
         for message in messages:
             first.setdefault(message.session, message.seq)

@@ -87,7 +87,6 @@ def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry], work: Work)
 
 
 def is_full(library: Library, settings: Consolidation) -> bool:
-    """|C| >= tau_tok."""
     return library.current.token_count >= settings.current_threshold_tokens
 
 

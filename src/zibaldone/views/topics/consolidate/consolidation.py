@@ -202,7 +202,6 @@ class _Shelf:
         self.events[document.id] = _Event(event, summary)
 
     def _split(self, doc_id: str) -> list[str]:
-        """The ids of its parts, its own among them."""
         parts = split(self.documents[doc_id], self.work)
         if len(parts) > 1:
             self.documents.update({part.id: part for part in parts})
@@ -211,5 +210,4 @@ class _Shelf:
 
 
 def _latest(entries: Sequence[Entry]) -> When | None:
-    """The time of the newest entry."""
     return max(entries, key=lambda entry: entry.last).time if entries else None

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from zibaldone.views.topics.consolidate.grouping import unit
+from zibaldone.search.clustering import unit
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import order

@@ -27,8 +27,6 @@ _FILLED = 0.8  # of split_tokens: how much a new document may have when it is ma
 
 @dataclass(slots=True)
 class Plan:
-    """Which portions go where."""
-
     updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
     new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
 

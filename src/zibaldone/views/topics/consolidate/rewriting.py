@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from zibaldone.models.base import Vectors
+from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
-from zibaldone.views.topics.consolidate.grouping import cluster, unit
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import faithful, may_supersede
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
@@ -203,7 +204,6 @@ def _name(portions: Sequence[Portion], work: Work) -> str:
 
 
 def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, ...]:
-    """The headings to put the portion under, topmost first."""
     sections = [one for one in document.partitions() if one.path and one.entries]
     for one in sections:
         if one.title == portion.title:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from zibaldone.views.topics.consolidate.grouping import halves
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
@@ -90,5 +90,4 @@ def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
 
 
 def _with_blocks(document: Document, blocks: Sequence[Block], under: tuple[Heading, ...]) -> Document:
-    """As Document.with_entries, for texts too."""
     return document.with_entries(blocks, under)  # type: ignore[arg-type] # it only places them

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from zibaldone.models.asker import Answer
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
+from zibaldone.search.clustering import unit
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
 from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
-from zibaldone.views.topics.consolidate.grouping import unit
 from zibaldone.views.topics.library import Key, Library, LibraryChanges, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
@@ -82,7 +82,6 @@ class Workbench:
         )
 
     def tokens(self, lines: Sequence[str]) -> list[int]:
-        """Of each line, its line break counted."""
         known = _recalled(self._tokens, lines)
         if missing := [line for line in dict.fromkeys(lines) if line not in known]:
             made = {line: tokens + 1 for line, tokens in zip(missing, self.count(missing), strict=True)}
@@ -107,11 +106,9 @@ class Workbench:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is one to ask."""
         return self._ask is not None
 
     def answer(self, task: Task[R]) -> Answer[R]:
-        """The model's, or the offline one."""
         if self._ask is None:
             return Answer(task.offline(), "", "offline")
         return self._ask(task)
@@ -144,11 +141,9 @@ class Work:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is one to ask."""
         return self.workbench.has_model
 
     def ask(self, task: Task[R]) -> Answer[R]:
-        """The task's answer, entered in the ledger."""
         answer = self.workbench.answer(task)
         self._calls += answer.calls
         self._tokens += answer.prompt_tokens + answer.completion_tokens
@@ -157,7 +152,6 @@ class Work:
         return answer
 
     def new_id(self) -> str:
-        """Of the next document."""
         return next(self._ids)
 
     def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
@@ -172,11 +166,9 @@ class Work:
         return one
 
     def folded(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Duplicates as one entry each."""
         return [self.merge(group) for group in groups(entries)]
 
     def tokens(self, entries: Sequence[Entry]) -> int:
-        """Of their lines in a document."""
         return sum(self.workbench.tokens([f"- {entry.line}" for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
@@ -226,5 +218,4 @@ class Work:
 
 @lru_cache(maxsize=50_000)
 def terms_of(text: str) -> frozenset[str]:
-    """The distinct terms of an entry."""
     return frozenset(terms(text))

@@ -103,7 +103,6 @@ def read(message: Message) -> RequestedEdit | None:
 
 
 def written_words(messages: Iterable[Message]) -> set[str]:
-    """The headings and summaries that people wrote."""
     request = (read(message) for message in messages)
     return {one_line(one.words) for one in request if one is not None and one.part in {"heading", "summary"}}
 
@@ -114,7 +113,6 @@ def mark_of(text: str) -> str:
 
 
 def _content(edit: Edit) -> str:
-    """The new words, or that there are none."""
     if edit.after is not None:
         return edit.content
     of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""

@@ -18,8 +18,6 @@ Home = tuple[str, int]  # id of a document, and a place in its body
 
 @dataclass(slots=True)
 class Desk:
-    """What one edit changes."""
-
     library: Library
     message: Message
     request: RequestedEdit
@@ -87,7 +85,6 @@ def section_home(desk: Desk) -> Home | None:
 
 
 def _end(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> int | None:
-    """Where the first section with such a path ends."""
     at = 0
     for section in document.partitions():
         at += len(section.body)

@@ -133,7 +133,6 @@ class Entry:
 
     @property
     def current(self) -> bool:
-        """Whether nothing has superseded it."""
         return not self.superseded_by
 
     @property

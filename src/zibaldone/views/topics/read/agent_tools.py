@@ -93,11 +93,9 @@ class Toolset:
         raise AssertionError(name)
 
     def grep(self, pattern: str, limit: int = MOST_HITS, context_lines: int = 0) -> Grepped:
-        """Lines of all documents that match."""
         return _grepped(self._documents.values(), pattern, min(limit, MOST_HITS), context_lines)
 
     def grep_doc(self, doc_id: str, pattern: str, context_lines: int = 2) -> Grepped:
-        """Lines of one document that match."""
         return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
 
     def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:

@@ -18,8 +18,6 @@ K1, B = 1.5, 0.75  # of BM25 over partitions, as released with the paper
 
 @dataclass(frozen=True, slots=True)
 class EntryPlace:
-    """Where an entry stands."""
-
     document: str  # its id
     heading: tuple[str, ...]  # titles from the topmost heading down; () before the first
     partition: int  # from 0, in its document

@@ -132,7 +132,6 @@ class Follower:
         return one != other and not self._said_of(one).isdisjoint(self._said_of(other))
 
     def _said_of(self, name: Name) -> frozenset[tuple[str, ...]]:
-        """Wordings of all plain statements with the name."""
         if name not in self._wordings:
             texts = ((self._index.places[row].entry.text, row) for row in self._holding(name))
             self._wordings[name] = frozenset(
@@ -246,7 +245,6 @@ def _usual(weights: Doubles, known: npt.NDArray[np.bool_]) -> Doubles:
 
 
 def _without(text: str, names: Sequence[Name]) -> str:
-    """The words that belong to no name."""
     taken = {word.casefold() for name in names for word in name}
     return " ".join(word for word in words(text) if word not in taken)
 
@@ -297,7 +295,6 @@ def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[
 
 
 def _says(wording: Sequence[str]) -> bool:
-    """Whether there is a word of a relation left."""
     return any(token not in STOP_WORDS and token not in (_SUBJECT, _VALUE) for token in wording)
 
 

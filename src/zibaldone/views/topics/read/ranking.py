@@ -65,7 +65,6 @@ class RankedEntries:
         return self.scored.terms
 
     def found(self, rows: Sequence[int], why: str) -> list[Found]:
-        """These entries, in this order."""
         units = self.unit[list(rows)]
         channels = iter(self.scored.explanation.of_rows(units[units >= 0].tolist()))
         return [

@@ -52,7 +52,6 @@ class _Seen:
     tokens: int = 0
 
     def take(self, excerpts: Iterable[Excerpt]) -> bool:
-        """Whether any of these lines is new."""
         new = False
         for one in excerpts:
             held = self.lines.setdefault(one.doc_id, set())
@@ -78,8 +77,6 @@ class Agentic:
 
 
 class _AgentSearch:
-    """One question."""
-
     def __init__(self, reader: Agentic, ranked: RankedEntries, user: str, today: date) -> None:
         self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
         self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
@@ -97,7 +94,6 @@ class _AgentSearch:
         self._seen.documents.update(one.id for one in self._catalogue)
 
     def run(self) -> ReadingResult:
-        """All rounds, and what they brought."""
         last: Move | None = None
         stopped = "rounds"
         idle = bad = 0
@@ -253,7 +249,6 @@ class _AgentSearch:
 
 
 def _excerpts(found: ToolAnswer) -> list[Excerpt]:
-    """The lines that an answer shows."""
     match found:
         case Grepped():
             return list(found.excerpts)

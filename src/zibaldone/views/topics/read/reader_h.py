@@ -24,8 +24,6 @@ _DEEPEST = 3  # of a document's entries: how well the best ones fit says how wel
 
 @dataclass(frozen=True, slots=True)
 class HybridSettings:
-    """How much is read."""
-
     documents: int = 10  # that are picked
     catalogue: int = 200  # that a model may choose from, the likeliest; the paper shows all
     partitions: int = 10  # heading blocks of the other documents

@@ -73,7 +73,6 @@ class ReadingIndex:
         self._names: dict[int, list[Name]] = {}
 
     def __len__(self) -> int:
-        """Entries."""
         return len(self.places)
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
@@ -91,7 +90,6 @@ class ReadingIndex:
         return merged
 
     def names(self, row: int) -> list[Name]:
-        """In the entry's text."""
         known = self._names.get(row)
         if known is None:
             known = self._names[row] = self.casing.names(self.places[row].entry.text)

@@ -39,7 +39,6 @@ def told(found: ToolAnswer) -> str:
 
 
 def shortened(summary: str) -> str:
-    """A summary as a catalogue shows it."""
     return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[: LONGEST_SUMMARY - 1]}…"
 
 
