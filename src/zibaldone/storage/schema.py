@@ -5,7 +5,9 @@ Every primary key begins with `user`, so that a hash-sharded database can distri
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import Column, Index, MetaData, Table
+
+from zibaldone.storage.columns import BigInteger, Integer, LargeBinary, Text
 
 metadata = MetaData()
 
