@@ -111,9 +111,9 @@ class _Gathering:
         standing, most = self.descent.standing, self.descent.config.stage_one.semantics
         least = -np.inf
         if self.descent.picks:
-            best = np.sort(standing.total[standing.inside])[-most:]
+            last = float(np.sort(standing.total[standing.inside])[-most:][0])
             middle = float(np.median([self._value(pick) for pick in self.descent.picks]))
-            least = max(min(middle, float(best[0])), 0.0)
+            least = max(min(middle, last), 0.0)
         rows = np.flatnonzero((standing.semantic_at < 0) & standing.inside & (standing.total >= least))
         best = sorted(rows.tolist(), key=lambda row: (-round(float(standing.total[row]), 4), row))
         return {
