@@ -104,11 +104,16 @@ class _Gathering:
         return offers
 
     def _newest(self) -> dict[Key, Offer]:
-        """Messages without an episode that say as much as the middle one of the facts, and more than most."""
-        standing = self.descent.standing
+        """Messages without an episode that say more than most: as much as the middle one of the facts.
+
+        Or as much as any that could be one, where Stage I chose fewer facts than it might have.
+        """
+        standing, most = self.descent.standing, self.descent.config.stage_one.semantics
         least = -np.inf
         if self.descent.picks:
-            least = max(float(np.median([self._value(pick) for pick in self.descent.picks])), 0.0)
+            last = float(np.sort(standing.total[standing.inside])[-most:][0])
+            middle = float(np.median([self._value(pick) for pick in self.descent.picks]))
+            least = max(min(middle, last), 0.0)
         rows = np.flatnonzero((standing.semantic_at < 0) & standing.inside & (standing.total >= least))
         best = sorted(rows.tolist(), key=lambda row: (-round(float(standing.total[row]), 4), row))
         return {

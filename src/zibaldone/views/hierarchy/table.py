@@ -311,6 +311,13 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     )
 
 
+def has_unnamed(connection: Connection, user: str) -> bool:
+    """Whether a theme of the user has no name of a model's."""
+    t = hierarchy_themes.c
+    query = select(t.theme).where(t.user == user, t.made_by == "").limit(1)
+    return connection.execute(query).first() is not None
+
+
 def counts(connection: Connection, generation: Generation) -> tuple[int, int, int]:
     """Episodes, semantics, themes."""
     episodes, semantics, themes = (

@@ -250,9 +250,9 @@ class HierarchyView:
             log.touch(connection, generation.user)
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """With a model: themes that it could not name the last time are waiting."""
-        return self._asker.has_model
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether a theme waits for a model to name it."""
+        return self._asker.has_model and table.has_unnamed(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""
