@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -59,6 +59,32 @@ class Task(ABC, Generic[R]):
     @abstractmethod
     def offline(self) -> R:
         """The answer of a plain algorithm; never fails."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainlyAnswered(Task[R]):
+    """A task whose asker brings the plain answer along."""
+
+    fallback: Callable[[], R] = field(metadata={"sent": False}, compare=False)
+
+    def offline(self) -> R:
+        return self.fallback()
+
+
+class TaskAnswer(BaseModel):
+    """What every answer has in common: no field beside those asked for."""
+
+    model_config = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class ShownMessage:
+    """A message, or a passage of one, as a model sees it."""
+
+    seq: int
+    speaker: str
+    time: str
+    text: str
 
 
 @cache

@@ -1,14 +1,13 @@
-"""What the chunks view asks a model. Each task can be answered without one: `fallback` is that answer."""
+"""What the chunks view asks a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import PlainlyAnswered, ShownMessage, TaskAnswer
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
 from zibaldone.views.chunks.config import SHOWN_KEYWORDS
 from zibaldone.views.chunks.gate import Gate
@@ -17,20 +16,14 @@ _MOST = 64  # of anything that a model may list
 Words = Annotated[list[str], Field(max_length=_MOST)]
 
 
-class ChunkAnswer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class Note(ChunkAnswer):
+class Note(TaskAnswer):
     """One item that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class Compressed(ChunkAnswer):
+class Compressed(TaskAnswer):
     """`m` and `K_m`: Algorithm 1, lines 4 and 5, in one call."""
 
     items: list[Note]
@@ -39,31 +32,27 @@ class Compressed(ChunkAnswer):
     summary: str
 
 
-class Selection(ChunkAnswer):
+class Selection(TaskAnswer):
     """Ids of chunks, the most related first."""
 
     chunks: list[int]
 
 
-class NoteUpdate(ChunkAnswer):
-    """An earlier item, rewritten."""
-
+class NoteUpdate(TaskAnswer):
     chunk: int
     item: int
     text: str
     because: list[int]
 
 
-class NoteDeletion(ChunkAnswer):
-    """An earlier item that goes."""
-
+class NoteDeletion(TaskAnswer):
     chunk: int
     item: int
     because: list[int]
     reason: Literal["superseded", "duplicate"]
 
 
-class Compacted(ChunkAnswer):
+class Compacted(TaskAnswer):
     """`(m', U, D)` and `K_m'`: Algorithm 1, lines 8 and 10, in one call."""
 
     items: list[Note]
@@ -74,26 +63,14 @@ class Compacted(ChunkAnswer):
     summary: str
 
 
-class ColocationGroups(ChunkAnswer):
+class ColocationGroups(TaskAnswer):
     """Chunks to put together: Algorithm 2, lines 3 and 15."""
 
     groups: list[list[int]]
 
 
 @dataclass(frozen=True)
-class MessageShown:
-    """A message, or a passage of one, as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
-
-
-@dataclass(frozen=True)
 class ItemShown:
-    """An item as a model sees it."""
-
     id: int
     time: str
     text: str
@@ -120,7 +97,7 @@ class RelatedShown:
 
 
 @dataclass(frozen=True)
-class Compress(Task[Compressed]):
+class Compress(PlainlyAnswered[Compressed]):
     """COMPRESS and BUILDMETA of one bounded chunk."""
 
     view = "chunks"
@@ -128,20 +105,15 @@ class Compress(Task[Compressed]):
     result = Compressed
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
-    fallback: Callable[[], Compressed] = field(metadata={"sent": False}, compare=False)
+    messages: tuple[ShownMessage, ...]
 
     def check(self, result: Compressed) -> None:
         """Every note stands on messages of this chunk."""
         _check_notes(result.items, {message.seq for message in self.messages}, "messages")
 
-    def offline(self) -> Compressed:
-        """The sentences that carry facts."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class SelectRelated(Task[Selection]):
+class SelectRelated(PlainlyAnswered[Selection]):
     """LLMSELECT, for maintenance and retrieval alike."""
 
     view = "chunks"
@@ -152,7 +124,6 @@ class SelectRelated(Task[Selection]):
     about: str | ChunkShown
     at_most: int
     candidates: tuple[ChunkShown, ...]
-    fallback: Callable[[], Selection] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Selection) -> None:
         """Only candidates, each once, and no more than asked for."""
@@ -161,13 +132,9 @@ class SelectRelated(Task[Selection]):
         if len(result.chunks) > self.at_most:
             raise ValueError(f"chunks has {len(result.chunks)} ids; at most {self.at_most} are allowed")
 
-    def offline(self) -> Selection:
-        """By words and cosine of the metadata."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class JointCompact(Task[Compacted]):
+class JointCompact(PlainlyAnswered[Compacted]):
     """JOINTCOMPACT of a new chunk with the related ones."""
 
     view = "chunks"
@@ -177,34 +144,29 @@ class JointCompact(Task[Compacted]):
 
     new_items: tuple[ItemShown, ...]
     related: tuple[RelatedShown, ...]
-    fallback: Callable[[], Compacted] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Compacted) -> None:
         """Every id that the answer names is one that was shown, and no new note is lost."""
         new = {item.id for item in self.new_items}
         _check_notes(result.items, new, "new_items")
         lost = new - {source for note in result.items for source in note.sources}
-        repeated = {source for one in result.deletions for source in one.because}
+        repeated = {source for deletion in result.deletions for source in deletion.because}
         if lost - repeated:
             raise ValueError(f"new notes {sorted(lost)} are in no item: nothing new may be lost")
         known = {(chunk.chunk, item.id) for chunk in self.related for item in chunk.items}
         changes: list[NoteUpdate | NoteDeletion] = [*result.updates, *result.deletions]
-        touched = [(one.chunk, one.item) for one in changes]
+        touched = [(change.chunk, change.item) for change in changes]
         for chunk, item in touched:
             if (chunk, item) not in known:
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
         if len(set(touched)) < len(touched):
             raise ValueError("an earlier note may be updated or deleted once, not twice")
-        for one in changes:
-            _check_ids(one.because, new, "because")
-            if not one.because:
+        for change in changes:
+            _check_ids(change.because, new, "because")
+            if not change.because:
                 raise ValueError("because must name the new notes that say so")
-        if any(not one.text.strip() for one in result.updates):
+        if any(not update.text.strip() for update in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
-
-    def offline(self) -> Compacted:
-        """Near duplicates go, and values that are plainly superseded."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -217,7 +179,7 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(Task[ColocationGroups]):
+class Colocate(PlainlyAnswered[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
@@ -227,21 +189,15 @@ class Colocate(Task[ColocationGroups]):
 
     chunks: tuple[ChunkShown, ...]
     read_together: tuple[ReadTogether, ...]
-    fallback: Callable[[], ColocationGroups] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: ColocationGroups) -> None:
         """Only chunks that were shown, each in one group at most."""
         _check_ids(
-            [one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups"
+            [chunk for group in result.groups for chunk in group], {c.chunk for c in self.chunks}, "groups"
         )
-
-    def offline(self) -> ColocationGroups:
-        """By co-retrieval and similarity, above tau_assoc."""
-        return self.fallback()
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
-    """A stored chunk's metadata, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
@@ -263,10 +219,9 @@ def shown_item(item: Item) -> ItemShown:
     return ItemShown(item.id, item.time.isoformat(timespec="minutes"), text)
 
 
-def shown_messages(gate: Gate) -> tuple[MessageShown, ...]:
-    """The messages of a full active chunk."""
+def shown_messages(gate: Gate) -> tuple[ShownMessage, ...]:
     return tuple(
-        MessageShown(
+        ShownMessage(
             seq=piece.message.seq,
             speaker=piece.message.speaker,
             time=piece.message.time.isoformat(timespec="minutes") if piece.message.time else "",

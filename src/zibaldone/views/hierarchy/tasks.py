@@ -12,7 +12,7 @@ import regex
 from pydantic import BaseModel, Field
 
 from zibaldone.core import Message
-from zibaldone.models.task import Task
+from zibaldone.models.task import ShownMessage, Task
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.sentences import sentences
@@ -71,16 +71,6 @@ class ThemeName(Answer):
 
 
 @dataclass(frozen=True)
-class MessageShown:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
-
-
-@dataclass(frozen=True)
 class KnownShown:
     """A semantic as a model sees it."""
 
@@ -97,7 +87,7 @@ class FindEpisodes(Task[Starts]):
     result = Starts
     max_tokens = 256
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[ShownMessage, ...]
     fallback: Callable[[], Starts] = field(metadata={"sent": False}, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
@@ -129,7 +119,7 @@ class Narrate(Task[Narrated]):
     result = Narrated
     max_tokens = 1536
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[ShownMessage, ...]
     fallback: Callable[[], Narrated] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Narrated) -> None:
@@ -209,7 +199,7 @@ class Distil(Task[News]):
     result = News
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[ShownMessage, ...]
     expected: tuple[str, ...]
     fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
 
@@ -266,10 +256,10 @@ class NameTheme(Task[ThemeName]):
         return self.fallback()
 
 
-def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
+def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:
     """Messages as a model sees them."""
     return tuple(
-        MessageShown(
+        ShownMessage(
             message.seq,
             message.speaker,
             message.time.isoformat(timespec="minutes") if message.time else "",
@@ -279,14 +269,14 @@ def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
     )
 
 
-def _text(message: MessageShown) -> str:
+def _text(message: ShownMessage) -> str:
     """What a message says, its relative dates resolved."""
     return (
         resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
     )
 
 
-def _context(messages: Sequence[MessageShown]) -> str:
+def _context(messages: Sequence[ShownMessage]) -> str:
     """What may be said though no message says it: who spoke, and when."""
     times = {datetime.fromisoformat(message.time) for message in messages if message.time}
     days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import ShownMessage, Task
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -93,16 +93,6 @@ class Groups(Reply):
 
 
 @dataclass(frozen=True)
-class MessageShown:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
-
-
-@dataclass(frozen=True)
 class EntryShown:
     """An entry as a model sees it: its metadata are shown, and kept by us."""
 
@@ -143,8 +133,8 @@ class Extract(Task[Extracted]):
     result = Extracted
     max_tokens = 2048
 
-    message: MessageShown
-    before: MessageShown | None
+    message: ShownMessage
+    before: ShownMessage | None
     fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
 
     def offline(self) -> Extracted:

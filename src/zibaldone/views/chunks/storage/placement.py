@@ -47,15 +47,12 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a move did."""
-
     records: int = 0
     bytes: int = 0  # written, headers included
     blocks_written: int = 0
     blocks_released: int = 0
 
     def __add__(self, other: Moved) -> Moved:
-        """Both together."""
         return Moved(
             self.records + other.records,
             self.bytes + other.bytes,
@@ -89,8 +86,8 @@ def flush(
         staged = select(records).where(of(records, owner), c.block.is_(None))
         waiting: dict[str, list[Placed]] = {}
         for row in connection.execute(staged.order_by(c.namespace, c.time_us, c.id)):
-            one = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
-            waiting.setdefault(row.namespace, []).append(one)
+            record = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
+            waiting.setdefault(row.namespace, []).append(record)
     for some in waiting.values():
         full = pack(some, placement.block_bytes)
         if not everything and full and _size(full[-1]) < placement.block_bytes * _FULL:
@@ -157,17 +154,18 @@ def relocate(
     done = Moved()
     for group in groups:
         with database.read() as connection:
-            placed = [one for one in read_placed(connection, store, owner, group) if one.block is not None]
-        for namespace in sorted({one.namespace for one in placed}):
-            some = [one for one in placed if one.namespace == namespace]
+            placed = [
+                record for record in read_placed(connection, store, owner, group) if record.block is not None
+            ]
+        for namespace in sorted({record.namespace for record in placed}):
+            some = [record for record in placed if record.namespace == namespace]
             packed = pack(some, placement.block_bytes)
-            if len({one.block for one in some}) > len(packed):
+            if len({record.block for record in some}) > len(packed):
                 done += move(database, store, owner, packed)
     return done
 
 
 def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
-    """These records, in the order of time, with their data and places."""
     c = records.c
     query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
     data = store.fetch(connection, owner, ids).data
@@ -180,11 +178,11 @@ def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: S
 def pack(placed: Sequence[Placed], block_bytes: int) -> list[list[Placed]]:
     """Fill blocks in the given order; a record that is larger than a block gets one of its own."""
     packed: list[list[Placed]] = []
-    for one in placed:
-        if packed and _size([*packed[-1], one]) <= block_bytes:
-            packed[-1].append(one)
+    for record in placed:
+        if packed and _size([*packed[-1], record]) <= block_bytes:
+            packed[-1].append(record)
         else:
-            packed.append([one])
+            packed.append([record])
     return packed
 
 
@@ -219,7 +217,7 @@ def groups_above(
 
 
 def _size(placed: Sequence[Placed]) -> int:
-    return overhead(len(placed)) + sum(len(one.data) for one in placed)
+    return overhead(len(placed)) + sum(len(record.data) for record in placed)
 
 
 def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
@@ -234,7 +232,7 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
     published = [(new_key(owner.user), some) for some in packed]
     written = 0
     for key, some in published:
-        block = encode([(one.id, one.data) for one in some])
+        block = encode([(record.id, record.data) for record in some])
         store.blocks.put(key, block)
         written += len(block)
     released = 0
@@ -244,7 +242,7 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
             switched = _switch(connection, store, owner, key, some)
             moved += switched
             released += switched == 0
-        before = {one.block for _, some in published for one in some if one.block}
+        before = {record.block for _, some in published for record in some if record.block}
         query = select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 1)
         released += len(before & set(connection.execute(query).scalars()))
     return Moved(moved, written, len(published), released)
@@ -259,14 +257,15 @@ def _switch(
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
         return 0
     unchanged = all(
-        connection.execute(select(records.c.id).where(_is_where_it_was(owner, one))).first() for one in some
+        connection.execute(select(records.c.id).where(_is_where_it_was(owner, record))).first()
+        for record in some
     )
     moved = 0
-    for slot, one in enumerate(some if unchanged else ()):
-        row = update(records).where(_is_where_it_was(owner, one))
+    for slot, record in enumerate(some if unchanged else ()):
+        row = update(records).where(_is_where_it_was(owner, record))
         if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
             moved += 1
-            invalidate(connection, owner, [one.block])
+            invalidate(connection, owner, [record.block])
     connection.execute(
         blocks.insert().values(
             **key_of(owner),
@@ -281,9 +280,9 @@ def _switch(
     return moved
 
 
-def _is_where_it_was(owner: Owner, one: Placed) -> ColumnElement[bool]:
+def _is_where_it_was(owner: Owner, record: Placed) -> ColumnElement[bool]:
     c = records.c
-    same = (c.block == one.block) & (c.slot == one.slot)
-    if one.block is None:
-        same = c.block.is_(None) & (c.data == one.data)
-    return and_(of(records, owner), c.id == one.id, same)
+    same = (c.block == record.block) & (c.slot == record.slot)
+    if record.block is None:
+        same = c.block.is_(None) & (c.data == record.data)
+    return and_(of(records, owner), c.id == record.id, same)

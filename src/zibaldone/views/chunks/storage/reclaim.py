@@ -49,10 +49,10 @@ def collect(
             loose.difference_update(some)
         with database.read() as connection:
             ordered = [
-                one
-                for some in (*grouped, sorted(loose))
-                for one in read_placed(connection, store, owner, some)
-                if one.block is not None
+                record
+                for group_ids in (*grouped, sorted(loose))
+                for record in read_placed(connection, store, owner, group_ids)
+                if record.block is not None
             ]
         done += move(database, store, owner, pack(ordered, placement.block_bytes))
     return done
