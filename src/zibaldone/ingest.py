@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from zibaldone import log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError
-from zibaldone.importers.importing import assign_users, read_all
+from zibaldone.importers.importing import ReadFile, assign_users
+from zibaldone.inspection import damage_is_named
 from zibaldone.log import Appended
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
@@ -74,31 +74,25 @@ def ingest(
                 behind.append(user)
     for user in behind:
         try:
-            maintenance.advance(database, user, view)
+            with damage_is_named(database, user, [view]):
+                maintenance.advance(database, user, view)
         except StorageError as error:  # the messages are stored: the caller must not be told otherwise
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     return results
 
 
-def import_file(
-    store: Callable[[Parts], list[Appended]],
-    path: Path,
-    user: str | None,
-    format: str | None,  # noqa: A002 - the word a caller expects
-) -> Imported:
-    """Read and check the whole file, then store all of it, or none.
+def import_file(store: Callable[[Parts], list[Appended]], file: ReadFile, user: str | None) -> Imported:
+    """Store all of a file, or none. Raises NoUser.
 
     A message that was stored with another content before (edited since, or rendered anew) stays as it was,
-    so that the rest of a newer export can come in. Raises InvalidImport, NoUser, and UnknownName for the
-    format.
+    so that the rest of a newer export can come in.
     """
-    name, conversations = read_all(path, format)
-    assigned = assign_users(conversations, user)
+    assigned = assign_users(file, user)
     appended = store([(part.user, part.messages) for part in assigned])
     return Imported(
-        format=name,
+        format=file.format,
         users=tuple(part.user for part in assigned),
-        conversations=len(conversations),
+        conversations=len(file.conversations),
         read=sum(len(part.messages) for part in assigned),
         added=sum(part.new for part in appended),
         changed=sum(part.changed for part in appended),

@@ -21,10 +21,11 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
 from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start, users_behind
+from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
-from zibaldone.models.threads import side_by_side
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
@@ -298,9 +299,10 @@ def maintain(
         behind: list[Behind] = []
         for view in waiting:
             try:
-                catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
-                check_both()
-                done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
+                with damage_is_named(database, user, [view]):
+                    catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
+                    check_both()
+                    done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
             except (ModelFailed, StorageError) as error:
                 _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
                 behind.append(Behind(user, view.name, str(error), error))

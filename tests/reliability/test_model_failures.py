@@ -20,7 +20,7 @@ def good(body):
     given = json.loads(body["messages"][1]["content"])
     about = {"keywords": ["clock"], "entities": ["Otto"], "summary": "Otto's clocks."}
     if "messages" in given:
-        notes = [{"text": f"Noted: {one['text']}", "sources": [one["seq"]]} for one in given["messages"]]
+        notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
         return {"items": notes, **about}
     if "new_items" in given:
         notes = [{"text": one["text"], "sources": [one["id"]]} for one in given["new_items"]]

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zibaldone.bench.outcome import Outcome, Run, need
+from zibaldone.bench.outcome import Measurement, Run, need
 
 Ints = tuple[int, ...]  # above 0
 Floats = tuple[float, ...]
@@ -168,7 +168,7 @@ class KVTrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One benchmark. `runs` names a function of a module below this package, (options, Run) -> Outcome."""
+    """One benchmark. `runs` names a function of a module here, from options and a Run to a Measurement."""
 
     name: str
     options: type[Any]
@@ -176,12 +176,12 @@ class Benchmark:
     asks_models: bool = False  # it can be run with a chat model, or from recordings of one
     needs_torch: bool = False
 
-    def run(self, options: Any, run: Run) -> Outcome:
+    def run(self, options: Any, run: Run) -> Measurement:
         """Measure. Raises MissingExtra where a module is not installed."""
         if self.needs_torch:
             need("torch", "transformers")
         module, _, function = self.runs.partition(":")
-        call: Callable[[Any, Run], Outcome] = getattr(
+        call: Callable[[Any, Run], Measurement] = getattr(
             importlib.import_module(f"zibaldone.bench.{module}"), function
         )
         return call(options, run)

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from zibaldone.bench.consolidation.facts import HOPS, Streaming, Wordings, make_stream
 from zibaldone.bench.consolidation.judging import Judgement
-from zibaldone.bench.consolidation.run import Load, Record, evaluate
-from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.consolidation.run import JudgedQuestion, Load, evaluate
+from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.registry import ConsolidationOptions
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
@@ -21,7 +21,7 @@ SINGLE, MULTI = "single-hop", "multi-hop"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConsolidationRow:
     """One system at one budget on one stream, over the questions of one kind. Shares are from 0 to 1."""
 
     kind: str  # SINGLE or MULTI
@@ -40,7 +40,7 @@ class Row:
     p50_ms: float
 
 
-def run(options: ConsolidationOptions, run: Run) -> Outcome:
+def run(options: ConsolidationOptions, run: Run) -> Measurement:
     """A stream of each size, and every system on it."""
     systems, tools = check_systems(options.systems), run.tools(options.floor)
     records, loads = [], []
@@ -61,12 +61,12 @@ def run(options: ConsolidationOptions, run: Run) -> Outcome:
         "loads": loads,
         "records": records,
     }
-    return Outcome(figures, tables(rows, loads, options.wordings))
+    return Measurement(figures, tables(rows, loads, options.wordings))
 
 
-def make_rows(records: Sequence[Record]) -> tuple[Row, ...]:
+def make_rows(records: Sequence[JudgedQuestion]) -> tuple[ConsolidationRow, ...]:
     """One row per stream, kind of question, system and budget, in the order in which they were asked."""
-    groups: dict[tuple[str, int, str, str, int | None], list[Record]] = {}
+    groups: dict[tuple[str, int, str, str, int | None], list[JudgedQuestion]] = {}
     for record in records:
         kind = SINGLE if record.hops == 1 else MULTI
         key = (kind, record.stream_tokens, record.streaming, record.system, record.budget_tokens)
@@ -74,11 +74,11 @@ def make_rows(records: Sequence[Record]) -> tuple[Row, ...]:
     return tuple(_row(key[0], group) for key, group in groups.items())
 
 
-def _row(kind: str, records: Sequence[Record]) -> Row:
+def _row(kind: str, records: Sequence[JudgedQuestion]) -> ConsolidationRow:
     judged = [record.judgement for record in records]
     first = records[0]
     by_hops = {hops: [record.judgement for record in records if record.hops == hops] for hops in HOPS}
-    return Row(
+    return ConsolidationRow(
         kind=kind,
         system=first.system,
         streaming=first.streaming,
@@ -103,7 +103,7 @@ def _share(judged: Sequence[Judgement], is_so: Callable[[Judgement], bool]) -> f
     return sum(map(is_so, judged)) / len(judged)
 
 
-def tables(rows: Sequence[Row], loads: Sequence[Load], wordings: str) -> list[Table]:
+def tables(rows: Sequence[ConsolidationRow], loads: Sequence[Load], wordings: str) -> list[Table]:
     """One for each stream and kind of question, and what taking the streams in has cost."""
     made = []
     for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in rows):

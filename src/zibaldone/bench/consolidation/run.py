@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from zibaldone.bench.base import Cost, System, Tools
-from zibaldone.bench.consolidation.facts import Question, Stream, Streaming
+from zibaldone.bench.base import Cost, Equipment, System
+from zibaldone.bench.consolidation.facts import ChainQuestion, Stream, Streaming
 from zibaldone.bench.consolidation.judging import Judgement, Marked, judge, nothing_marked
 from zibaldone.bench.outcome import Progress, silent
 from zibaldone.bench.systems import make_system
@@ -31,7 +31,7 @@ def marks_of(system: System) -> Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JudgedQuestion:
     """One question asked of one system at one budget."""
 
     id: str
@@ -63,15 +63,15 @@ def evaluate(
     stream: Stream,
     systems: Sequence[str],
     budgets_tokens: Sequence[int],
-    tools: Tools,
+    tools: Equipment,
     *,
     streaming: Streaming = "chunks",
     progress: Progress = silent,
-) -> tuple[list[Record], list[Load]]:
+) -> tuple[list[JudgedQuestion], list[Load]]:
     """Every (system, question, budget), one system at a time; loading is timed by itself."""
     messages = stream.messages(tools.tokenizer, streaming)
     questions = (*stream.single_hop, *stream.multi_hop)
-    records: list[Record] = []
+    records: list[JudgedQuestion] = []
     loads = []
     for name in systems:
         progress(f"{name}: loading {stream.tokens:,} tokens", 0, 0)
@@ -91,11 +91,13 @@ def evaluate(
     return records, loads
 
 
-def _ask(system: System, question: Question, budget: int, stream: Stream, streaming: Streaming) -> Record:
+def _ask(
+    system: System, question: ChainQuestion, budget: int, stream: Stream, streaming: Streaming
+) -> JudgedQuestion:
     start = time.perf_counter()
     context = system.recall(_USER, question.text, budget)
     ms = (time.perf_counter() - start) * 1000
-    return Record(
+    return JudgedQuestion(
         id=question.id,
         hops=question.hops,
         question=question.text,

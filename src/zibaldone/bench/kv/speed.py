@@ -36,12 +36,12 @@ from zibaldone.bench.kv.speed_report import (
     Ingest,
     KVSpeedReport,
     Reuse,
-    Setting,
+    SpeedSetting,
     Stock,
     tables,
 )
 from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
-from zibaldone.bench.outcome import Outcome, Progress, Run, silent
+from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
@@ -53,11 +53,11 @@ INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there ar
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def run(options: KVSpeedOptions, run: Run) -> Outcome:
+def run(options: KVSpeedOptions, run: Run) -> Measurement:
     """Time to the first token, what remembering costs, scoring."""
     report = evaluate(Settings(**asdict(options)), run.folder, run.progress)
     figures = {field.name: getattr(report, field.name) for field in fields(report)}
-    return Outcome(figures, list(tables(report)))
+    return Measurement(figures, list(tables(report)))
 
 
 def evaluate(settings: Settings, folder: Path, progress: Progress = silent) -> KVSpeedReport:
@@ -88,8 +88,8 @@ class _Bench:
         self._said: list[Message] = []
         self._batches: list[tuple[int, float, float | None]] = []  # tokens, seconds of both sides
 
-    def setting(self) -> Setting:
-        return Setting(
+    def setting(self) -> SpeedSetting:
+        return SpeedSetting(
             shape=self.settings.shape,
             parameters=sum(p.numel() for p in self.model.parameters()),
             dtype=str(self.model.dtype).removeprefix("torch."),
@@ -128,7 +128,7 @@ class _Bench:
                 if not times[side] or sum(times[side]) < PATIENCE_S * 1000:
                     times[side].append(timed(self.device, partial(self._stock, prompt))[0])
         cold, warm = cold[warm_ups:], warm[warm_ups:]
-        times = {side: some[warm_ups:] or some for side, some in times.items()}
+        times = {side: timed_ms[warm_ups:] or timed_ms for side, timed_ms in times.items()}
         last = warm[-1][1]
         return FirstToken(
             history_tokens=len(ids) - 1,

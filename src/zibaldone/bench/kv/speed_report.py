@@ -1,4 +1,4 @@
-"""The figures of the kv view's speed benchmark, as JSON and as tables. Imports no torch."""
+"""The figures of the kv view's speed benchmark, and their tables."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from zibaldone.bench.table import Column, Line, tabulate, transpose
+from zibaldone.bench.table import Column, TableLine, tabulate, transpose
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SpeedSetting:
     """What was measured, and on what."""
 
     shape: str
@@ -66,34 +66,13 @@ class FirstToken:
     open_ms: float  # to attach that new one to the model
 
     @property
-    def full_ratio(self) -> float:
-        """Time of the full context to MemArt's, warm."""
-        return self.full.ms / self.warm.ms
-
-    @property
-    def text_ratio(self) -> float:
-        """Time of the same passages as text to MemArt's, warm."""
-        return self.text.ms / self.warm.ms
-
-    @property
-    def full_cold_ratio(self) -> float:
-        """Time of the full context to MemArt's, cold."""
-        return self.full.ms / self.cold.ms
-
-    @property
-    def text_cold_ratio(self) -> float:
-        """Time of the same passages as text to MemArt's, cold."""
-        return self.text.ms / self.cold.ms
-
-    @property
-    def full_tokens_ratio(self) -> float:
-        """Prefill tokens of the full context to MemArt's."""
-        return self.full.prefill_tokens / self.warm.prefill_tokens
-
-    @property
-    def text_tokens_ratio(self) -> float:
-        """Prefill tokens of the passages as text to MemArt's."""
-        return self.text.prefill_tokens / self.warm.prefill_tokens
+    def ratios(self) -> dict[str, float]:
+        """Time and prefill tokens of the full context and of the passages as text, to MemArt's."""
+        sides = {"full": self.full, "text": self.text}
+        warm = {name: side.ms / self.warm.ms for name, side in sides.items()}
+        cold = {f"{name}_cold": side.ms / self.cold.ms for name, side in sides.items()}
+        prefill = self.warm.prefill_tokens
+        return warm | cold | {f"{name}_tokens": side.prefill_tokens / prefill for name, side in sides.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +87,6 @@ class Ingest:
 
     @property
     def overhead_ratio(self) -> float:
-        """Time of remember to that of the plain prefill."""
         return self.plain / self.remember
 
 
@@ -128,7 +106,6 @@ class Disk:
 
     @property
     def boxes_per_token(self) -> float:
-        """Bytes of bounding boxes, in the layers that score."""
         return self.box_bytes / self.tokens
 
 
@@ -149,7 +126,6 @@ class Scoring:
 
     @property
     def read_gb_per_s(self) -> float:
-        """So that the yardstick itself can be judged."""
         return self.index_bytes / self.read_ms / 1e6
 
 
@@ -157,7 +133,7 @@ class Scoring:
 class KVSpeedReport:
     """A whole run."""
 
-    setting: Setting
+    setting: SpeedSetting
     first_token: tuple[FirstToken, ...]
     ingest: Ingest
     disk: Disk
@@ -174,58 +150,57 @@ def tables(report: KVSpeedReport) -> Iterator[Table]:
         _FIRST_TOKEN,
         [(f"{row.history_tokens:,}", row) for row in report.first_token],
     )
-    yield tabulate(
-        f"remembering, turns of {ingest.turn_tokens} tokens",
-        [Column("", lambda row: row[0], left=True), _MEASURED, _BY_LAYOUT],
-        list(_remembering(report)),
-    )
+    columns = [
+        Column("", lambda row: row[0], left=True),
+        Column("measured", lambda row: row[1]),
+        Column("by layout", lambda row: row[2]),
+    ]
+    yield tabulate(f"remembering, turns of {ingest.turn_tokens} tokens", columns, list(_remembering(report)))
     yield transpose(
         "scoring in one layer, ms (times the yardstick)",
         "blocks",
         [
-            Line("index, MB", lambda row: row.index_bytes / 1e6, ",.1f"),
-            Line("read it once", lambda row: f"{row.read_ms:,.2f} ({row.read_gb_per_s:.1f} GB/s)"),
+            TableLine("index, MB", lambda row: row.index_bytes / 1e6, ",.1f"),
+            TableLine("read it once", lambda row: f"{row.read_ms:,.2f} ({row.read_gb_per_s:.1f} GB/s)"),
             *map(_timed, report.scoring[0].ms),
         ],
         [(f"{row.blocks:,}", row) for row in report.scoring],
     )
 
 
-def _side(name: str) -> Iterator[Line]:
+def _side(name: str) -> Iterator[TableLine]:
     """`warm` or `cold`, its parts indented under it."""
 
     def side(row: FirstToken) -> Reuse:
         return row.warm if name == "warm" else row.cold
 
-    yield Line(f"MemArt {name}, ms", lambda row: side(row).ms, ",.0f")
-    yield Line("  probe", lambda row: side(row).probe_ms, ",.1f")
-    yield Line("  score", lambda row: side(row).score_ms, ",.1f")
-    yield Line("  fetch", lambda row: side(row).fetch_ms, ",.1f")
-    yield Line("  prefill", lambda row: side(row).prefill_ms, ",.1f")
-    yield Line("  other", lambda row: side(row).other_ms, ",.1f")
-    yield Line("  blocks from memory/disk", lambda row: f"{side(row).from_memory}/{side(row).from_disk}")
-    yield Line("  full / MemArt", lambda row: f"{row.full.ms / side(row).ms:.1f}x")
-    yield Line("  text / MemArt", lambda row: f"{row.text.ms / side(row).ms:.1f}x")
+    yield TableLine(f"MemArt {name}, ms", lambda row: side(row).ms, ",.0f")
+    yield TableLine("  probe", lambda row: side(row).probe_ms, ",.1f")
+    yield TableLine("  score", lambda row: side(row).score_ms, ",.1f")
+    yield TableLine("  fetch", lambda row: side(row).fetch_ms, ",.1f")
+    yield TableLine("  prefill", lambda row: side(row).prefill_ms, ",.1f")
+    yield TableLine("  other", lambda row: side(row).other_ms, ",.1f")
+    yield TableLine("  blocks from memory/disk", lambda row: f"{side(row).from_memory}/{side(row).from_disk}")
+    yield TableLine("  full / MemArt", lambda row: f"{row.full.ms / side(row).ms:.1f}x")
+    yield TableLine("  text / MemArt", lambda row: f"{row.text.ms / side(row).ms:.1f}x")
 
 
 _FIRST_TOKEN = (
-    Line("prefill tokens, full context", lambda row: row.full.prefill_tokens, ","),
-    Line("  passages as text", lambda row: row.text.prefill_tokens, ","),
-    Line("  MemArt", lambda row: row.warm.prefill_tokens, ","),
-    Line("  full / MemArt", lambda row: f"{row.full_tokens_ratio:.1f}x"),
-    Line("  text / MemArt", lambda row: f"{row.text_tokens_ratio:.1f}x"),
-    Line("tokens that MemArt reuses", lambda row: row.memory_tokens, ","),
-    Line("full context, ms", lambda row: row.full.ms, ",.0f"),
-    Line("passages as text, ms", lambda row: row.text.ms, ",.0f"),
+    TableLine("prefill tokens, full context", lambda row: row.full.prefill_tokens, ","),
+    TableLine("  passages as text", lambda row: row.text.prefill_tokens, ","),
+    TableLine("  MemArt", lambda row: row.warm.prefill_tokens, ","),
+    TableLine("  full / MemArt", lambda row: f"{row.ratios['full_tokens']:.1f}x"),
+    TableLine("  text / MemArt", lambda row: f"{row.ratios['text_tokens']:.1f}x"),
+    TableLine("tokens that MemArt reuses", lambda row: row.memory_tokens, ","),
+    TableLine("full context, ms", lambda row: row.full.ms, ",.0f"),
+    TableLine("passages as text, ms", lambda row: row.text.ms, ",.0f"),
     *_side("warm"),
     *_side("cold"),
-    Line("attach to the model, ms", lambda row: row.open_ms, ",.0f"),
-    Line("blocks", lambda row: row.blocks, ","),
-    Line("  scored again by their keys", lambda row: row.rescored, ","),
-    Line("repetitions, full/MemArt", lambda row: f"{row.full.repeats}/{row.warm.repeats}"),
+    TableLine("attach to the model, ms", lambda row: row.open_ms, ",.0f"),
+    TableLine("blocks", lambda row: row.blocks, ","),
+    TableLine("  scored again by their keys", lambda row: row.rescored, ","),
+    TableLine("repetitions, full/MemArt", lambda row: f"{row.full.repeats}/{row.warm.repeats}"),
 )
-_MEASURED = Column("measured", lambda row: row[1])
-_BY_LAYOUT = Column("by layout", lambda row: row[2])
 
 
 def _remembering(report: KVSpeedReport) -> Iterator[tuple[str, str, str]]:
@@ -238,9 +213,9 @@ def _remembering(report: KVSpeedReport) -> Iterator[tuple[str, str, str]]:
     yield f"  boxes of {len(report.setting.layers)} layers", *boxes
 
 
-def _timed(name: str) -> Line:
+def _timed(name: str) -> TableLine:
     def figure(row: Scoring) -> str | None:
         ms, ratio = row.ms[name], row.ratios[name]
         return None if ms is None else f"{ms:,.1f} ({ratio:,.0f}x)"
 
-    return Line(name, figure)
+    return TableLine(name, figure)

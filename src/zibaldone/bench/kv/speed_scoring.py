@@ -40,7 +40,7 @@ def alternating(
         for name, call in sides.items():
             if not times[name] or sum(times[name]) < PATIENCE_S * 1000:
                 times[name].append(timed(device, call)[0])
-    return {name: median(some[1:] or some) for name, some in times.items()}
+    return {name: median(of_side[1:] or of_side) for name, of_side in times.items()}
 
 
 def _wait(device: torch.device) -> None:
@@ -62,11 +62,11 @@ def scorings(
     sizes: Sequence[int], shape: Shape, config: MemArt, device: torch.device, progress: Progress
 ) -> tuple[Scoring, ...]:
     """One layer's random boxes and queries in bfloat16, with heads of this shape."""
-    found: list[Scoring] = []
+    scored: list[Scoring] = []
     for done, blocks in enumerate(ordered := sorted(set(sizes))):
         progress(f"scoring {blocks:,}", done, len(ordered))
-        found.append(_scoring(blocks, shape, config, device, found[-1] if found else None))
-    return tuple(found)
+        scored.append(_scoring(blocks, shape, config, device, scored[-1] if scored else None))
+    return tuple(scored)
 
 
 def _scoring(
@@ -76,13 +76,13 @@ def _scoring(
         return torch.randn(size, dtype=torch.bfloat16, device=device)
 
     boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
-    asked = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    question = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
     wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
     wanted = min(wanted, _MOST_WANTED, blocks)
     sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
     for name in STRATEGIES:
         if before is None or _takes(before, name, blocks) < PATIENCE_S:
-            sides[name] = partial(_score, asked, boxes, name, config, wanted)
+            sides[name] = partial(_score, question, boxes, name, config, wanted)
     ms = alternating(device, sides, REPEATS)
     return Scoring(
         blocks=blocks,
@@ -99,10 +99,10 @@ def _takes(before: Scoring, name: str, blocks: int) -> float:
     return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
 
 
-def _score(asked: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+def _score(question: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
     normalization, aggregation = STRATEGIES[name]
     scores = aggregate(
-        box_scores(asked, boxes, config.heads),
+        box_scores(question, boxes, config.heads),
         len(boxes),
         normalization,
         aggregation,

@@ -53,6 +53,11 @@ class ReadSets:
             if len(sets) < _MOST_SETS:
                 sets[tuple(sorted(chunks))] += times
 
+    def has(self, user: str) -> bool:
+        """Whether anything of the user's waits to be taken."""
+        with self._lock:
+            return any(key[0] == user for key in self._sets)
+
     def take(self, generation: Generation) -> Counter[tuple[int, ...]]:
         """All of them; they are the caller's now."""
         with self._lock:

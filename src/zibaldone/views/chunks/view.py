@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,6 +18,7 @@ from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
+from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
@@ -341,6 +341,10 @@ class ChunksView:
         }
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Whether chunks were read together since."""
+        return self._read_sets.has(user)
+
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
         table.drop(connection, generation)
@@ -459,10 +463,7 @@ class ChunksView:
 
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
         """In threads where a model is waited for, else one after the other."""
-        if not self._asker.has_model or len(given) < 2:
-            return [do(work) for work in given]
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="zibaldone-chunks") as pool:
-            return list(pool.map(do, given))
+        return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
 
     @staticmethod
     def _generations(connection: Connection, user: str) -> list[Generation]:

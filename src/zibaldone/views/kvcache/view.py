@@ -327,6 +327,10 @@ class KVView:
             self.refresh(database, user, None)
         return damaged
 
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Whether blocks were used, or found damaged, since."""
+        return bool(self._missed.get(user)) or any(used[0] == user for used in list(self._used))
+
     def drop(self, connection: Connection, generation: Generation) -> None:
         """See KVStore."""
         self.store.drop(connection, generation)
