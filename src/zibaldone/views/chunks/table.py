@@ -35,10 +35,10 @@ def load(
 
 def write(connection: Connection, generation: Generation, written: Sequence[Chunk]) -> None:
     """Insert the chunks, or put new versions in place of old ones."""
-    for some in in_chunks(written, _PER_STATEMENT):
-        numbers = [chunk.id for chunk in some]
+    for batch in in_chunks(written, _PER_STATEMENT):
+        numbers = [chunk.id for chunk in batch]
         connection.execute(delete(chunks).where(of(chunks, generation), chunks.c.chunk.in_(numbers)))
-        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in some])
+        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in batch])
 
 
 def forget_reasons(connection: Connection, generation: Generation) -> None:
@@ -51,9 +51,9 @@ def forget_reasons(connection: Connection, generation: Generation) -> None:
 
 
 def remove(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    for some in in_chunks(numbers, _PER_STATEMENT):
+    for batch in in_chunks(numbers, _PER_STATEMENT):
         for table in (chunks, chunk_sources, chunk_history):
-            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(some)))
+            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(batch)))
 
 
 def add_sources(connection: Connection, generation: Generation, pairs: Iterable[tuple[int, int]]) -> None:
@@ -61,8 +61,8 @@ def add_sources(connection: Connection, generation: Generation, pairs: Iterable[
     wanted = sorted(set(pairs))
     known = set()
     c = chunk_sources.c
-    for some in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
-        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(some))
+    for batch in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
+        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(batch))
         known |= {(row.seq, row.chunk) for row in connection.execute(query)}
     fresh = [pair for pair in wanted if pair not in known]
     if fresh:
@@ -80,14 +80,14 @@ def sources(
         return [(row.seq, row.chunk) for row in connection.execute(query)]
     return [
         (row.seq, row.chunk)
-        for some in in_chunks(seqs, _PER_STATEMENT)
-        for row in connection.execute(query.where(c.seq.in_(some)))
+        for batch in in_chunks(seqs, _PER_STATEMENT)
+        for row in connection.execute(query.where(c.seq.in_(batch)))
     ]
 
 
 def remove_sources(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    for some in in_chunks(seqs, _PER_STATEMENT):
-        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(some))
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(batch))
         connection.execute(delete(chunk_sources).where(condition))
 
 
@@ -180,8 +180,8 @@ def history(connection: Connection, generation: Generation) -> list[tuple[int, P
 
 
 def remove_history(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    for some in in_chunks(numbers, _PER_STATEMENT):
-        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(some))
+    for batch in in_chunks(numbers, _PER_STATEMENT):
+        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(batch))
         connection.execute(delete(chunk_history).where(condition))
 
 

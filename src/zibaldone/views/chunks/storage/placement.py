@@ -88,8 +88,8 @@ def flush(
         for row in connection.execute(staged.order_by(c.namespace, c.time_us, c.id)):
             record = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
             waiting.setdefault(row.namespace, []).append(record)
-    for some in waiting.values():
-        full = pack(some, placement.block_bytes)
+    for staged_records in waiting.values():
+        full = pack(staged_records, placement.block_bytes)
         if not everything and full and _size(full[-1]) < placement.block_bytes * _FULL:
             full.pop()
         done += move(database, store, owner, full)
@@ -112,14 +112,14 @@ def colocate(
     with database.read() as connection:
         places = store.places(connection, owner)
     count: Counter[int] = Counter()
-    for some in read_sets:
-        in_blocks = [number for number in some if places.get(number)]
+    for ids in read_sets:
+        in_blocks = [number for number in ids if places.get(number)]
         if len({places[number] for number in in_blocks}) > 1:
             count.update(in_blocks)
     often = sorted(number for number, _ in count.most_common(MOST_GROUPED))
     if len(often) < 2:
         return Moved()
-    groups = [some for some in group(often) if _is_worth_it(database, store, placement, owner, some)]
+    groups = [ids for ids in group(often) if _is_worth_it(database, store, placement, owner, ids)]
     return relocate(database, store, placement, owner, groups)
 
 
@@ -158,9 +158,9 @@ def relocate(
                 record for record in read_placed(connection, store, owner, group) if record.block is not None
             ]
         for namespace in sorted({record.namespace for record in placed}):
-            some = [record for record in placed if record.namespace == namespace]
-            packed = pack(some, placement.block_bytes)
-            if len({record.block for record in some}) > len(packed):
+            together = [record for record in placed if record.namespace == namespace]
+            packed = pack(together, placement.block_bytes)
+            if len({record.block for record in together}) > len(packed):
                 done += move(database, store, owner, packed)
     return done
 
@@ -229,27 +229,27 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
     """
     if not packed:
         return Moved()
-    published = [(new_key(owner.user), some) for some in packed]
+    published = [(new_key(owner.user), contents) for contents in packed]
     written = 0
-    for key, some in published:
-        block = encode([(record.id, record.data) for record in some])
+    for key, contents in published:
+        block = encode([(record.id, record.data) for record in contents])
         store.blocks.put(key, block)
         written += len(block)
     released = 0
     moved = 0
     with database.write() as connection:
-        for key, some in published:
-            switched = _switch(connection, store, owner, key, some)
+        for key, contents in published:
+            switched = _switch(connection, store, owner, key, contents)
             moved += switched
             released += switched == 0
-        before = {record.block for _, some in published for record in some if record.block}
+        before = {record.block for _, contents in published for record in contents if record.block}
         query = select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 1)
         released += len(before & set(connection.execute(query).scalars()))
     return Moved(moved, written, len(published), released)
 
 
 def _switch(
-    connection: Connection, store: RecordStore, owner: Owner, key: str, some: Sequence[Placed]
+    connection: Connection, store: RecordStore, owner: Owner, key: str, contents: Sequence[Placed]
 ) -> int:
     """Point the directory to the new block; how many records it is the place of now."""
     try:
@@ -258,10 +258,10 @@ def _switch(
         return 0
     unchanged = all(
         connection.execute(select(records.c.id).where(_is_where_it_was(owner, record))).first()
-        for record in some
+        for record in contents
     )
     moved = 0
-    for slot, record in enumerate(some if unchanged else ()):
+    for slot, record in enumerate(contents if unchanged else ()):
         row = update(records).where(_is_where_it_was(owner, record))
         if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
             moved += 1
@@ -270,9 +270,9 @@ def _switch(
         blocks.insert().values(
             **key_of(owner),
             block=key,
-            namespace=some[0].namespace,
-            records=len(some),
-            invalid=len(some) - moved,
+            namespace=contents[0].namespace,
+            records=len(contents),
+            invalid=len(contents) - moved,
             bytes=size,
             released=int(moved == 0),
         )

@@ -44,9 +44,9 @@ def collect(
     for _, ids in sorted(live.items()):
         loose = set(ids)  # a model may name others, or one twice
         grouped = []
-        for some in group(sorted(ids)) if len(ids) > 1 else ():
-            grouped.append(sorted(loose.intersection(some)))
-            loose.difference_update(some)
+        for ids_of_group in group(sorted(ids)) if len(ids) > 1 else ():
+            grouped.append(sorted(loose.intersection(ids_of_group)))
+            loose.difference_update(ids_of_group)
         with database.read() as connection:
             ordered = [
                 record

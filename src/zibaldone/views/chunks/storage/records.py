@@ -64,7 +64,7 @@ class RecordStore:
     def stage(self, connection: Connection, owner: Owner, staged: Sequence[Record]) -> None:
         """Insert records, or put new data in place of old; the old copy in a block becomes invalid."""
         self._remove(connection, owner, [record.id for record in staged])
-        for some in in_chunks(staged, _PER_STATEMENT):
+        for batch in in_chunks(staged, _PER_STATEMENT):
             connection.execute(
                 records.insert(),
                 [
@@ -76,7 +76,7 @@ class RecordStore:
                         "bytes": len(record.data),
                         "data": record.data,
                     }
-                    for record in some
+                    for record in batch
                 ],
             )
 
@@ -85,8 +85,8 @@ class RecordStore:
         self._remove(connection, owner, ids)
 
     def _remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
-        for some in in_chunks(ids, _PER_STATEMENT):
-            these = and_(of(records, owner), records.c.id.in_(some))
+        for batch in in_chunks(ids, _PER_STATEMENT):
+            these = and_(of(records, owner), records.c.id.in_(batch))
             invalidate(
                 connection, owner, [r.block for r in connection.execute(select(records.c.block).where(these))]
             )
@@ -100,8 +100,8 @@ class RecordStore:
         """
         data: dict[int, bytes] = {}
         in_blocks: dict[str, list[tuple[int, int]]] = {}
-        for some in in_chunks(ids, _PER_STATEMENT):
-            query = select(records).where(of(records, owner), records.c.id.in_(some))
+        for batch in in_chunks(ids, _PER_STATEMENT):
+            query = select(records).where(of(records, owner), records.c.id.in_(batch))
             for row in connection.execute(query):
                 if row.block is None:
                     data[row.id] = row.data
@@ -227,9 +227,9 @@ class RecordStore:
                     .where(of(blocks, owner), blocks.c.block == key)
                     .values(released=1, invalid=blocks.c.records)
                 )
-        for some in in_chunks(sorted(gone), _PER_STATEMENT):
-            connection.execute(delete(records).where(of(records, owner), records.c.id.in_(some)))
-            pair = (record_pairs.c.first.in_(some)) | (record_pairs.c.second.in_(some))
+        for batch in in_chunks(sorted(gone), _PER_STATEMENT):
+            connection.execute(delete(records).where(of(records, owner), records.c.id.in_(batch)))
+            pair = (record_pairs.c.first.in_(batch)) | (record_pairs.c.second.in_(batch))
             connection.execute(delete(record_pairs).where(of(record_pairs, owner), pair))
 
     def drop(self, connection: Connection, owner: Owner) -> None:
