@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -84,8 +83,6 @@ class ColocationGroups(TaskResult):
 
 @dataclass(frozen=True)
 class ItemShown:
-    """An item as a model sees it."""
-
     id: int
     time: str
     text: str
@@ -112,7 +109,7 @@ class RelatedShown:
 
 
 @dataclass(frozen=True)
-class Compress(Task[Compressed]):
+class Compress(PlainlyAnswered[Compressed]):
     """COMPRESS and BUILDMETA of one bounded chunk."""
 
     view = "chunks"
@@ -129,7 +126,7 @@ class Compress(Task[Compressed]):
 
 
 @dataclass(frozen=True)
-class SelectRelated(Task[Selection]):
+class SelectRelated(PlainlyAnswered[Selection]):
     """LLMSELECT, for maintenance and retrieval alike."""
 
     view = "chunks"
@@ -151,7 +148,7 @@ class SelectRelated(Task[Selection]):
 
 
 @dataclass(frozen=True)
-class JointCompact(Task[Compacted]):
+class JointCompact(PlainlyAnswered[Compacted]):
     """JOINTCOMPACT of a new chunk with the related ones."""
 
     view = "chunks"
@@ -168,12 +165,12 @@ class JointCompact(Task[Compacted]):
         new = {item.id for item in self.new_items}
         _check_notes(result.items, new, "new_items")
         lost = new - {source for note in result.items for source in note.sources}
-        repeated = {source for one in result.deletions for source in one.because}
+        repeated = {source for deletion in result.deletions for source in deletion.because}
         if lost - repeated:
             raise ValueError(f"new notes {sorted(lost)} are in no item: nothing new may be lost")
         known = {(chunk.chunk, item.id) for chunk in self.related for item in chunk.items}
         changes: list[NoteUpdate | NoteDeletion] = [*result.updates, *result.deletions]
-        touched = [(one.chunk, one.item) for one in changes]
+        touched = [(change.chunk, change.item) for change in changes]
         for chunk, item in touched:
             if (chunk, item) not in known:
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
@@ -183,7 +180,7 @@ class JointCompact(Task[Compacted]):
             check_ids(one.because, new, "because")
             if not one.because:
                 raise ValueError("because must name the new notes that say so")
-        if any(not one.text.strip() for one in result.updates):
+        if any(not update.text.strip() for update in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
 
 
@@ -197,7 +194,7 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(Task[ColocationGroups]):
+class Colocate(PlainlyAnswered[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
@@ -215,7 +212,6 @@ class Colocate(Task[ColocationGroups]):
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
-    """A stored chunk's metadata, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
