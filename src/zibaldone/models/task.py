@@ -111,32 +111,6 @@ def check_ids(ids: Sequence[Any], known: Collection[Any], what: str) -> None:
         raise ValueError(f"{what} names an id twice")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlainlyAnswered(Task[R]):
-    """A task whose asker brings the plain answer along."""
-
-    fallback: Callable[[], R] = field(metadata={"sent": False}, compare=False)
-
-    def offline(self) -> R:
-        return self.fallback()
-
-
-class TaskAnswer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-@dataclass(frozen=True)
-class ShownMessage:
-    """A message, or a passage of one, as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
-
-
 @cache
 def _prompt(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()

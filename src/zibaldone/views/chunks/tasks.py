@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -83,6 +84,8 @@ class ColocationGroups(TaskResult):
 
 @dataclass(frozen=True)
 class ItemShown:
+    """An item as a model sees it."""
+
     id: int
     time: str
     text: str
@@ -109,7 +112,7 @@ class RelatedShown:
 
 
 @dataclass(frozen=True)
-class Compress(PlainlyAnswered[Compressed]):
+class Compress(Task[Compressed]):
     """COMPRESS and BUILDMETA of one bounded chunk."""
 
     view = "chunks"
@@ -126,7 +129,7 @@ class Compress(PlainlyAnswered[Compressed]):
 
 
 @dataclass(frozen=True)
-class SelectRelated(PlainlyAnswered[Selection]):
+class SelectRelated(Task[Selection]):
     """LLMSELECT, for maintenance and retrieval alike."""
 
     view = "chunks"
@@ -148,7 +151,7 @@ class SelectRelated(PlainlyAnswered[Selection]):
 
 
 @dataclass(frozen=True)
-class JointCompact(PlainlyAnswered[Compacted]):
+class JointCompact(Task[Compacted]):
     """JOINTCOMPACT of a new chunk with the related ones."""
 
     view = "chunks"
@@ -165,12 +168,12 @@ class JointCompact(PlainlyAnswered[Compacted]):
         new = {item.id for item in self.new_items}
         _check_notes(result.items, new, "new_items")
         lost = new - {source for note in result.items for source in note.sources}
-        repeated = {source for deletion in result.deletions for source in deletion.because}
+        repeated = {source for one in result.deletions for source in one.because}
         if lost - repeated:
             raise ValueError(f"new notes {sorted(lost)} are in no item: nothing new may be lost")
         known = {(chunk.chunk, item.id) for chunk in self.related for item in chunk.items}
         changes: list[NoteUpdate | NoteDeletion] = [*result.updates, *result.deletions]
-        touched = [(change.chunk, change.item) for change in changes]
+        touched = [(one.chunk, one.item) for one in changes]
         for chunk, item in touched:
             if (chunk, item) not in known:
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
@@ -180,7 +183,7 @@ class JointCompact(PlainlyAnswered[Compacted]):
             check_ids(one.because, new, "because")
             if not one.because:
                 raise ValueError("because must name the new notes that say so")
-        if any(not update.text.strip() for update in result.updates):
+        if any(not one.text.strip() for one in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
 
 
@@ -194,7 +197,7 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(PlainlyAnswered[ColocationGroups]):
+class Colocate(Task[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
@@ -212,6 +215,7 @@ class Colocate(PlainlyAnswered[ColocationGroups]):
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
+    """A stored chunk's metadata, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
