@@ -204,7 +204,7 @@ BENCHMARKS = (
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
-    Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
+    Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
