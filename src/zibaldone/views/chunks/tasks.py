@@ -1,14 +1,21 @@
-"""What the chunks view asks a model. Each task can be answered without one: `fallback` is that answer."""
+"""What the chunks view asks a model. Each task can be answered without one: `offline` is that answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import (
+    NOT_SENT,
+    ShownMessage,
+    Task,
+    TaskResult,
+    check_ids,
+    check_sources,
+    shown_message,
+)
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
 from zibaldone.views.chunks.config import SHOWN_KEYWORDS
 from zibaldone.views.chunks.gate import Gate
@@ -17,20 +24,14 @@ _MOST = 64  # of anything that a model may list
 Words = Annotated[list[str], Field(max_length=_MOST)]
 
 
-class ChunkAnswer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class Note(ChunkAnswer):
+class Note(TaskResult):
     """One item that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class Compressed(ChunkAnswer):
+class Compressed(TaskResult):
     """`m` and `K_m`: Algorithm 1, lines 4 and 5, in one call."""
 
     items: list[Note]
@@ -39,13 +40,13 @@ class Compressed(ChunkAnswer):
     summary: str
 
 
-class Selection(ChunkAnswer):
+class Selection(TaskResult):
     """Ids of chunks, the most related first."""
 
     chunks: list[int]
 
 
-class NoteUpdate(ChunkAnswer):
+class NoteUpdate(TaskResult):
     """An earlier item, rewritten."""
 
     chunk: int
@@ -54,7 +55,7 @@ class NoteUpdate(ChunkAnswer):
     because: list[int]
 
 
-class NoteDeletion(ChunkAnswer):
+class NoteDeletion(TaskResult):
     """An earlier item that goes."""
 
     chunk: int
@@ -63,7 +64,7 @@ class NoteDeletion(ChunkAnswer):
     reason: Literal["superseded", "duplicate"]
 
 
-class Compacted(ChunkAnswer):
+class Compacted(TaskResult):
     """`(m', U, D)` and `K_m'`: Algorithm 1, lines 8 and 10, in one call."""
 
     items: list[Note]
@@ -74,26 +75,14 @@ class Compacted(ChunkAnswer):
     summary: str
 
 
-class ColocationGroups(ChunkAnswer):
+class ColocationGroups(TaskResult):
     """Chunks to put together: Algorithm 2, lines 3 and 15."""
 
     groups: list[list[int]]
 
 
 @dataclass(frozen=True)
-class MessageShown:
-    """A message, or a passage of one, as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
-
-
-@dataclass(frozen=True)
 class ItemShown:
-    """An item as a model sees it."""
-
     id: int
     time: str
     text: str
@@ -120,7 +109,7 @@ class RelatedShown:
 
 
 @dataclass(frozen=True)
-class Compress(Task[Compressed]):
+class Compress(PlainlyAnswered[Compressed]):
     """COMPRESS and BUILDMETA of one bounded chunk."""
 
     view = "chunks"
@@ -128,20 +117,16 @@ class Compress(Task[Compressed]):
     result = Compressed
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
-    fallback: Callable[[], Compressed] = field(metadata={"sent": False}, compare=False)
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Compressed] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compressed) -> None:
         """Every note stands on messages of this chunk."""
         _check_notes(result.items, {message.seq for message in self.messages}, "messages")
 
-    def offline(self) -> Compressed:
-        """The sentences that carry facts."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class SelectRelated(Task[Selection]):
+class SelectRelated(PlainlyAnswered[Selection]):
     """LLMSELECT, for maintenance and retrieval alike."""
 
     view = "chunks"
@@ -152,22 +137,18 @@ class SelectRelated(Task[Selection]):
     about: str | ChunkShown
     at_most: int
     candidates: tuple[ChunkShown, ...]
-    fallback: Callable[[], Selection] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], Selection] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Selection) -> None:
         """Only candidates, each once, and no more than asked for."""
         known = {candidate.chunk for candidate in self.candidates}
-        _check_ids(result.chunks, known, "chunks")
+        check_ids(result.chunks, known, "chunks")
         if len(result.chunks) > self.at_most:
             raise ValueError(f"chunks has {len(result.chunks)} ids; at most {self.at_most} are allowed")
 
-    def offline(self) -> Selection:
-        """By words and cosine of the metadata."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class JointCompact(Task[Compacted]):
+class JointCompact(PlainlyAnswered[Compacted]):
     """JOINTCOMPACT of a new chunk with the related ones."""
 
     view = "chunks"
@@ -177,34 +158,30 @@ class JointCompact(Task[Compacted]):
 
     new_items: tuple[ItemShown, ...]
     related: tuple[RelatedShown, ...]
-    fallback: Callable[[], Compacted] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], Compacted] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compacted) -> None:
         """Every id that the answer names is one that was shown, and no new note is lost."""
         new = {item.id for item in self.new_items}
         _check_notes(result.items, new, "new_items")
         lost = new - {source for note in result.items for source in note.sources}
-        repeated = {source for one in result.deletions for source in one.because}
+        repeated = {source for deletion in result.deletions for source in deletion.because}
         if lost - repeated:
             raise ValueError(f"new notes {sorted(lost)} are in no item: nothing new may be lost")
         known = {(chunk.chunk, item.id) for chunk in self.related for item in chunk.items}
         changes: list[NoteUpdate | NoteDeletion] = [*result.updates, *result.deletions]
-        touched = [(one.chunk, one.item) for one in changes]
+        touched = [(change.chunk, change.item) for change in changes]
         for chunk, item in touched:
             if (chunk, item) not in known:
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
         if len(set(touched)) < len(touched):
             raise ValueError("an earlier note may be updated or deleted once, not twice")
         for one in changes:
-            _check_ids(one.because, new, "because")
+            check_ids(one.because, new, "because")
             if not one.because:
                 raise ValueError("because must name the new notes that say so")
-        if any(not one.text.strip() for one in result.updates):
+        if any(not update.text.strip() for update in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
-
-    def offline(self) -> Compacted:
-        """Near duplicates go, and values that are plainly superseded."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -217,7 +194,7 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(Task[ColocationGroups]):
+class Colocate(PlainlyAnswered[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
@@ -227,21 +204,14 @@ class Colocate(Task[ColocationGroups]):
 
     chunks: tuple[ChunkShown, ...]
     read_together: tuple[ReadTogether, ...]
-    fallback: Callable[[], ColocationGroups] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], ColocationGroups] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ColocationGroups) -> None:
         """Only chunks that were shown, each in one group at most."""
-        _check_ids(
-            [one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups"
-        )
-
-    def offline(self) -> ColocationGroups:
-        """By co-retrieval and similarity, above tau_assoc."""
-        return self.fallback()
+        check_ids([one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups")
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
-    """A stored chunk's metadata, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
@@ -263,32 +233,13 @@ def shown_item(item: Item) -> ItemShown:
     return ItemShown(item.id, item.time.isoformat(timespec="minutes"), text)
 
 
-def shown_messages(gate: Gate) -> tuple[MessageShown, ...]:
+def shown_messages(gate: Gate) -> tuple[ShownMessage, ...]:
     """The messages of a full active chunk."""
-    return tuple(
-        MessageShown(
-            seq=piece.message.seq,
-            speaker=piece.message.speaker,
-            time=piece.message.time.isoformat(timespec="minutes") if piece.message.time else "",
-            text=piece.text,
-        )
-        for piece in gate.pieces
-    )
+    return tuple(shown_message(piece.message, piece.text) for piece in gate.pieces)
 
 
 def _check_notes(notes: list[Note], known: set[int], what: str) -> None:
     for note in notes:
         if not note.text.strip():
             raise ValueError("an item has no text")
-        if not note.sources:
-            raise ValueError(f"the item {note.text[:60]!r} names no sources: give ids of {what}")
-        unknown = set(note.sources) - known
-        if unknown:
-            raise ValueError(f"sources {sorted(unknown)} are not among the {what}")
-
-
-def _check_ids(ids: list[int], known: set[int], what: str) -> None:
-    if unknown := set(ids) - known:
-        raise ValueError(f"{what} has ids that were not given: {sorted(unknown)}")
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"{what} names an id twice")
+        check_sources(note.text, note.sources, known, what)

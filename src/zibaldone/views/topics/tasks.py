@@ -1,106 +1,88 @@
-"""What consolidation asks a model. Each task can be answered without one: `fallback` is that answer."""
+"""What consolidation asks a model. Each task can be answered without one: `offline` is that answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
-R = TypeVar("R", bound=BaseModel)
-_HIDDEN = {"sent": False}
 _LONGEST_FACT = 2000  # characters
 
 
-class Reply(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class FactNoted(Reply):
+class FactNoted(TaskResult):
     """One durable fact of a message; `date` is when it holds, as YYYY-MM-DD, or "" for the message's day."""
 
     text: str = Field(max_length=_LONGEST_FACT)
     date: str = ""
 
 
-class Extracted(Reply):
+class Extracted(TaskResult):
     """In the order of the message: a later one is the more recent."""
 
     facts: Annotated[list[FactNoted], Field(max_length=512)]
 
 
-class Line(Reply):
+class Line(TaskResult):
     """One entry of a rewritten text; an empty `text` leaves the words as they are."""
 
     entries: list[int]
     text: str = ""
 
 
-class SectionWritten(Reply):
+class SectionWritten(TaskResult):
     """A heading with what stands below it."""
 
     heading: str
     lines: list[Line]
 
 
-class Superseding(Reply):
+class Superseding(TaskResult):
     """An older entry whose place a newer one takes."""
 
     older: int
     newer: int
 
 
-class Rewritten(Reply):
+class Rewritten(TaskResult):
     """REWRITE_CURRENT, or a document: prompts B and D."""
 
     title: str = ""
     summary: str = ""
     sections: list[SectionWritten]
-    superseded: list[Superseding] = []
+    superseded: list[Superseding] = Field(default=[])
 
 
-class Update(Reply):
+class Update(TaskResult):
     """Blocks that go to a document that there is."""
 
     document: str
     blocks: list[int]
 
 
-class NewDocument(Reply):
+class NewDocument(TaskResult):
     """Blocks that make a new one."""
 
     title: str
     blocks: list[int]
 
 
-class Planned(Reply):
+class Planned(TaskResult):
     """Prompt C."""
 
     updates: list[Update]
     new_documents: list[NewDocument]
 
 
-class Groups(Reply):
+class Groups(TaskResult):
     """Documents to merge."""
 
     groups: list[list[str]]
-
-
-@dataclass(frozen=True)
-class MessageShown:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -135,40 +117,32 @@ class DocumentShown:
     tokens: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskWithFallback(Task[R]):
-    """Its offline answer comes from whoever asks."""
-
-    view = "topics"
-
-    fallback: Callable[[], R] = field(metadata=_HIDDEN, compare=False)
-
-    def offline(self) -> R:
-        return self.fallback()
-
-
 @dataclass(frozen=True)
-class Extract(TaskWithFallback[Extracted]):
+class Extract(Task[Extracted]):
     """Prompt A: what of a message is worth keeping."""
 
+    view = "topics"
     prompt = "extract"
     result = Extracted
     max_tokens = 2048
 
-    message: MessageShown
-    before: MessageShown | None
+    message: ShownMessage
+    before: ShownMessage | None
+    offline: Callable[[], Extracted] = field(metadata=NOT_SENT, compare=False)
 
 
 @dataclass(frozen=True)
-class RewriteCurrent(TaskWithFallback[Rewritten]):
+class RewriteCurrent(Task[Rewritten]):
     """Prompt B: CURRENT in order."""
 
+    view = "topics"
     prompt = "rewrite_current"
     result = Rewritten
     max_tokens = 8192
 
     entries: tuple[EntryShown, ...]
-    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
+    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
@@ -176,15 +150,17 @@ class RewriteCurrent(TaskWithFallback[Rewritten]):
 
 
 @dataclass(frozen=True)
-class PlanUpdates(TaskWithFallback[Planned]):
+class PlanUpdates(Task[Planned]):
     """Prompt C: where each block goes."""
 
+    view = "topics"
     prompt = "plan_updates"
     result = Planned
     max_tokens = 4096
 
     blocks: tuple[BlockShown, ...]
     documents: tuple[DocumentShown, ...]
+    offline: Callable[[], Planned] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Planned) -> None:
         """Every block goes to one place, and only to documents that there are."""
@@ -197,9 +173,10 @@ class PlanUpdates(TaskWithFallback[Planned]):
 
 
 @dataclass(frozen=True)
-class RewriteDocument(TaskWithFallback[Rewritten]):
+class RewriteDocument(Task[Rewritten]):
     """Prompt D: a document with what is new."""
 
+    view = "topics"
     prompt = "rewrite_document"
     result = Rewritten
     max_tokens = 8192
@@ -207,7 +184,8 @@ class RewriteDocument(TaskWithFallback[Rewritten]):
     title: str
     old: tuple[EntryShown, ...]
     new: tuple[EntryShown, ...]
-    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
+    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
@@ -215,9 +193,10 @@ class RewriteDocument(TaskWithFallback[Rewritten]):
 
 
 @dataclass(frozen=True)
-class ChooseMerges(TaskWithFallback[Groups]):
+class ChooseMerges(Task[Groups]):
     """Which small documents are about the same."""
 
+    view = "topics"
     prompt = "choose_merges"
     result = Groups
     max_tokens = 1024
@@ -225,6 +204,7 @@ class ChooseMerges(TaskWithFallback[Groups]):
     documents: tuple[DocumentShown, ...]
     at_most: int  # documents in a group
     token_limit: int  # of a group
+    offline: Callable[[], Groups] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Groups) -> None:
         """Groups of two and more that share no document and stay within the limits."""
