@@ -184,11 +184,10 @@ def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) 
         return bad_rewrite(_lines(inputs))
 
     messages, by = said(*CATS, *TRADE, *MANY[:30], *CATS), tools(answers=answers)
-    library, changes = fed(messages, by)
-    library = flush(library, by).library
+    library, _ = fed(messages, by)
+    library = flush(library, by)
     assert kept(library) == extracted(messages, tools())
     assert set(texts(library)) == {*CATS, *TRADE, *MANY[:30]}
-    assert changes.model_calls > 0
 
 
 def test_a_model_that_does_well_is_followed() -> None:

@@ -21,7 +21,7 @@ from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush
 from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import Library, LibraryChanges
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 
 R = TypeVar("R", bound=BaseModel)
@@ -85,22 +85,21 @@ def numbered(messages: Iterable[Message]) -> list[Message]:
     return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
-def fed(
-    messages: Iterable[Message], by: Workbench, library: Library | None = None
-) -> tuple[Library, LibraryChanges]:
-    """One after the other."""
-    changes = LibraryChanges()
+def fed(messages: Iterable[Message], by: Workbench, library: Library | None = None) -> tuple[Library, int]:
+    """One after the other, and how often CURRENT was flushed."""
+    flushes = 0
     before: Message | None = None
     library = library or Library()
     for message in messages:
-        step = add(library, message, before, by)
-        library, changes, before = step.library, changes + step.changes, message
-    return library, changes
+        grown = add(library, message, before, by)
+        flushes += grown.current.entries[: len(library.current.entries)] != library.current.entries
+        library, before = grown, message
+    return library, flushes
 
 
 def filed(messages: Iterable[Message], by: Workbench) -> Library:
     """With CURRENT flushed at the end."""
-    return flush(fed(messages, by)[0], by).library
+    return flush(fed(messages, by)[0], by)
 
 
 def extracted(messages: Sequence[Message], by: Workbench) -> Counter[tuple[int, str]]:

@@ -46,7 +46,7 @@ from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import written_words
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import Library, LibraryChanges
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import Agentic
 from zibaldone.views.topics.read.reader_h import Hybrid
@@ -63,7 +63,6 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    changes: LibraryChanges
     units: list[units.Row]  # of the entries that are new
 
 
@@ -122,16 +121,15 @@ class TopicsView:
             held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
         workbench = self._workbench_of(basis.user, patient=basis.patient)
-        library, changes = before or Library(), LibraryChanges()
+        library = before or Library()
         for done, message in enumerate(messages, 1):
-            step = apply(library, message, workbench) or add(
+            library = apply(library, message, workbench) or add(
                 library, message, previous.get(message.session), workbench
             )
-            library, changes = step.library, changes + step.changes
             previous[message.session] = message
             if progress:
                 progress(done)
-        return _PreparedLibrary(before, held, library, changes, self._new_units(before, library, workbench))
+        return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
         self,
@@ -236,16 +234,14 @@ class TopicsView:
         if before is None:
             return ()
         workbench = self._workbench_of(generation.user, patient=patient)
-        step = flush_due(before, to_time(self._clock()), workbench)
-        if step.library is before:
+        flushed = flush_due(before, to_time(self._clock()), workbench)
+        if flushed is before:
             return ()
-        new = self._new_units(before, step.library, workbench)
+        new = self._new_units(before, flushed, workbench)
         with database.write() as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
-            self._save(
-                connection, generation, _PreparedLibrary(before, held, step.library, step.changes, new)
-            )
+            self._save(connection, generation, _PreparedLibrary(before, held, flushed, new))
             log.touch(connection, generation.user)
         return ()
 
@@ -362,7 +358,7 @@ class TopicsView:
         told, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
         by_people = written_words(one for one in editors if one.seq not in told)
-        after = forget(withdraw(before, told.values(), workbench).library, seqs, workbench, by_people).library
+        after = forget(withdraw(before, told.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after, table.digest(connection, generation))

@@ -21,42 +21,34 @@ from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_curren
 from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 
-def add(library: Library, message: Message, before: Message | None, workbench: Workbench) -> Step:
+def add(library: Library, message: Message, before: Message | None, workbench: Workbench) -> Library:
     """The library with one more message; `before` is the one before it in its session.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
     """
     assert message.time is not None  # what is stored has one
-    due = is_due(library, message.time, workbench.settings)
-    step = flush(library, workbench) if due else Step(library)
-    work = Work(workbench, step.library)
-    entries = extract(message, before, work)
-    grown = append(step.library, entries, message.time, work)
-    old = step.library.documents
-    marked = [doc_id for doc_id, one in grown.documents.items() if old[doc_id] is not one]
-    written = (*sorted(marked, key=order), CURRENT) if entries else ()
-    changes = step.changes + work.changes(written=written)
-    if not is_full(grown, workbench.settings):
-        return Step(grown, changes)
-    flushed = flush(grown, workbench)
-    return Step(flushed.library, changes + flushed.changes)
+    if is_due(library, message.time, workbench.settings):
+        library = flush(library, workbench)
+    work = Work(workbench, library)
+    grown = append(library, extract(message, before, work), message.time, work)
+    return flush(grown, workbench) if is_full(grown, workbench.settings) else grown
 
 
-def flush_due(library: Library, now: datetime, workbench: Workbench) -> Step:
+def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
     """What a background worker does by the clock, when nobody writes."""
-    return flush(library, workbench) if is_due(library, now, workbench.settings) else Step(library)
+    return flush(library, workbench) if is_due(library, now, workbench.settings) else library
 
 
-def flush(library: Library, workbench: Workbench) -> Step:
+def flush(library: Library, workbench: Workbench) -> Library:
     """CURRENT filed into the documents, and CURRENT empty."""
     if not library.current.entries and not library.current.texts:
-        return Step(library)
+        return library
     work = Work(workbench, library)
     shelf = _Shelf(library, work)
     entries = shelf.settled(library.current.entries)
@@ -148,28 +140,21 @@ class _Shelf:
                 self.documents[doc_id], self.work, event.name, self.time, event.summary
             )
 
-    def closed(self) -> Step:
-        """The library with CURRENT empty, and what has changed."""
+    def closed(self) -> Library:
+        """The library with CURRENT empty."""
         old = self.before.documents
         written = [one for doc_id, one in self.documents.items() if old.get(doc_id) is not one]
         removed = [doc_id for doc_id in old if doc_id not in self.documents]
         numbers = [int(doc_id.rpartition("-")[2]) for doc_id in self.documents if doc_id not in old]
         next_id = int(self.work.new_id().rpartition("-")[2])
         assert all(number < next_id for number in numbers)
-        library = replace(
+        return replace(
             self.before.with_documents(written, removed),
             current=Document(CURRENT),
             opened=None,
             next_id=next_id,
             parts=self.work.parts,
         )
-        changes = self.work.changes(
-            written=tuple(sorted((CURRENT, *(one.id for one in written)), key=order)),
-            removed=tuple(removed),
-            flushes=1,
-            rewritten_tokens=sum(one.token_count for one in written),
-        )
-        return Step(library, changes)
 
     def _fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those that no document says already; the others are folded into what says so."""

@@ -1,4 +1,4 @@
-"""What consolidation works with: settings, vectors, token counts, a model; and a ledger of its cost."""
+"""What consolidation works with: settings, vectors, token counts, a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
 from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
-from zibaldone.views.topics.library import Key, Library, LibraryChanges, key_of
+from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
@@ -127,7 +127,7 @@ def _remember(kept: dict[str, V], made: Mapping[str, V]) -> None:
 
 
 class Work:
-    """One step: the workbench, the parts of the entries that it merges, and what it costs."""
+    """One step: the workbench, and the parts of the entries that it merges."""
 
     def __init__(self, workbench: Workbench, library: Library) -> None:
         self.workbench, self.settings = workbench, workbench.settings
@@ -136,20 +136,13 @@ class Work:
         self.entries = 0
         self._mean: Vectors | None = None  # (d,) what all that this user says has in common
         self._ids = library.new_ids()
-        self._calls = self._tokens = 0
-        self._degraded: list[str] = []
 
     @property
     def has_model(self) -> bool:
         return self.workbench.has_model
 
     def ask(self, task: Task[R]) -> Answer[R]:
-        answer = self.workbench.answer(task)
-        self._calls += answer.calls
-        self._tokens += answer.prompt_tokens + answer.completion_tokens
-        if answer.degraded:
-            self._degraded.append(answer.degraded)
-        return answer
+        return self.workbench.answer(task)
 
     def new_id(self) -> str:
         return next(self._ids)
@@ -205,15 +198,6 @@ class Work:
         """(n, d) of documents."""
         profiles = [self.workbench.profile(one) for one in documents]
         return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
-
-    def changes(self, **done: object) -> LibraryChanges:
-        """What it has cost so far, with what was done."""
-        return LibraryChanges(
-            model_calls=self._calls,
-            model_tokens=self._tokens,
-            degraded=tuple(self._degraded),
-            **done,  # type: ignore[arg-type] # fields of LibraryChanges
-        )
 
 
 @lru_cache(maxsize=50_000)

@@ -16,7 +16,7 @@ from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
 from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
-from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading, Text, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
 
@@ -24,7 +24,7 @@ _EVENT = "edited"
 _BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
 
 
-def apply(library: Library, message: Message, workbench: Workbench) -> Step | None:
+def apply(library: Library, message: Message, workbench: Workbench) -> Library | None:
     """The library after the edit that the message tells of; None when it tells of none.
 
     A change puts an entry with the new words in the old one's place, with this message as its only source. No
@@ -39,7 +39,7 @@ def apply(library: Library, message: Message, workbench: Workbench) -> Step | No
     return _closed(desk, workbench)
 
 
-def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Step:
+def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Library:
     """Without the headings, paragraphs and summaries that these edits brought, when they are forgotten.
 
     Their entries go with `forgetting.forget`, which knows them by their sources.
@@ -144,10 +144,10 @@ def _add(desk: Desk, block: Entry | Text) -> None:
     desk.noted = replace(entry, label=entry.label or desk.request.label)
 
 
-def _closed(desk: Desk, workbench: Workbench) -> Step:
+def _closed(desk: Desk, workbench: Workbench) -> Library:
     """With the marks that follow, and summaries, token counts and update logs brought up to date."""
     if not desk.changed and desk.noted is None:
-        return Step(desk.library)
+        return desk.library
     time = desk.message.time
     assert time is not None  # what is stored has one
     work = Work(workbench, desk.library)
@@ -156,7 +156,7 @@ def _closed(desk: Desk, workbench: Workbench) -> Step:
         key_of(one) == key_of(desk.gone) for document in desk.documents() for one in document.entries
     ):
         work.parts.pop(key_of(desk.gone), None)
-    step = _step(
+    filed = _step(
         desk.library,
         desk.changed,
         work,
@@ -165,9 +165,8 @@ def _closed(desk: Desk, workbench: Workbench) -> Step:
         keep=lambda one: desk.request.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
     )
     if desk.noted is None:
-        return step
-    grown = append(step.library, [desk.noted], time, Work(workbench, step.library))
-    return Step(grown, step.changes + Work(workbench, grown).changes(written=(CURRENT,)))
+        return filed
+    return append(filed, [desk.noted], time, Work(workbench, filed))
 
 
 def _step(
@@ -177,10 +176,10 @@ def _step(
     event: str,
     time: When | None,
     keep: Callable[[Document], bool],
-) -> Step:
+) -> Library:
     """The library with these documents, less the empty ones; `keep` says whose summary stays as it is."""
     if not changed:
-        return Step(library)
+        return library
     removed = [one.id for one in changed.values() if one.id != CURRENT and not one.entries and not one.texts]
     left = {
         one.id: one for one in {**library.documents, **changed}.values() if one.id not in (CURRENT, *removed)
@@ -194,22 +193,13 @@ def _step(
         if doc_id in changed
     ]
     current = changed.get(CURRENT, library.current)
-    made = replace(
+    return replace(
         library.with_documents(written, removed),
         current=replace(current, token_count=work.tokens(current.entries))
         if current.body
         else Document(CURRENT),
         opened=library.opened if current.body else None,
         parts=work.parts,
-    )
-    ids = sorted((one.id for one in written), key=order) + ([CURRENT] if CURRENT in changed else [])
-    return Step(
-        made,
-        work.changes(
-            written=tuple(ids),
-            removed=tuple(removed),
-            rewritten_tokens=sum(one.token_count for one in written),
-        ),
     )
 
 
