@@ -26,52 +26,52 @@ _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
 
-class Answer(BaseModel):
+class StrictAnswer(BaseModel):
     """What every answer has in common: no field beside those asked for."""
 
     model_config = {"extra": "forbid"}
 
 
-class Starts(Answer):
+class Starts(StrictAnswer):
     """Seqs of the messages that begin an episode, but for the first."""
 
     starts: list[int]
 
 
-class Narrated(Answer):
+class Narrated(StrictAnswer):
     """An episode, told."""
 
     title: str
     narrative: str
 
 
-class Expected(Answer):
+class Expected(StrictAnswer):
     """What an episode probably says."""
 
     expected: Annotated[list[str], Field(max_length=_MOST)]
 
 
-class Told(Answer):
+class StatedFact(StrictAnswer):
     """One fact that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class News(Answer):
+class NewFacts(StrictAnswer):
     """The facts of an episode that were not expected."""
 
-    statements: Annotated[list[Told], Field(max_length=_MOST)]
+    statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
 
 
-class ThemeName(Answer):
+class ThemeName(StrictAnswer):
     """A theme, in a few words."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class MessageShown:
+class EpisodeMessage:
     """A message as a model sees it."""
 
     seq: int
@@ -81,7 +81,7 @@ class MessageShown:
 
 
 @dataclass(frozen=True)
-class KnownShown:
+class KnownFact:
     """A semantic as a model sees it."""
 
     day: str
@@ -97,7 +97,7 @@ class FindEpisodes(Task[Starts]):
     result = Starts
     max_tokens = 256
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[EpisodeMessage, ...]
     fallback: Callable[[], Starts] = field(metadata={"sent": False}, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
@@ -116,7 +116,6 @@ class FindEpisodes(Task[Starts]):
                 raise ValueError(f"the episode from {seqs} has {end - start} messages, above {self.longest}")
 
     def offline(self) -> Starts:
-        """Where the talk coheres least."""
         return self.fallback()
 
 
@@ -129,7 +128,7 @@ class Narrate(Task[Narrated]):
     result = Narrated
     max_tokens = 1536
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[EpisodeMessage, ...]
     fallback: Callable[[], Narrated] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Narrated) -> None:
@@ -186,7 +185,7 @@ class Predict(Task[Expected]):
     max_tokens = 768
 
     title: str
-    known: tuple[KnownShown, ...]
+    known: tuple[KnownFact, ...]
     fallback: Callable[[], Expected] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Expected) -> None:
@@ -196,24 +195,23 @@ class Predict(Task[Expected]):
             raise ValueError(f"these numbers are in no known statement: {sorted(made_up)[:8]}")
 
     def offline(self) -> Expected:
-        """What is known."""
         return self.fallback()
 
 
 @dataclass(frozen=True)
-class Distil(Task[News]):
+class Distil(Task[NewFacts]):
     """The facts of an episode, less what was expected: the second half."""
 
     view = "hierarchy"
     prompt = "distil"
-    result = News
+    result = NewFacts
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[EpisodeMessage, ...]
     expected: tuple[str, ...]
-    fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
+    fallback: Callable[[], NewFacts] = field(metadata={"sent": False}, compare=False)
 
-    def check(self, result: News) -> None:
+    def check(self, result: NewFacts) -> None:
         """Every fact names messages of this episode as its sources."""
         known = {message.seq for message in self.messages}
         for fact in result.statements:
@@ -223,7 +221,7 @@ class Distil(Task[News]):
             if unknown := set(fact.sources) - known:
                 raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
 
-    def refusals(self, result: News) -> dict[int, str]:
+    def refusals(self, result: NewFacts) -> dict[int, str]:
         """By place, why the sources that a fact names do not bear it out.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
@@ -236,8 +234,7 @@ class Distil(Task[News]):
             if (why := SourceTexts([_text(by_seq[seq]) for seq in fact.sources], context).refusal(fact.text))
         }
 
-    def offline(self) -> News:
-        """The sentences that are facts."""
+    def offline(self) -> NewFacts:
         return self.fallback()
 
 
@@ -266,10 +263,10 @@ class NameTheme(Task[ThemeName]):
         return self.fallback()
 
 
-def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
+def shown_messages(messages: Sequence[Message]) -> tuple[EpisodeMessage, ...]:
     """Messages as a model sees them."""
     return tuple(
-        MessageShown(
+        EpisodeMessage(
             message.seq,
             message.speaker,
             message.time.isoformat(timespec="minutes") if message.time else "",
@@ -279,14 +276,14 @@ def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
     )
 
 
-def _text(message: MessageShown) -> str:
+def _text(message: EpisodeMessage) -> str:
     """What a message says, its relative dates resolved."""
     return (
         resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
     )
 
 
-def _context(messages: Sequence[MessageShown]) -> str:
+def _context(messages: Sequence[EpisodeMessage]) -> str:
     """What may be said though no message says it: who spoke, and when."""
     times = {datetime.fromisoformat(message.time) for message in messages if message.time}
     days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]
