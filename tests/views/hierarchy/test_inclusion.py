@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.hierarchy.stage_one import Pick
-from zibaldone.views.hierarchy.stage_two import EpisodeText, Outcome, Ranked, StageTwo, candidates, include
+from zibaldone.views.hierarchy.stage_two import (
+    EpisodeText,
+    Outcome,
+    RankedEpisode,
+    StageTwo,
+    candidates,
+    include,
+)
 from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
 
 ANY = StageTwo(least=0)
@@ -32,7 +39,7 @@ class Scripted:
 
 def ranked(*episodes):
     """Candidates in this order."""
-    return [Ranked(one, 1.0, 1.0, 0.0) for one in episodes]
+    return [RankedEpisode(one, 1.0, 1.0, 0.0) for one in episodes]
 
 
 def texts(**tokens):

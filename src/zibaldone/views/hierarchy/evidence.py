@@ -13,7 +13,7 @@ from zibaldone.search.unit import Unit
 from zibaldone.text.dated_text import resolved
 from zibaldone.views.hierarchy.retrieval import Descent, stated_in
 from zibaldone.views.hierarchy.stage_one import Pick
-from zibaldone.views.hierarchy.stage_two import Inclusion, Ranked
+from zibaldone.views.hierarchy.stage_two import Inclusion, RankedEpisode
 from zibaldone.views.hierarchy.table import NAME
 from zibaldone.views.toolkit import OFFERED, cut, evidence_of, fill, to_units
 
@@ -122,7 +122,7 @@ class _Gathering:
             for unit in [standing.units[row]]
         }
 
-    def _episode(self, ranked: Ranked, weight: float, *, expanded: bool) -> dict[Key, Offer]:
+    def _episode(self, ranked: RankedEpisode, weight: float, *, expanded: bool) -> dict[Key, Offer]:
         """Its messages, or what a model told of them."""
         standing = self.descent.standing
         unit = next(unit for unit in standing.episodes if unit.part == ranked.episode)
@@ -174,7 +174,6 @@ class _Gathering:
 
 
 def _told(passage: Unit) -> Evidence:
-    """With its relative dates resolved."""
     return replace(evidence_of(passage, NAME), text=resolved(passage.text, passage.time.date()))
 
 
