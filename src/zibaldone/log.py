@@ -23,6 +23,7 @@ from zibaldone.validation import to_json
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_STATEMENT = 500  # values in one IN (...)
+_ROWS_PER_STATEMENT = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ def append(
         first_seq = touch(connection, user, new=len(fresh)).last_seq - len(fresh) + 1
         for seq, position in enumerate(fresh, first_seq):
             stored[position] = replace(stored[position], seq=seq)
-        connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in fresh])
+        for some in in_chunks(fresh, _ROWS_PER_STATEMENT):
+            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in some])
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]

@@ -319,7 +319,7 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        function("progress", progress)
+        function("progress", progress, optional=True)
         file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
 
         def store(parts: Parts) -> list[Appended]:
@@ -393,7 +393,7 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        function("progress", progress)
+        function("progress", progress, optional=True)
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:

@@ -144,6 +144,13 @@ class KVOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HangingOptions:
+    """Adds, recalls and forgets beside a recall whose model hangs, and without."""
+
+    calls: int = option(50, "Of each kind and user, whose median counts.", least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -194,9 +201,10 @@ BENCHMARKS = (
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
-    Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
+    Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),

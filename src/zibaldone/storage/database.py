@@ -231,7 +231,7 @@ class Database:
                     if not _is_busy(error.orig):
                         raise typed from error
                 finally:
-                    if not connection.invalidated:  # as a Ctrl-C leaves it: it is not used again
+                    if not connection.invalidated:  # as one is whose statement was interrupted
                         connection.exec_driver_sql(
                             f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}"
                         ).close()

@@ -17,12 +17,12 @@ from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.topics.consolidate.consolidation import flush
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library, Step
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import render
-from zibaldone.views.topics.read.workspace import Tools
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",
@@ -241,6 +241,6 @@ def test_what_is_remembered_may_be_emptied_in_the_middle_of_a_step() -> None:
         by._vectors.clear()
         return embedder.embed(texts)
 
-    by = Tools(embed, count)
+    by = Workbench(embed, count)
     by.vectors(["tea"])
     assert by.vectors(["tea", "coffee"]).shape == (2, 8)

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.grouping import cluster, halves
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Work
 
 CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
 TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]

@@ -1,13 +1,22 @@
-"""What the chunks view asks a model."""
+"""What the chunks view asks a model. Each task can be answered without one: `offline` is that answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from zibaldone.models.task import PlainlyAnswered, ShownMessage, TaskAnswer
+from zibaldone.models.task import (
+    NOT_SENT,
+    ShownMessage,
+    Task,
+    TaskResult,
+    check_ids,
+    check_sources,
+    shown_message,
+)
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
 from zibaldone.views.chunks.config import SHOWN_KEYWORDS
 from zibaldone.views.chunks.gate import Gate
@@ -16,14 +25,14 @@ _MOST = 64  # of anything that a model may list
 Words = Annotated[list[str], Field(max_length=_MOST)]
 
 
-class Note(TaskAnswer):
+class Note(TaskResult):
     """One item that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class Compressed(TaskAnswer):
+class Compressed(TaskResult):
     """`m` and `K_m`: Algorithm 1, lines 4 and 5, in one call."""
 
     items: list[Note]
@@ -32,27 +41,27 @@ class Compressed(TaskAnswer):
     summary: str
 
 
-class Selection(TaskAnswer):
+class Selection(TaskResult):
     """Ids of chunks, the most related first."""
 
     chunks: list[int]
 
 
-class NoteUpdate(TaskAnswer):
+class NoteUpdate(TaskResult):
     chunk: int
     item: int
     text: str
     because: list[int]
 
 
-class NoteDeletion(TaskAnswer):
+class NoteDeletion(TaskResult):
     chunk: int
     item: int
     because: list[int]
     reason: Literal["superseded", "duplicate"]
 
 
-class Compacted(TaskAnswer):
+class Compacted(TaskResult):
     """`(m', U, D)` and `K_m'`: Algorithm 1, lines 8 and 10, in one call."""
 
     items: list[Note]
@@ -63,7 +72,7 @@ class Compacted(TaskAnswer):
     summary: str
 
 
-class ColocationGroups(TaskAnswer):
+class ColocationGroups(TaskResult):
     """Chunks to put together: Algorithm 2, lines 3 and 15."""
 
     groups: list[list[int]]
@@ -97,7 +106,7 @@ class RelatedShown:
 
 
 @dataclass(frozen=True)
-class Compress(PlainlyAnswered[Compressed]):
+class Compress(Task[Compressed]):
     """COMPRESS and BUILDMETA of one bounded chunk."""
 
     view = "chunks"
@@ -106,6 +115,7 @@ class Compress(PlainlyAnswered[Compressed]):
     max_tokens = 2048
 
     messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Compressed] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compressed) -> None:
         """Every note stands on messages of this chunk."""
@@ -113,7 +123,7 @@ class Compress(PlainlyAnswered[Compressed]):
 
 
 @dataclass(frozen=True)
-class SelectRelated(PlainlyAnswered[Selection]):
+class SelectRelated(Task[Selection]):
     """LLMSELECT, for maintenance and retrieval alike."""
 
     view = "chunks"
@@ -124,17 +134,18 @@ class SelectRelated(PlainlyAnswered[Selection]):
     about: str | ChunkShown
     at_most: int
     candidates: tuple[ChunkShown, ...]
+    offline: Callable[[], Selection] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Selection) -> None:
         """Only candidates, each once, and no more than asked for."""
         known = {candidate.chunk for candidate in self.candidates}
-        _check_ids(result.chunks, known, "chunks")
+        check_ids(result.chunks, known, "chunks")
         if len(result.chunks) > self.at_most:
             raise ValueError(f"chunks has {len(result.chunks)} ids; at most {self.at_most} are allowed")
 
 
 @dataclass(frozen=True)
-class JointCompact(PlainlyAnswered[Compacted]):
+class JointCompact(Task[Compacted]):
     """JOINTCOMPACT of a new chunk with the related ones."""
 
     view = "chunks"
@@ -144,28 +155,29 @@ class JointCompact(PlainlyAnswered[Compacted]):
 
     new_items: tuple[ItemShown, ...]
     related: tuple[RelatedShown, ...]
+    offline: Callable[[], Compacted] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compacted) -> None:
         """Every id that the answer names is one that was shown, and no new note is lost."""
         new = {item.id for item in self.new_items}
         _check_notes(result.items, new, "new_items")
         lost = new - {source for note in result.items for source in note.sources}
-        repeated = {source for deletion in result.deletions for source in deletion.because}
+        repeated = {source for one in result.deletions for source in one.because}
         if lost - repeated:
             raise ValueError(f"new notes {sorted(lost)} are in no item: nothing new may be lost")
         known = {(chunk.chunk, item.id) for chunk in self.related for item in chunk.items}
         changes: list[NoteUpdate | NoteDeletion] = [*result.updates, *result.deletions]
-        touched = [(change.chunk, change.item) for change in changes]
+        touched = [(one.chunk, one.item) for one in changes]
         for chunk, item in touched:
             if (chunk, item) not in known:
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
         if len(set(touched)) < len(touched):
             raise ValueError("an earlier note may be updated or deleted once, not twice")
-        for change in changes:
-            _check_ids(change.because, new, "because")
-            if not change.because:
+        for one in changes:
+            check_ids(one.because, new, "because")
+            if not one.because:
                 raise ValueError("because must name the new notes that say so")
-        if any(not update.text.strip() for update in result.updates):
+        if any(not one.text.strip() for one in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
 
 
@@ -179,7 +191,7 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(PlainlyAnswered[ColocationGroups]):
+class Colocate(Task[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
@@ -189,15 +201,15 @@ class Colocate(PlainlyAnswered[ColocationGroups]):
 
     chunks: tuple[ChunkShown, ...]
     read_together: tuple[ReadTogether, ...]
+    offline: Callable[[], ColocationGroups] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ColocationGroups) -> None:
         """Only chunks that were shown, each in one group at most."""
-        _check_ids(
-            [chunk for group in result.groups for chunk in group], {c.chunk for c in self.chunks}, "groups"
-        )
+        check_ids([one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups")
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
+    """A stored chunk's metadata, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
@@ -220,30 +232,12 @@ def shown_item(item: Item) -> ItemShown:
 
 
 def shown_messages(gate: Gate) -> tuple[ShownMessage, ...]:
-    return tuple(
-        ShownMessage(
-            seq=piece.message.seq,
-            speaker=piece.message.speaker,
-            time=piece.message.time.isoformat(timespec="minutes") if piece.message.time else "",
-            text=piece.text,
-        )
-        for piece in gate.pieces
-    )
+    """The messages of a full active chunk."""
+    return tuple(shown_message(piece.message, piece.text) for piece in gate.pieces)
 
 
 def _check_notes(notes: list[Note], known: set[int], what: str) -> None:
     for note in notes:
         if not note.text.strip():
             raise ValueError("an item has no text")
-        if not note.sources:
-            raise ValueError(f"the item {note.text[:60]!r} names no sources: give ids of {what}")
-        unknown = set(note.sources) - known
-        if unknown:
-            raise ValueError(f"sources {sorted(unknown)} are not among the {what}")
-
-
-def _check_ids(ids: list[int], known: set[int], what: str) -> None:
-    if unknown := set(ids) - known:
-        raise ValueError(f"{what} has ids that were not given: {sorted(unknown)}")
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"{what} names an id twice")
+        check_sources(note.text, note.sources, known, what)

@@ -11,14 +11,14 @@ from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 
 def forget(
-    library: Library, seqs: Iterable[int], tools: Tools, by_people: AbstractSet[str] = frozenset()
+    library: Library, seqs: Iterable[int], workbench: Workbench, by_people: AbstractSet[str] = frozenset()
 ) -> Step:
     """Without the entries that come from these messages alone; needs no model.
 
@@ -29,7 +29,7 @@ def forget(
     leaves headings over entries that they were not made of.
     """
     gone = frozenset(seqs)
-    work = Work(tools, library)
+    work = Work(workbench, library)
     changed: dict[str, Document] = {}
     revived: set[str] = set()  # slots
     for document in library.everything():
@@ -65,7 +65,6 @@ def forget(
 
 
 def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
-    """What stands in its place."""
     marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
     if gone.isdisjoint(entry.sources):
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
@@ -140,7 +139,6 @@ def _said(entries: Iterable[Entry]) -> set[str]:
 
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
-    """With new headings for these."""
     body: list[Block] = []
     for section in document.partitions():
         heading = section.heading

@@ -45,7 +45,6 @@ class Library:
     parts: Mapping[Key, tuple[Entry, ...]] = field(default_factory=dict, hash=False)
 
     def everything(self) -> Iterator[Document]:
-        """The documents, and CURRENT last."""
         yield from self.documents.values()
         yield self.current
 
@@ -54,7 +53,6 @@ class Library:
         return self.current if doc_id == CURRENT else self.documents.get(doc_id)
 
     def entries(self) -> Iterator[Entry]:
-        """All that stand somewhere, superseded ones too."""
         for document in self.everything():
             yield from document.entries
 
@@ -64,7 +62,6 @@ class Library:
             yield from self.parts_of(entry)
 
     def parts_of(self, entry: Entry) -> tuple[Entry, ...]:
-        """The entries that it stands for."""
         return self.parts.get(key_of(entry), (entry,))
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
@@ -91,7 +88,7 @@ def order(doc_id: str) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class LibraryChanges:
     """What a step did, and what it cost."""
 
     written: tuple[str, ...] = ()  # ids of documents that are new or different; CURRENT among them
@@ -102,12 +99,11 @@ class Changes:
     rewritten_tokens: int = 0  # of the documents written
     degraded: tuple[str, ...] = ()  # why offline answers stood in for a model's
 
-    def __add__(self, other: Changes) -> Changes:
-        """Both, one after the other."""
+    def __add__(self, other: LibraryChanges) -> LibraryChanges:
         removed = [doc_id for doc_id in self.removed if doc_id not in other.written] + list(other.removed)
         gone = set(removed)
         written = dict.fromkeys(doc_id for doc_id in (*self.written, *other.written) if doc_id not in gone)
-        return Changes(
+        return LibraryChanges(
             tuple(sorted(written, key=order)),
             tuple(sorted(set(removed), key=order)),
             self.flushes + other.flushes,
@@ -123,4 +119,4 @@ class Step:
     """The library after something was done to it."""
 
     library: Library
-    changes: Changes = Changes()
+    changes: LibraryChanges = LibraryChanges()

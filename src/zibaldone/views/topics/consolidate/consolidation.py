@@ -20,44 +20,44 @@ from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_current, rewrite_document
 from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 
-def add(library: Library, message: Message, before: Message | None, tools: Tools) -> Step:
+def add(library: Library, message: Message, before: Message | None, workbench: Workbench) -> Step:
     """The library with one more message; `before` is the one before it in its session.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
     """
     assert message.time is not None  # what is stored has one
-    due = is_due(library, message.time, tools.settings)
-    step = flush(library, tools) if due else Step(library)
-    work = Work(tools, step.library)
+    due = is_due(library, message.time, workbench.settings)
+    step = flush(library, workbench) if due else Step(library)
+    work = Work(workbench, step.library)
     entries = extract(message, before, work)
     grown = append(step.library, entries, message.time, work)
     old = step.library.documents
     marked = [doc_id for doc_id, one in grown.documents.items() if old[doc_id] is not one]
     written = (*sorted(marked, key=order), CURRENT) if entries else ()
     changes = step.changes + work.changes(written=written)
-    if not is_full(grown, tools.settings):
+    if not is_full(grown, workbench.settings):
         return Step(grown, changes)
-    flushed = flush(grown, tools)
+    flushed = flush(grown, workbench)
     return Step(flushed.library, changes + flushed.changes)
 
 
-def flush_due(library: Library, now: datetime, tools: Tools) -> Step:
+def flush_due(library: Library, now: datetime, workbench: Workbench) -> Step:
     """What a background worker does by the clock, when nobody writes."""
-    return flush(library, tools) if is_due(library, now, tools.settings) else Step(library)
+    return flush(library, workbench) if is_due(library, now, workbench.settings) else Step(library)
 
 
-def flush(library: Library, tools: Tools) -> Step:
+def flush(library: Library, workbench: Workbench) -> Step:
     """CURRENT filed into the documents, and CURRENT empty."""
     if not library.current.entries and not library.current.texts:
         return Step(library)
-    work = Work(tools, library)
+    work = Work(workbench, library)
     shelf = _Shelf(library, work)
     entries = shelf.settled(library.current.entries)
     portions = rewrite_current(entries, work)
@@ -95,7 +95,7 @@ class _Shelf:
         numbered: list[tuple[int, Entry]] = []
         homes: list[str] = []
         for doc_id, document in self.documents.items():
-            claimed = self.work.tools.profile(document).slots
+            claimed = self.work.workbench.profile(document).slots
             found = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
             for entry in found.values():
                 numbered.append((len(numbered), entry))
@@ -178,7 +178,8 @@ class _Shelf:
         for entry in entries:
             key = sameness(entry)
             said = (
-                (doc_id, self.work.tools.profile(one).said.get(key)) for doc_id, one in self.documents.items()
+                (doc_id, self.work.workbench.profile(one).said.get(key))
+                for doc_id, one in self.documents.items()
             )
             home, same = next(((doc_id, one) for doc_id, one in said if key and one), ("", None))
             if same is None:
@@ -201,7 +202,6 @@ class _Shelf:
         self.events[document.id] = _Event(event, summary)
 
     def _split(self, doc_id: str) -> list[str]:
-        """The ids of its parts, its own among them."""
         parts = split(self.documents[doc_id], self.work)
         if len(parts) > 1:
             self.documents.update({part.id: part for part in parts})
@@ -210,5 +210,4 @@ class _Shelf:
 
 
 def _latest(entries: Sequence[Entry]) -> When | None:
-    """The time of the newest entry."""
     return max(entries, key=lambda entry: entry.last).time if entries else None
