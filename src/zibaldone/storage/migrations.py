@@ -206,7 +206,8 @@ def units_of_the_hierarchy(connection: Connection) -> None:
                 s.embedder
             FROM hierarchy_states AS s""",
         f"""CREATE TABLE new_statements (
-            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL, part BIGINT NOT NULL,
+            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL,
+            part BIGINT NOT NULL,
             PRIMARY KEY ("user", generation, semantic, place))""",
         """INSERT INTO new_statements
             SELECT "user", generation, semantic, place, seq,
