@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import MissingExtra
-from zibaldone.bench import locality, locality_report
-from zibaldone.bench.cli import bench_app
+from zibaldone.bench import locality_report, outcome
 from zibaldone.bench.locality import Layout, layouts, replay, trace, with_updates
 from zibaldone.bench.locomo import LoCoMo
+from zibaldone.cli.bench import bench_app
 from zibaldone.storage.placement import Placement
 
 SENTENCES = (
@@ -104,8 +104,8 @@ def test_the_command(path, tmp_path):
 
 def test_without_matplotlib(path, tmp_path, monkeypatch):
     """The error names the extra, before anything is measured."""
-    monkeypatch.setattr(locality_report, "find_spec", lambda _: None)
-    monkeypatch.setattr(locality, "trace", None)
+    monkeypatch.setattr(outcome, "find_spec", lambda _: None)
+    monkeypatch.setattr(locality_report, "trace", None)
     done = CliRunner().invoke(bench_app, ["locality", str(path), "--plot", str(tmp_path / "x.png")])
     assert isinstance(done.exception, MissingExtra)
     assert "zibaldone[plot]" in str(done.exception)

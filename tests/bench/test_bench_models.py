@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from chunk_model import chunk_model, inputs_of
 from zibaldone.bench.base import Cost
-from zibaldone.bench.cli import bench_app
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.report import make_report
 from zibaldone.bench.runner import run
+from zibaldone.cli.bench import bench_app
 from zibaldone.models import Asker, ChatReply, Meter
 from zibaldone.testing import ScriptedModel
 

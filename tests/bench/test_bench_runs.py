@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from zibaldone.bench import floor, speed, workload
 from zibaldone.bench.base import Context, Example, Unit
-from zibaldone.bench.cli import bench_app
 from zibaldone.bench.cold import resident_bytes
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
@@ -18,6 +17,7 @@ from zibaldone.bench.report import make_report
 from zibaldone.bench.runner import Judge, run
 from zibaldone.bench.speed_report import make_report as make_speed_report
 from zibaldone.bench.speed_report import table
+from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 
 EXAMPLE = Example(
@@ -113,9 +113,9 @@ def test_the_floor_asks_four_kinds_of_question(locomo_path, tools):
 def test_a_floor_empties_what_is_below_it():
     """And an emptied answerable question counts as nothing found."""
     asked = [
-        floor.Asked("a", "u", "answerable", "?", 0.9, 1.0),
-        floor.Asked("b", "u", "answerable", "?", 0.2, 1.0),
-        floor.Asked("c", "u", "foreign", "?", 0.1, None),
+        floor.Probe("a", "u", "answerable", "?", 0.9, 1.0),
+        floor.Probe("b", "u", "answerable", "?", 0.2, 1.0),
+        floor.Probe("c", "u", "foreign", "?", 0.1, None),
     ]
     (point,) = floor.curve(asked, [0.5])
     assert point.emptied == {"answerable": 0.5, "foreign": 1.0}

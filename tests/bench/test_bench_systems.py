@@ -1,8 +1,11 @@
 """The baselines and the engine, as systems."""
 
+from pathlib import Path
+
 import pytest
 
-from zibaldone.bench.base import DEFAULT_SYSTEMS, make_system
+from zibaldone.bench.registry import LoCoMoOptions
+from zibaldone.bench.systems import make_system
 from zibaldone.errors import UnknownName
 
 BUDGETED = ("bm25", "dense", "zsum", "rag", "messages")
@@ -67,7 +70,7 @@ def test_chunks_are_pieces_of_sessions(system, tools):
     assert any("Ann: " in unit.text and "Ben: " in unit.text for unit in units)
 
 
-@pytest.mark.parametrize("name", [*DEFAULT_SYSTEMS, "zsum"])
+@pytest.mark.parametrize("name", [*LoCoMoOptions(path=Path()).systems, "zsum"])
 def test_a_user_without_messages_is_answered_with_nothing(name, tools):
     """No special case for callers."""
     system = make_system(name, tools)

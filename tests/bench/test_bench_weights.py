@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import Memory
-from zibaldone.bench.cli import bench_app
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import contests, fit, loss
 from zibaldone.bench.locomo import LoCoMo
@@ -25,6 +24,7 @@ from zibaldone.bench.weights import (
     read_talks,
 )
 from zibaldone.bench.weights_report import WeightsReport, tables
+from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 
 SHIPPED = Variant("shipped", fitted_on="")

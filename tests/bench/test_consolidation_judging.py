@@ -4,16 +4,16 @@ import json
 from dataclasses import replace
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from zibaldone.bench.base import Context
 from zibaldone.bench.consolidation import run as running
-from zibaldone.bench.consolidation.cli import add_commands
 from zibaldone.bench.consolidation.facts import Fact, Link, Question, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
 from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_report, tables
 from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.bench.outcome import to_json
+from zibaldone.cli.bench import bench_app
 from zibaldone.models.static import shared_static_embedder
 
 OLD = Fact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
@@ -187,7 +187,7 @@ def test_rows_add_up_their_records(stream, tools):
     full = next(row for row in report.rows if row.system == "full" and row.kind == SINGLE)
     assert (full.complete.value, full.stale, full.correct.value) == (1.0, 1.0, 0.0)
     assert full.complete_by_hops == {1: 1.0, 2: None, 3: None, 4: None}
-    assert json.loads(report.to_json())["rows"][0]["questions"] == len(stream.single_hop)
+    assert json.loads(to_json(report))["rows"][0]["questions"] == len(stream.single_hop)
     assert [table.row_count for table in tables(report)] == [3, 3, 2]
 
 
@@ -204,12 +204,9 @@ def test_shares_follow_the_judgements(stream, tools):
 
 def test_the_command_prints_its_tables_and_writes_its_records(tmp_path):
     """Sizes and systems as given."""
-    app = typer.Typer()
-    add_commands(app)
-    app.command("other")(lambda: None)
     path = tmp_path / "out.json"
     arguments = "consolidation --sizes 1500 --questions 3 --systems messages --budget 300 --json".split()
-    done = CliRunner().invoke(app, [*arguments, str(path)])
+    done = CliRunner().invoke(bench_app, [*arguments, str(path)])
     assert done.exit_code == 0, done.output
     written = json.loads(path.read_text(encoding="utf-8"))
     assert {row["kind"] for row in written["rows"]} == {SINGLE, MULTI}

@@ -2,20 +2,17 @@
 
 import json
 import re
-from itertools import count, pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from zibaldone import InvalidInput, Memory, MissingExtra
-from zibaldone.bench.cli import bench_app
-from zibaldone.bench.hierarchy import plot, questions, selecting, signal, structure
-from zibaldone.bench.hierarchy.cli import add_commands, hierarchy
-from zibaldone.bench.hierarchy.hashed import HashedEmbedder
+from zibaldone.bench import outcome
+from zibaldone.bench.hierarchy import plot, structure
 from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Measuring, Row, Setting, build
 from zibaldone.bench.locomo import LoCoMo
+from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidImport
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.views.hierarchy import XMemory
@@ -80,8 +77,6 @@ def measuring(path, tools):
 @pytest.fixture
 def run(path):
     """Invoke the command on the file."""
-    if not any(command.callback is hierarchy for command in bench_app.registered_commands):
-        add_commands(bench_app)
     return lambda *options, of=path: CliRunner().invoke(bench_app, ["hierarchy", str(of), *options])
 
 
@@ -156,64 +151,6 @@ def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
     assert themes == [row.themes]
 
 
-def test_another_embedder(measuring):
-    """It has thresholds of its own, or on demand those of the embedded one; then nobody is asked."""
-    embedded, hashed, foreign = measuring.rows(structure.EMBEDDERS)
-    assert embedded.embedder == STATIC.name
-    assert hashed.embedder == foreign.embedder == HashedEmbedder().name
-    assert hashed.thresholds == calibrate(HashedEmbedder()) != embedded.thresholds
-    assert foreign.thresholds == embedded.thresholds
-    assert hashed.recall is not None
-    assert foreign.recall is None
-
-
-def test_hashed_n_grams():
-    """Rows of unit length that do not depend on the call; words of one stem are near, nothing is zero."""
-    embedder = HashedEmbedder()
-    rows = embedder.embed(["She was running home", "Running to her homes", "Tax law", "?!"])
-    assert rows.shape == (4, embedder.dimension)
-    assert rows.dtype == np.float32
-    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1, 1, 0])
-    assert np.array_equal(embedder.embed(["Tax law"])[0], rows[2])
-    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
-
-
-def test_hashed_n_grams_of_strangers():
-    """Long texts without a common word are at right angles: coordinates that they share have signs."""
-    first, second = HashedEmbedder().embed(
-        [
-            "Yesterday evening grandmother baked twelve excellent apple pies for Christmas",
-            "Quantum computing hardware suffers from noisy logic circuits, vendors admit",
-        ]
-    )
-    assert abs(first @ second) < 0.2
-
-
-def test_stage_one_is_timed(monkeypatch):
-    """A row per size; the product is a part of the whole, by a clock that adds a second at every look."""
-    monkeypatch.setattr(selecting, "time", SimpleNamespace(perf_counter=count().__next__))
-    small, large = selecting.rows((60, 200), questions=5)
-    assert (small.semantics, large.semantics, small.questions) == (60, 200, 5)
-    assert (large.product_ms, large.median_ms, large.p95_ms) == (1000, 2000, 2000)
-    assert small.themes < large.themes
-
-
-def test_the_signal_is_judged_on_the_view_s_nodes(measuring, path, tools, built):
-    """Stage I picks semantics by place; what is shown for one is the message that states it."""
-    found = list(questions.asked(LoCoMo(path), measuring.examples, tools, lambda *_: None))
-    assert 0 < len(found) <= len(measuring.examples)
-    talk = found[0].talk
-    assert len(talk.episodes.nodes) == len(built.episodes)
-    assert len(talk.semantics.nodes) == len(built.structure.semantics)
-    first = talk.semantics.nodes[0]
-    message = talk.messages[first.seqs[0]]
-    assert first.text == f"{message.name}: {message.content}"
-    assert all(0 <= pick.id < len(talk.semantics.nodes) for one in found for pick in one.picks)
-    spent = signal.policies(found, questions.POLICIES)
-    assert [one.policy for one in spent] == list(questions.POLICIES)
-    assert all(a.episodes <= b.episodes for a, b in pairwise(spent[:5]))
-
-
 def test_neighbours_stay_neighbours():
     """The map is the same twice, and most points lie beside one of their own group."""
     rng = np.random.default_rng(0)
@@ -244,7 +181,7 @@ def test_the_command(run, tmp_path, write):
     image, figures = tmp_path / "map.png", tmp_path / "figures.json"
     done = run("--sizes", "100", "--caps", "4,12", "--plot", str(image), "--json", str(figures), of=small)
     assert done.exit_code == 0, done.output
-    for word in ("w/o merge & split", "cap 4", "hashed n-grams", "Stage I", "own BM25", "semantics alone"):
+    for word in ("w/o merge & split", "cap 4", "one more semantic"):
         assert word in done.output
     assert re.search(r"w/o merge & split.* 0\.0%", done.output)
     assert image.read_bytes().startswith(b"\x89PNG")
@@ -261,7 +198,7 @@ def test_parts_alone(run):
     assert "cap 5" in done.output
     assert "at 200 tokens" in done.output
     assert "w/o split" not in done.output
-    assert "signal" not in done.output
+    assert "one more semantic" not in done.output
 
 
 def test_an_unknown_part(run):
@@ -269,7 +206,7 @@ def test_an_unknown_part(run):
     done = run("--only", "structure,themes")
     assert isinstance(done.exception, InvalidInput)
     assert "'themes'" in str(done.exception)
-    assert "embedders" in str(done.exception)
+    assert "speed" in str(done.exception)
 
 
 def test_a_file_that_is_none(run, tmp_path):
@@ -279,16 +216,9 @@ def test_a_file_that_is_none(run, tmp_path):
     assert isinstance(run(of=bad).exception, InvalidImport)
 
 
-def test_a_conversation_without_an_episode(run, locomo_path):
-    """There is no signal to judge, and the error says why."""
-    done = run("--only", "signal", of=locomo_path)
-    assert isinstance(done.exception, InvalidInput)
-    assert "episode" in str(done.exception)
-
-
 def test_without_matplotlib(run, tmp_path, monkeypatch):
     """The error names the extra, before anything is measured."""
-    monkeypatch.setattr(plot, "find_spec", lambda _: None)
+    monkeypatch.setattr(outcome, "find_spec", lambda _: None)
     monkeypatch.setattr(structure, "build", None)
     done = run("--plot", str(tmp_path / "x.png"))
     assert isinstance(done.exception, MissingExtra)

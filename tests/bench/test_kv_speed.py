@@ -11,11 +11,12 @@ from rich.console import Console
 from zibaldone import InvalidInput
 from zibaldone.bench.kv import speed, speed_report, speed_scoring
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, SHAPES, Settings, new_model, new_tokenizer
+from zibaldone.bench.outcome import to_json
 
 TOP_K = 4
 RECALLED = TOP_K * 16 + 128  # the chosen blocks and the newest turns
 SMALL = Settings(
-    shape="tiny", device="cpu", histories=(512, 256), top_k=TOP_K, threads=1, repeat=2, blocks=(300, 100)
+    shape="tiny", device="cpu", history=(512, 256), top_k=TOP_K, threads=1, repeat=2, blocks=(300, 100)
 )
 
 
@@ -99,14 +100,14 @@ def test_a_strategy_that_would_take_too_long_is_left_out(monkeypatch):
 def test_a_slow_side_is_not_repeated(tmp_path, monkeypatch):
     """A long history's full context is prefilled once, however many repetitions the others have."""
     monkeypatch.setattr(speed, "PATIENCE_S", 0.0)
-    made = speed.evaluate(replace(SMALL, histories=(256,), blocks=(10,)), tmp_path, "kv-speed")
+    made = speed.evaluate(replace(SMALL, history=(256,), blocks=(10,)), tmp_path, "kv-speed")
     assert made.first_token[0].full.repeats == 1
     assert made.first_token[0].warm.repeats == SMALL.repeat
 
 
 def test_json_has_every_field_and_the_ratios(report):
     """Round trip."""
-    whole = json.loads(report.to_json())
+    whole = json.loads(to_json(report))
     assert whole["setting"]["shape"] == "tiny"
     assert whole["setting"]["layers"] == [1, 2]
     assert whole["provenance"]["command"] == "zibaldone bench kv-speed"
@@ -176,10 +177,10 @@ def test_the_shapes_have_the_parameters_of_their_names():
     [
         ({"shape": "70b"}, "--shape '70b' must be one of tiny, 0.5b, 8b"),
         ({"device": "mps"}, "--device 'mps' must be cpu or cuda"),
-        ({"histories": (4090,)}, "multiple of 32"),
-        ({"histories": (1024,)}, "give at least 1152, or a --top-k below 64"),
-        ({"histories": (32_768,)}, "give at most 32704"),
-        ({"histories": ()}, "at least one number"),
+        ({"history": (4090,)}, "multiple of 32"),
+        ({"history": (1024,)}, "give at least 1152, or a --top-k below 64"),
+        ({"history": (32_768,)}, "give at most 32704"),
+        ({"history": ()}, "at least one number"),
         ({"blocks": (0,)}, "--blocks must be a whole number of at least 1"),
         ({"top_k": 0}, "--top-k must be a whole number of at least 1"),
         ({"repeat": 0}, "--repeat must be a whole number of at least 1"),

@@ -1,8 +1,7 @@
-"""What benchmarks and systems agree on: examples, contexts, and the two contracts between them."""
+"""What data sets and systems agree on: examples, contexts, and the two contracts between them."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from zibaldone.core import Message
-from zibaldone.errors import UnknownName
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 
 
@@ -19,7 +17,7 @@ class Example:
     """One question about one user's conversation, and what a good context for it holds."""
 
     id: str
-    user: str  # whose messages answer it: `Benchmark.messages(user)`
+    user: str  # whose messages answer it: `DataSet.messages(user)`
     question: str
     answer: str | None  # the gold answer; None when there is none to cover
     category: str
@@ -30,18 +28,13 @@ class Example:
     now: datetime | None = None  # when it is asked
 
 
-class Benchmark(Protocol):
-    """A data set of conversations and questions."""
+class DataSet(Protocol):
+    """Conversations and questions."""
 
     name: str
     categories: tuple[str, ...]  # in the order in which a table shows them
     has_faults: bool  # whether an audit file says which questions are faulted
-
-    def num_examples(self) -> int:
-        """How many questions there are."""
-
-    def get_example(self, index: int) -> Example:
-        """The question at this place; those of one user stand together."""
+    examples: list[Example]  # in the order of the file; those of one user stand together
 
     def messages(self, user: str) -> tuple[Message, ...]:
         """The user's conversation in its order, every message with a session and a time."""
@@ -107,40 +100,3 @@ class Tools:
     def count_tokens(self, text: str) -> int:
         """Tokens of one text."""
         return self.tokenizer.count([text])[0]
-
-
-_SYSTEMS = {
-    "bm25": "baselines:BM25",
-    "dense": "baselines:Dense",
-    "zsum": "baselines:ZSum",
-    "rag": "baselines:NaiveRAG",
-    "full": "baselines:FullContext",
-    "messages": "engine:Messages",
-    "chunks": "engine:Chunks",
-    "chunks-whole": "engine:ChunksWholeContext",
-    "chunks-nojoint": "engine:ChunksNoJoint",
-    "chunks-dense": "engine:ChunksDense",
-    "chunks-session": "engine:ChunksOfSessions",
-    "messages+chunks": "engine:MessagesAndChunks",
-    "hierarchy": "engine:Hierarchy",
-    "hierarchy-memory": "engine:HierarchyMemoryOnly",
-    "hierarchy-repsel": "engine:HierarchyRepSel",
-    "hierarchy-uncsion": "engine:HierarchyUncSion",
-    "messages+hierarchy": "engine:MessagesAndHierarchy",
-    "topics-h": "engine:Topics",
-}
-DEFAULT_SYSTEMS = ("bm25", "dense", "rag", "full", "messages", "chunks", "hierarchy")
-
-
-def check_system(name: str) -> str:
-    """The name itself; UnknownName when no system has it."""
-    if name not in _SYSTEMS:
-        raise UnknownName(f"no benchmark system {name!r}: choose from {', '.join(_SYSTEMS)}")
-    return name
-
-
-def make_system(name: str, tools: Tools) -> System:
-    """A fresh instance of the named system, its module imported only now."""
-    module, _, cls = _SYSTEMS[check_system(name)].partition(":")
-    system: System = getattr(importlib.import_module(f"zibaldone.bench.{module}"), cls)(tools)
-    return system

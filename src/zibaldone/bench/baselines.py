@@ -47,9 +47,9 @@ class _Terms:
         self._postings: dict[str, list[tuple[int, int]]] = {}
         lengths = []
         for i, text in enumerate(texts):
-            found = terms(text)
-            lengths.append(len(found))
-            for term, count in Counter(found).items():
+            of_text = terms(text)
+            lengths.append(len(of_text))
+            for term, count in Counter(of_text).items():
                 self._postings.setdefault(term, []).append((i, count))
         size = np.asarray(lengths, dtype=np.float64)
         self._norm = _K1 * (1 - _B + _B * size / max(size.mean(), 1.0)) if len(size) else size
@@ -58,8 +58,8 @@ class _Terms:
         """(n,) BM25 score of every text; 0 without a common term."""
         total = np.zeros(len(self._norm))
         for term in set(terms(query)):
-            if found := self._postings.get(term):
-                rows, counts = np.asarray(found).T
+            if postings := self._postings.get(term):
+                rows, counts = np.asarray(postings).T
                 idf = np.log1p((len(total) - len(rows) + 0.5) / (len(rows) + 0.5))
                 total[rows] += idf * counts * (_K1 + 1) / (counts + self._norm[rows])
         return total
@@ -90,7 +90,6 @@ class _OverLines:
         )
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
-        """Greedy by score."""
         del now  # naive: time means nothing to it
         loaded = self._loaded[user]
         scores = self.score(loaded, question)
@@ -98,7 +97,6 @@ class _OverLines:
         return _fill(loaded, self.candidates(order, scores), budget_tokens, self._tools)
 
     def close(self) -> None:
-        """Forget every user."""
         self._loaded.clear()
 
     def cut(self, messages: Sequence[Message]) -> list[Evidence]:
@@ -118,8 +116,8 @@ class _OverLines:
         """(n,) cosine of question and unit."""
         if not len(loaded.vectors):
             return np.zeros(len(loaded.units))
-        asked = self._tools.embedder.embed([question])[0]
-        return np.asarray(loaded.vectors @ asked, dtype=np.float64)
+        vector = self._tools.embedder.embed([question])[0]
+        return np.asarray(loaded.vectors @ vector, dtype=np.float64)
 
 
 class BM25(_OverLines):
@@ -129,7 +127,6 @@ class BM25(_OverLines):
     wants_vectors = False
 
     def score(self, loaded: _Loaded, question: str) -> Scores:
-        """BM25."""
         return loaded.terms.scores(question)
 
     def candidates(self, order: list[int], scores: Scores) -> list[int]:
@@ -143,7 +140,6 @@ class Dense(_OverLines):
     name = "dense"
 
     def score(self, loaded: _Loaded, question: str) -> Scores:
-        """Cosine."""
         return self.dense(loaded, question)
 
 
@@ -153,7 +149,6 @@ class ZSum(_OverLines):
     name = "zsum"
 
     def score(self, loaded: _Loaded, question: str) -> Scores:
-        """Sum of standard scores."""
         return _z(loaded.terms.scores(question)) + _z(self.dense(loaded, question))
 
 
@@ -163,18 +158,15 @@ class NaiveRAG(_OverLines):
     name = "rag"
 
     def cut(self, messages: Sequence[Message]) -> list[Evidence]:
-        """Chunks of each session's lines."""
         sessions: dict[str, list[Message]] = {}
         for message in messages:
             sessions.setdefault(message.session, []).append(message)
         return [chunk for group in sessions.values() for chunk in self._chunks(group)]
 
     def score(self, loaded: _Loaded, question: str) -> Scores:
-        """Cosine."""
         return self.dense(loaded, question)
 
     def candidates(self, order: list[int], scores: Scores) -> list[int]:
-        """The nearest few."""
         del scores
         return order[:RAG_TOP]
 
@@ -209,13 +201,14 @@ class FullContext:
         self._contexts[user] = Context(text, units, self._tools.count_tokens(text))
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
-        """All of it."""
         del question, budget_tokens, now
         return self._contexts[user]
 
     def close(self) -> None:
-        """Forget every user."""
         self._contexts.clear()
+
+
+BASELINES = (BM25, Dense, ZSum, NaiveRAG, FullContext)
 
 
 def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Tools) -> Context:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.bench.base import Context, Cost, Tools, Unit
@@ -15,148 +15,95 @@ from zibaldone.views.hierarchy import XMemory
 from zibaldone.views.topics.retrieval import SUPERSEDED
 
 
-class Messages:
-    """The messages view alone, with the engine's own defaults."""
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Which views are asked, and with what settings; None: the engine's own."""
 
-    name = "messages"
-    budgeted = True
-    views: tuple[str, ...] = ("messages",)
-    settings: MemAttention | None = None
+    views: tuple[str, ...]
+    chunks: MemAttention | None = None
     hierarchy: XMemory | None = None
 
-    def __init__(self, tools: Tools) -> None:
-        self._floor = tools.floor
-        folder = tempfile.mkdtemp(dir=tools.folder)
+
+ENGINES: Mapping[str, Setup] = {
+    "messages": Setup(("messages",)),
+    "chunks": Setup(("chunks",)),
+    # Akashic, section 5.5: all memory compacted anew at every gate; a new chunk never touches earlier ones;
+    # chunks selected by the cosine alone; and the paper's namespace, no chunk spans two sessions.
+    "chunks-whole": Setup(("chunks",), chunks=MemAttention(maintenance="whole_context")),
+    "chunks-nojoint": Setup(("chunks",), chunks=MemAttention(joint=False)),
+    "chunks-dense": Setup(("chunks",), chunks=MemAttention(relevance="dense")),
+    "chunks-session": Setup(("chunks",), chunks=MemAttention(scope="session")),
+    "messages+chunks": Setup(("messages", "chunks")),
+    # xMemory, section 5.1: both stages; the same nodes by similarity alone; Stage I; Stage II.
+    "hierarchy": Setup(("hierarchy",)),
+    "hierarchy-memory": Setup(("hierarchy",), hierarchy=XMemory(select=False, include=False)),
+    "hierarchy-repsel": Setup(("hierarchy",), hierarchy=XMemory(include=False)),
+    "hierarchy-uncsion": Setup(("hierarchy",), hierarchy=XMemory(select=False)),
+    "messages+hierarchy": Setup(("messages", "hierarchy")),
+    # Infini Memory-H: without a model words and vectors choose the documents.
+    "topics-h": Setup(("topics",)),
+}
+
+
+class Engine:
+    """The engine, with its own defaults but for the named setup."""
+
+    budgeted = True
+
+    def __init__(self, name: str, tools: Tools) -> None:
+        self.name, self._setup, self._floor = name, ENGINES[name], tools.floor
         self._memory = Memory(
-            folder, embedder=tools.embedder, chat=tools.chat, chunks=self.settings, hierarchy=self.hierarchy
+            tempfile.mkdtemp(dir=tools.folder),
+            embedder=tools.embedder,
+            chat=tools.chat,
+            chunks=self._setup.chunks,
+            hierarchy=self._setup.hierarchy,
         )
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:
         """One durable call, and a maintenance where a view asks for one."""
         before = self._cost()
         self._memory.add(messages, user=user)
-        if self.views != ("messages",):
-            self._memory.maintain(user=user, views=self.views)
-        return _difference(before, self._cost())
+        if self._setup.views != ("messages",):
+            self._memory.maintain(user=user, views=self._setup.views)
+        return self._since(before)
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
-        """As any caller would."""
         before = self._cost()
-        found = self._memory.recall(
-            question, user=user, budget_tokens=budget_tokens, views=self.views, floor=self._floor, now=now
+        recall = self._memory.recall(
+            question,
+            user=user,
+            budget_tokens=budget_tokens,
+            views=self._setup.views,
+            floor=self._floor,
+            now=now,
         )
-        return replace(to_context(found), cost=_difference(before, self._cost()))
+        return replace(to_context(recall), cost=self._since(before))
+
+    def marked(self, line: str, sentence: str) -> bool:  # noqa: ARG002 - a line may have several entries
+        """Whether a fact is shown as superseded; only topics do that."""
+        return self._setup.views == ("topics",) and SUPERSEDED in sentence
 
     def close(self) -> None:
-        """Close the memory; the folder goes with the run's own."""
         self._memory.close()
 
     def _cost(self) -> Cost:
         used = self._memory.usage()
-        return Cost(
-            sum(one.calls for one in used), sum(one.prompt_tokens + one.completion_tokens for one in used)
-        )
+        tokens = sum(task.prompt_tokens + task.completion_tokens for task in used)
+        return Cost(sum(task.calls for task in used), tokens)
+
+    def _since(self, before: Cost) -> Cost:
+        now = self._cost()
+        return Cost(now.calls - before.calls, now.tokens - before.tokens)
 
 
-class Chunks(Messages):
-    """The chunks view alone: Akashic's MemAttention."""
-
-    name = "chunks"
-    views = ("chunks",)
-
-
-class ChunksWholeContext(Chunks):
-    """Akashic, section 5.5: all memory is compacted anew at every gate."""
-
-    name = "chunks-whole"
-    settings = MemAttention(maintenance="whole_context")
-
-
-class ChunksNoJoint(Chunks):
-    """Akashic, section 5.5: a new chunk never touches earlier ones."""
-
-    name = "chunks-nojoint"
-    settings = MemAttention(joint=False)
-
-
-class ChunksDense(Chunks):
-    """Akashic, section 5.5: chunks are selected by the cosine alone."""
-
-    name = "chunks-dense"
-    settings = MemAttention(relevance="dense")
-
-
-class ChunksOfSessions(Chunks):
-    """The paper's namespace: no chunk spans two sessions."""
-
-    name = "chunks-session"
-    settings = MemAttention(scope="session")
-
-
-class MessagesAndChunks(Messages):
-    """Both views, fused."""
-
-    name = "messages+chunks"
-    views = ("messages", "chunks")
-
-
-class Hierarchy(Messages):
-    """The hierarchy view alone: xMemory with both stages."""
-
-    name = "hierarchy"
-    views = ("hierarchy",)
-
-
-class HierarchyMemoryOnly(Hierarchy):
-    """xMemory, section 5.1: the same nodes, searched by similarity alone."""
-
-    name = "hierarchy-memory"
-    hierarchy = XMemory(select=False, include=False)
-
-
-class HierarchyRepSel(Hierarchy):
-    """xMemory, section 5.1: with Stage I."""
-
-    name = "hierarchy-repsel"
-    hierarchy = XMemory(include=False)
-
-
-class HierarchyUncSion(Hierarchy):
-    """xMemory, section 5.1: with Stage II."""
-
-    name = "hierarchy-uncsion"
-    hierarchy = XMemory(select=False)
-
-
-class MessagesAndHierarchy(Messages):
-    """Both views, fused."""
-
-    name = "messages+hierarchy"
-    views = ("messages", "hierarchy")
-
-
-class Topics(Messages):
-    """The topics view alone: Infini Memory-H; without a model words and vectors choose the documents."""
-
-    name = "topics-h"
-    views = ("topics",)
-
-    def marked(self, line: str, sentence: str) -> bool:  # noqa: ARG002 - a line may have several entries
-        """Whether a fact is shown as superseded."""
-        return SUPERSEDED in sentence
-
-
-def _difference(before: Cost, after: Cost) -> Cost:
-    return Cost(after.calls - before.calls, after.tokens - before.tokens)
-
-
-def to_context(found: Recall) -> Context:
+def to_context(recall: Recall) -> Context:
     """One unit per message shown: passages of one message stand in one line of the text.
 
     A unit ranks by its best passage; scores of one view compare.
     """
     shown: dict[tuple[str, tuple[int, ...]], list[Evidence]] = {}
-    for evidence in found.evidence:
+    for evidence in recall.evidence:
         shown.setdefault((evidence.view, evidence.sources), []).append(evidence)
     best = sorted(shown, key=lambda key: -max(evidence.score for evidence in shown[key]))
     ranks = {key: rank for rank, key in enumerate(best, start=1)}
@@ -164,4 +111,4 @@ def to_context(found: Recall) -> Context:
         Unit(" ".join(evidence.text for evidence in parts), parts[0].session, ranks[key])
         for key, parts in shown.items()
     )
-    return Context(found.text, tuple(units), found.tokens)
+    return Context(recall.text, tuple(units), recall.tokens)

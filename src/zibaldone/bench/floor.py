@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
 
 from zibaldone.bench.base import Example, Tools
 from zibaldone.bench.locomo import ADVERSARIAL, LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.report import Provenance
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.registry import FloorOptions
 from zibaldone.bench.stats import SEED
+from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.memory import Memory
 
@@ -32,7 +32,7 @@ BUDGET_TOKENS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Probe:
     """One question, how relevant the memory found itself, and what it recalled without a floor."""
 
     id: str
@@ -60,7 +60,7 @@ class FloorReport:
     data: str
     default_floor: float  # the engine's own
     points: tuple[Point, ...]
-    asked: tuple[Asked, ...]
+    questions: tuple[Probe, ...]
 
 
 def evaluate(
@@ -68,11 +68,10 @@ def evaluate(
     tools: Tools,
     *,
     limit: int | None = None,
-    progress: Progress = lambda _what, _done, _of: None,
-) -> tuple[list[Asked], float]:
+    progress: Progress = silent,
+) -> tuple[list[Probe], float]:
     """Ask everything; also the engine's default floor. `limit` is per conversation and kind."""
-    examples = [benchmark.get_example(i) for i in range(benchmark.num_examples())]
-    asked: list[Asked] = []
+    probes: list[Probe] = []
     default_floor = 0.0
     with Memory(tools.folder / "floor", embedder=tools.embedder) as memory:
         for place, user in enumerate(benchmark.users()):
@@ -80,70 +79,70 @@ def evaluate(
             memory.add(benchmark.messages(user), user=user)
             now = max(message.time for message in benchmark.messages(user) if message.time)
             default_floor = memory.recall("?", user=user, now=now).trace.floor
-            for kind, example, question in _questions(benchmark, examples, user, limit):
-                found = memory.recall(
+            for kind, example, question in _questions(benchmark, user, limit):
+                recalled = memory.recall(
                     question, user=user, budget_tokens=BUDGET_TOKENS, views=["messages"], floor=0.0, now=now
                 )
-                units = [evidence.text for evidence in found.evidence]
+                units = [evidence.text for evidence in recalled.evidence]
                 turns = example.evidence if kind == "answerable" else ()
                 recall = sum(is_found(turn, units) for turn in turns) / len(turns) if turns else None
-                asked.append(Asked(example.id, user, kind, question, found.trace.relevance, recall))
-    return asked, default_floor
+                probes.append(Probe(example.id, user, kind, question, recalled.trace.relevance, recall))
+    return probes, default_floor
 
 
-def curve(asked: Sequence[Asked], floors: Sequence[float] = FLOORS) -> tuple[Point, ...]:
+def curve(probes: Sequence[Probe], floors: Sequence[float] = FLOORS) -> tuple[Point, ...]:
     """What every floor would have done."""
-    by_kind = {kind: [one for one in asked if one.kind == kind] for kind in KINDS}
-    judged = [one for one in asked if one.recall is not None]
+    by_kind = {kind: [probe for probe in probes if probe.kind == kind] for kind in KINDS}
+    judged = [probe for probe in probes if probe.recall is not None]
     return tuple(
         Point(
             floor=floor,
             emptied={
-                kind: sum(one.relevance < floor for one in ones) / len(ones)
-                for kind, ones in by_kind.items()
-                if ones
+                kind: sum(probe.relevance < floor for probe in of_kind) / len(of_kind)
+                for kind, of_kind in by_kind.items()
+                if of_kind
             },
-            evidence_recall=sum(one.recall or 0.0 for one in judged if one.relevance >= floor)
+            evidence_recall=sum(probe.recall or 0.0 for probe in judged if probe.relevance >= floor)
             / max(len(judged), 1),
         )
         for floor in floors
     )
 
 
-def table(report: FloorReport) -> Table:
+def run(options: FloorOptions, run: Run) -> Outcome:
     """One row per floor, the engine's default marked."""
-    shown = Table(title="relevance floor: share of questions emptied", title_justify="left", box=None)
-    shown.add_column("floor", no_wrap=True)
-    for kind in KINDS:
-        shown.add_column(kind.replace("-", "\n"), justify="right", no_wrap=True)
-    shown.add_column("evidence\nrecall", justify="right", no_wrap=True)
-    for point in report.points:
-        shares = (point.emptied.get(kind) for kind in KINDS)
-        shown.add_row(
-            f"{point.floor:.2f}" + (" *" if point.floor == report.default_floor else ""),
-            *("-" if share is None else f"{share:.3f}" for share in shares),
-            f"{point.evidence_recall:.3f}",
-        )
-    shown.caption = "* the default"
-    return shown
+    probes, default = evaluate(LoCoMo(options.path), run.tools(), limit=options.limit, progress=run.progress)
+    points = curve(probes, sorted({*FLOORS, default}))
+    report = FloorReport(Provenance.of(run.command), options.path.name, default, points, tuple(probes))
+    columns = [
+        Column(
+            "floor", lambda point: f"{point.floor:.2f}" + (" *" if point.floor == default else ""), left=True
+        ),
+        *map(_emptied, KINDS),
+        Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),
+    ]
+    title = "relevance floor: share of questions emptied"
+    return Outcome(report, [tabulate(title, columns, points, caption="* the default")])
+
+
+def _emptied(kind: str) -> Column:
+    return Column(kind.replace("-", "\n"), lambda point: point.emptied.get(kind), ".3f")
 
 
 def rename(question: str, strangers: Sequence[str], speakers: Sequence[str]) -> str:
     """The question with the strangers' names replaced by the speakers', one for one."""
     names = dict(zip(strangers, speakers, strict=False))
     pattern = r"\b(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")\b"
-    return re.sub(pattern, lambda found: names[found[1]], question) if names else question
+    return re.sub(pattern, lambda match: names[match[1]], question) if names else question
 
 
-def _questions(
-    benchmark: LoCoMo, examples: Sequence[Example], user: str, limit: int | None
-) -> Iterator[tuple[str, Example, str]]:
-    own = [example for example in examples if example.user == user]
+def _questions(benchmark: LoCoMo, user: str, limit: int | None) -> Iterator[tuple[str, Example, str]]:
+    own = [example for example in benchmark.examples if example.user == user]
     for example in [example for example in own if example.answerable][:limit]:
         yield "answerable", example, example.question
     for example in [example for example in own if example.category == ADVERSARIAL][:limit]:
         yield "adversarial", example, example.question
-    others = [example for example in examples if example.user != user and example.answerable]
+    others = [example for example in benchmark.examples if example.user != user and example.answerable]
     rng = np.random.default_rng(SEED)
     count = min(len(others), FOREIGN_PER_CONVERSATION if limit is None else limit)
     speakers = _speakers(benchmark.messages(user))

@@ -6,24 +6,25 @@ so that two runs of one commit print the same shares; times compare within a run
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from rich.table import Table
-
-from zibaldone.bench.base import Benchmark, Tools
-from zibaldone.bench.consolidation import report as consolidation_report
-from zibaldone.bench.consolidation import run as consolidation
+from zibaldone.bench.base import DataSet, Tools
+from zibaldone.bench.consolidation import report as updates
 from zibaldone.bench.consolidation.facts import Wordings, make_stream
-from zibaldone.bench.report import Provenance, Row, make_report
-from zibaldone.bench.runner import Progress, run
+from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.longmemeval import LongMemEval
+from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run
+from zibaldone.bench.registry import LeaderboardOptions
+from zibaldone.bench.report import Row, make_report
+from zibaldone.bench.runner import run as recall
+from zibaldone.bench.table import Column, tabulate
 
 SYSTEMS = ("bm25", "dense", "rag", "messages", "chunks", "topics-h", "hierarchy")
 BUDGETS_TOKENS = (500, 1000, 2000)
 UPDATED_SYSTEMS = ("messages", "topics-h")
 WORDINGS: tuple[Wordings, ...] = ("same", "mixed")
-STREAM_TOKENS, STREAM_QUESTIONS, STREAM_BUDGET_TOKENS = 6_000, 50, 2000
+SEED, STREAM_TOKENS, STREAM_QUESTIONS, STREAM_BUDGET_TOKENS = 11, 6_000, 50, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +63,51 @@ class Leaderboard:
     recalled: tuple[Recalled, ...]
     updated: tuple[Updated, ...]
 
-    def to_json(self) -> str:
-        """Every field, by its name here."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+
+def run(options: LeaderboardOptions, run: Run) -> Outcome:
+    """One table of evidence recalled, one of updates followed."""
+    data: list[DataSet] = [LoCoMo(options.path)]
+    if options.longmemeval:
+        data.append(LongMemEval(options.longmemeval))
+    tools = run.tools()
+    rows = [row for of in data for row in _recalled(of, tools, options.limit, run.progress)]
+    updated = [row for wordings in WORDINGS for row in _updated(wordings, tools, run.progress)]
+    board = Leaderboard(Provenance.of(run.command), tuple(rows), tuple(updated))
+    title = f"updated facts, {STREAM_TOKENS:,} tokens, budget {STREAM_BUDGET_TOKENS}"
+    shown = (
+        tabulate("share of the evidence recalled", _RECALLED, rows),
+        tabulate(title, _UPDATED, updated),
+    )
+    return Outcome(board, shown)
 
 
-def evaluate(
-    benchmarks: Sequence[Benchmark], tools: Tools, command: str, progress: Progress, limit: int | None = None
-) -> Leaderboard:
-    """`limit` is the number of questions per data set."""
-    recalled: list[Recalled] = []
-    for benchmark in benchmarks:
-        records = run(benchmark, SYSTEMS, BUDGETS_TOKENS, tools, limit=limit, progress=progress)
-        rows = make_report(benchmark, records, command, benchmark.name).rows
-        recalled += [_recalled(benchmark.name, row) for row in rows]
-    updated = [row for wordings in WORDINGS for row in _updated(wordings, tools, progress)]
-    return Leaderboard(Provenance.of(command), tuple(recalled), tuple(updated))
+_RECALLED = (
+    Column("data", lambda row: row.benchmark, left=True),
+    Column("system", lambda row: row.system, left=True),
+    Column("budget", lambda row: row.budget_tokens),
+    Column("evidence", lambda row: row.evidence_recall, ".3f"),
+    Column("sound", lambda row: row.sound_recall, ".3f"),
+    Column("covered", lambda row: row.answers_covered, ".3f"),
+    Column("tokens", lambda row: row.tokens, ".0f"),
+    Column("p50 ms", lambda row: row.p50_ms, ".1f"),
+)
+_UPDATED = (
+    Column("wordings", lambda row: row.wordings, left=True),
+    Column("kind", lambda row: row.kind, left=True),
+    Column("system", lambda row: row.system, left=True),
+    Column("questions", lambda row: row.questions),
+    Column("correct", lambda row: row.correct, ".3f"),
+    Column("complete", lambda row: row.complete, ".3f"),
+    Column("tokens", lambda row: row.tokens, ".0f"),
+)
 
 
-def _recalled(benchmark: str, row: Row) -> Recalled:
+def _recalled(data: DataSet, tools: Tools, limit: int | None, progress: Progress) -> list[Recalled]:
+    records = recall(data, SYSTEMS, BUDGETS_TOKENS, tools, limit=limit, progress=progress)
+    return [_row(data.name, row) for row in make_report(data, records, "", "").rows]
+
+
+def _row(benchmark: str, row: Row) -> Recalled:
     sound = row.without_faulted and row.without_faulted.evidence_recall
     return Recalled(
         benchmark=benchmark,
@@ -96,10 +123,8 @@ def _recalled(benchmark: str, row: Row) -> Recalled:
 
 
 def _updated(wordings: Wordings, tools: Tools, progress: Progress) -> list[Updated]:
-    stream = make_stream(11, STREAM_TOKENS, tools.tokenizer, STREAM_QUESTIONS, wordings)
-    records, loads = consolidation.evaluate(
-        stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress
-    )
+    stream = make_stream(SEED, STREAM_TOKENS, tools.tokenizer, STREAM_QUESTIONS, wordings)
+    records, loads = evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
     return [
         Updated(
             wordings=wordings,
@@ -110,48 +135,5 @@ def _updated(wordings: Wordings, tools: Tools, progress: Progress) -> list[Updat
             complete=row.complete.value if row.complete else 0.0,
             tokens=row.tokens_mean,
         )
-        for row in consolidation_report.make_report(records, loads, 11, wordings, "").rows
+        for row in updates.make_report(records, loads, SEED, wordings, "").rows
     ]
-
-
-def tables(board: Leaderboard) -> list[Table]:
-    """Evidence in the context, and updates followed."""
-    recalled = Table(title="share of the evidence recalled", title_justify="left", box=None, pad_edge=False)
-    recalled.add_column("data", no_wrap=True)
-    recalled.add_column("system", no_wrap=True)
-    for name in ("budget", "evidence", "sound", "covered", "tokens", "p50 ms"):
-        recalled.add_column(name, justify="right", no_wrap=True)
-    for row in board.recalled:
-        recalled.add_row(
-            row.benchmark,
-            row.system,
-            str(row.budget_tokens),
-            *(_share(share) for share in (row.evidence_recall, row.sound_recall, row.answers_covered)),
-            f"{row.tokens:.0f}",
-            f"{row.p50_ms:.1f}",
-        )
-    updated = Table(
-        title=f"updated facts, {STREAM_TOKENS:,} tokens, budget {STREAM_BUDGET_TOKENS}",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for name in ("wordings", "kind", "system"):
-        updated.add_column(name, no_wrap=True)
-    for name in ("questions", "correct", "complete", "tokens"):
-        updated.add_column(name, justify="right", no_wrap=True)
-    for fact in board.updated:
-        updated.add_row(
-            fact.wordings,
-            fact.kind,
-            fact.system,
-            str(fact.questions),
-            _share(fact.correct),
-            _share(fact.complete),
-            f"{fact.tokens:.0f}",
-        )
-    return [recalled, updated]
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{share:.3f}"

@@ -24,6 +24,7 @@ from sqlalchemy import Connection
 from zibaldone import maintenance
 from zibaldone.bench.base import Tools
 from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.outcome import Progress
 from zibaldone.core import Message
 from zibaldone.memory import Memory
 from zibaldone.storage.blocks import LocalBlocks
@@ -33,7 +34,6 @@ from zibaldone.storage.reclaim import collect, release
 from zibaldone.storage.records import Fetched, Matrix, Owner, Record, RecordStore, sizes
 from zibaldone.views.chunks import MemAttention
 
-Progress = Callable[[str, int, int], None]
 _SEMANTIC_BLOCKS = 4  # blocks' worth of new chunks over which the semantic layout groups
 _VIEW = "chunks"
 
@@ -324,8 +324,7 @@ def _questions(
         for user, found in sessions.items()
     }
     asked: dict[str, dict[int, list[tuple[str, Any]]]] = {user: {} for user in sessions}
-    for index in range(benchmark.num_examples()):
-        example = benchmark.get_example(index)
+    for example in benchmark.examples:
         last = len(sessions[example.user]) - 1
         at = [
             number

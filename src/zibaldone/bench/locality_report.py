@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
 
-from zibaldone.bench.locality import Result
-from zibaldone.bench.report import Provenance
-from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.bench.locality import Result, layouts, replay, trace, with_updates
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.outcome import Outcome, Provenance, Run, need_extra
+from zibaldone.bench.registry import LocalityOptions
+from zibaldone.bench.table import Column, tabulate
+from zibaldone.errors import InvalidInput
+from zibaldone.storage.placement import Placement
+
+
+def run(options: LocalityOptions, run: Run) -> Outcome:
+    """Every layout under every setting, on one trace."""
+    if options.plot:
+        need_extra("plot", "matplotlib")
+    settings = [
+        Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
+        for size in options.block_kib
+        for tau_assoc in options.tau
+        for ratio in options.gc
+    ]
+    tools = run.tools()
+    events = trace(LoCoMo(options.path), tools, run.progress)
+    if options.updates:
+        events = with_updates(events, options.updates)
+    results = []
+    for number, placement in enumerate(settings):
+        for layout in layouts(placement):
+            run.progress(f"{layout.name}, {placement.block_bytes // 1024} KiB", number, len(settings))
+            results.append(replay(events, layout, tools))
+    if not (requests := results[0].requests):
+        raise InvalidInput(f"{str(options.path)!r} has no question: nothing to measure")
+    report = LocalityReport(
+        Provenance.of(run.command), options.path.name, options.updates, requests, tuple(results)
+    )
+    if options.plot:
+        plot(report, options.plot)
+    return Outcome(report, [table(report)], (f"written: {options.plot}",) if options.plot else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,60 +56,30 @@ class LocalityReport:
     requests: int
     results: tuple[Result, ...]
 
-    def to_json(self) -> str:
-        """Everything, indented."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
-
 
 def table(report: LocalityReport) -> Table:
     """A row per layout; each is compared with the append-only one of the same settings, above it."""
-    shown = Table(
-        title=f"locality on {report.data}: {report.requests} requests, updates {report.updates:g}",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        collapse_padding=True,
+    baselines: dict[int, float] = {}
+    for result in report.results:
+        if result.layout == report.results[0].layout:
+            baseline = result.blocks_per_request
+        baselines[id(result)] = baseline
+    columns = (
+        Column("layout", lambda row: row.layout, left=True),
+        Column("KiB", lambda row: row.block_bytes / 1024, "g"),
+        Column("tau", lambda row: row.tau_assoc, "g"),
+        Column("gc", lambda row: row.gc_invalid_ratio, "g"),
+        Column("blocks /\nrequest", lambda row: row.blocks_per_request, ".2f"),
+        Column("", lambda row: row.blocks_per_request / baselines[id(row)] - 1, "+.0%"),
+        Column("p50\nms", lambda row: row.p50_ms, ".2f"),
+        Column("p95\nms", lambda row: row.p95_ms, ".2f"),
+        Column("KiB /\nrequest", lambda row: row.kib_per_request, ".0f"),
+        Column("space", lambda row: f"{row.space_amplification:.2f}x"),
+        Column("write", lambda row: f"{row.write_amplification:.2f}x"),
+        Column("blocks", lambda row: row.blocks),
     )
-    shown.add_column("\nlayout", no_wrap=True)
-    heads = (
-        "KiB",
-        "tau",
-        "gc",
-        "blocks /\nrequest",
-        "\n",
-        "p50\nms",
-        "p95\nms",
-        "KiB /\nrequest",
-        "space",
-        "write",
-    )
-    for name in (*heads, "blocks"):
-        shown.add_column(name if "\n" in name else f"\n{name}", justify="right", no_wrap=True)
-    baseline = report.results[0].blocks_per_request
-    for one in report.results:
-        if one.layout == report.results[0].layout:
-            baseline = one.blocks_per_request
-        shown.add_row(
-            one.layout,
-            f"{one.block_bytes / 1024:g}",
-            f"{one.tau_assoc:g}",
-            f"{one.gc_invalid_ratio:g}",
-            f"{one.blocks_per_request:.2f}",
-            f"{one.blocks_per_request / baseline - 1:+.0%}",
-            f"{one.p50_ms:.2f}",
-            f"{one.p95_ms:.2f}",
-            f"{one.kib_per_request:.0f}",
-            f"{one.space_amplification:.2f}x",
-            f"{one.write_amplification:.2f}x",
-            str(one.blocks),
-        )
-    return shown
-
-
-def can_plot() -> None:
-    """Raises MissingExtra without matplotlib: before a measurement, not after it."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("no module 'matplotlib': pip install 'zibaldone[plot]'")
+    title = f"locality on {report.data}: {report.requests} requests, updates {report.updates:g}"
+    return tabulate(title, columns, report.results)
 
 
 def plot(report: LocalityReport, path: Path) -> None:
@@ -86,18 +87,18 @@ def plot(report: LocalityReport, path: Path) -> None:
 
     Raises MissingExtra, and InvalidInput when the file cannot be written.
     """
-    can_plot()
+    need_extra("plot", "matplotlib")
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    names = [one.layout for one in report.results]
+    names = [result.layout for result in report.results]
     panels: Sequence[tuple[str, list[float]]] = (
-        ("blocks per request", [one.blocks_per_request for one in report.results]),
-        ("cold-cache p95, ms", [one.p95_ms for one in report.results]),
-        ("space amplification", [one.space_amplification for one in report.results]),
-        ("write amplification", [one.write_amplification for one in report.results]),
+        ("blocks per request", [result.blocks_per_request for result in report.results]),
+        ("cold-cache p95, ms", [result.p95_ms for result in report.results]),
+        ("space amplification", [result.space_amplification for result in report.results]),
+        ("write amplification", [result.write_amplification for result in report.results]),
     )
     figure, axes = plt.subplots(1, len(panels), figsize=(14, 4), layout="constrained")
     for axis, (title, values) in zip(axes, panels, strict=True):

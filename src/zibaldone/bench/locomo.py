@@ -42,24 +42,15 @@ class LoCoMo:
         samples, self._messages = read_benchmark(path, "locomo")
         faulted = read_faulted(errors) if errors else frozenset()
         self.has_faults = errors is not None
-        self._examples: list[Example] = []
+        self.examples: list[Example] = []
         for place, sample in enumerate(samples):
             user = str(sample["sample_id"])
             # No question has a date: all are asked when the last message has been said.
             now = max((message.time for message in self._messages[user] if message.time), default=None)
             prefix = f"locomo_{_PLACES.get(user, place)}"
-            self._examples += _examples(sample, user, prefix, faulted, now)
-
-    def num_examples(self) -> int:
-        """Answerable or not."""
-        return len(self._examples)
-
-    def get_example(self, index: int) -> Example:
-        """In the order of the file."""
-        return self._examples[index]
+            self.examples += _examples(sample, user, prefix, faulted, now)
 
     def messages(self, user: str) -> tuple[Message, ...]:
-        """As the importer gives them."""
         return self._messages[user]
 
     def users(self) -> tuple[str, ...]:
@@ -83,10 +74,10 @@ def read_faulted(path: Path) -> frozenset[str]:
 def dia_ids(evidence: object) -> tuple[str, ...]:
     """The turns that an evidence list names, repaired ('D8:6; D9:17', 'D:11:26', 'D30:05'), each once."""
     entries = evidence if isinstance(evidence, list) else [evidence]
-    found = (
+    turns = (
         f"D{int(session)}:{int(turn)}" for entry in entries for session, turn in _DIA_ID.findall(str(entry))
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(turns))
 
 
 def _examples(

@@ -36,30 +36,21 @@ class LongMemEval:
 
     def __init__(self, path: Path) -> None:
         haystacks, self._messages = read_benchmark(path, "longmemeval")
-        self._examples: list[Example] = []
+        self.examples: list[Example] = []
         for haystack in haystacks:
-            self._examples += _examples(haystack, str(haystack["question_id"]))
-        present = {example.category for example in self._examples}
+            self.examples += _examples(haystack, str(haystack["question_id"]))
+        present = {example.category for example in self.examples}
         self.categories = tuple(name for name in (*CATEGORIES, ADDED) if name in present)
 
-    def num_examples(self) -> int:
-        """Answerable or not."""
-        return len(self._examples)
-
-    def get_example(self, index: int) -> Example:
-        """In the order of the file."""
-        return self._examples[index]
-
     def messages(self, user: str) -> tuple[Message, ...]:
-        """As the importer gives them."""
         return self._messages[user]
 
 
 def _examples(entry: Mapping[str, Any], user: str) -> list[Example]:
     several = "questions" in entry
     columns: list[Any] = [
-        entry.get(many) if several else [entry.get(one)]
-        for many, one in (
+        entry.get(many) if several else [entry.get(single)]
+        for many, single in (
             ("questions", "question"),
             ("answers", "answer"),
             ("answer_session_ids", "answer_session_ids"),

@@ -1,22 +1,26 @@
-"""The figures of a run: a typed report, as JSON for a file and as tables for a terminal."""
+"""Evidence in the context: the figures of a run over a data set, and their tables."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from rich.console import Console
 from rich.table import Table
 
-from zibaldone.bench.base import Benchmark
-from zibaldone.bench.runner import Record
+from zibaldone.bench.base import DataSet
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.longmemeval import LongMemEval
+from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.reader import Reader
+from zibaldone.bench.registry import LoCoMoOptions, LongMemEvalOptions
+from zibaldone.bench.runner import Record, run
 from zibaldone.bench.stats import Mean, percentile
+from zibaldone.bench.systems import check_systems
+from zibaldone.bench.table import Column, budget, interval, percent, share, tabulate
+from zibaldone.errors import InvalidInput
+from zibaldone.models.asker import Asker
+from zibaldone.models.meter import Meter
+from zibaldone.models.recorded import RecordedModel
 
 # Column heads of the categories.
 _SHORT = {
@@ -31,25 +35,6 @@ _SHORT = {
     "knowledge-update": "update",
     "temporal-reasoning": "time",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """What made a report."""
-
-    command: str
-    version: str
-    commit: str | None  # None: not run from a checkout; "+" when the checkout was changed since
-    date: str  # ISO 8601, UTC
-
-    @classmethod
-    def of(cls, command: str) -> Provenance:
-        """Of this process, now."""
-        try:
-            released = version("zibaldone")
-        except PackageNotFoundError:
-            released = "unknown"
-        return cls(command, released, git_commit(), datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,32 +78,28 @@ class Report:
     rows: tuple[Row, ...]
     records: tuple[Record, ...]
 
-    def to_json(self) -> str:
-        """Every field, by its name here."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
-
-def make_report(benchmark: Benchmark, records: Sequence[Record], command: str, data: str) -> Report:
+def make_report(data: DataSet, records: Sequence[Record], command: str, file: str) -> Report:
     """One row per (system, budget), in the order in which they were asked."""
     groups: dict[tuple[str, int | None], list[Record]] = {}
     for record in records:
         groups.setdefault((record.system, record.budget_tokens), []).append(record)
     rows = []
     for group in groups.values():
-        row = _row(group, benchmark)
+        row = _row(group, data)
         sound = [record for record in group if not record.faulted]
-        if benchmark.has_faults and sound:
-            row = replace(row, without_faulted=_row(sound, benchmark))
+        if data.has_faults and sound:
+            row = replace(row, without_faulted=_row(sound, data))
         rows.append(row)
-    return Report(benchmark.name, Provenance.of(command), data, tuple(rows), tuple(records))
+    return Report(data.name, Provenance.of(command), file, tuple(rows), tuple(records))
 
 
-def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
+def _row(records: Sequence[Record], data: DataSet) -> Row:
     densities = [record.density for record in records if record.density]
     units = sum(density.units for density in densities)
     covered = [d for d in densities if d.cover_units is not None]
     users = list({record.user: record for record in records}.values())
-    turns = max(sum(one.turns for one in users), 1)
+    turns = max(sum(record.turns for record in users), 1)
     return Row(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
@@ -126,7 +107,7 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
         evidence_recall=_mean(record.evidence_recall for record in records),
         by_category={
             name: _mean(record.evidence_recall for record in records if record.category == name)
-            for name in benchmark.categories
+            for name in data.categories
         },
         all_evidence=_mean(float(not record.missed) for record in records if record.evidence),
         session_recall=_mean(record.session_recall for record in records),
@@ -140,8 +121,8 @@ def _row(records: Sequence[Record], benchmark: Benchmark) -> Row:
         answers_covered=len(covered) / len(densities) if densities else None,
         cover_units=sum(d.cover_units or 0 for d in covered) / len(covered) if covered else None,
         cover_tokens=sum(d.cover_tokens or 0 for d in covered) / len(covered) if covered else None,
-        calls_per_1000_turns=1000 * sum(one.ingest.calls for one in users) / turns,
-        tokens_per_1000_turns=1000 * sum(one.ingest.tokens for one in users) / turns,
+        calls_per_1000_turns=1000 * sum(record.ingest.calls for record in users) / turns,
+        tokens_per_1000_turns=1000 * sum(record.ingest.tokens for record in users) / turns,
         calls_per_question=sum(record.cost.calls for record in records) / len(records),
         tokens_per_question=sum(record.cost.tokens for record in records) / len(records),
         f1=_mean(record.scored.f1 for record in records if record.scored),
@@ -154,151 +135,91 @@ def _mean(values: Iterator[float | None]) -> Mean | None:
     return Mean.of([value for value in values if value is not None])
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Two tables: what was found at what cost, and how dense the answers lie in it. 80 columns serve."""
-    console.print(_found_table(report))
-    console.print()
-    if any(row.one_hit is not None for row in report.rows):
-        console.print(_density_table(report))
-    if any(row.calls_per_1000_turns or row.calls_per_question or row.f1 for row in report.rows):
-        console.print()
-        console.print(_model_table(report))
+def run_locomo(options: LoCoMoOptions, run: Run) -> Outcome:
+    """LoCoMo."""
+    return _measure(LoCoMo(options.path, options.errors), options, run)
 
 
-def _found_table(report: Report) -> Table:
-    faults = any(row.without_faulted for row in report.rows)
-    sessions = any(row.session_recall for row in report.rows)
-    categories = report.rows[0].by_category
-    table = _table(
-        f"{report.benchmark}: share of the evidence recalled ({report.rows[0].questions:,} questions)"
+def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Outcome:
+    """LongMemEval."""
+    return _measure(LongMemEval(options.path), options, run)
+
+
+def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
+    """With a chat model, views ask it and it answers the questions; else everything is offline."""
+    tools, chat = given.tools(options.floor), given.chat
+    reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
+    systems = check_systems(options.systems)
+    records = run(
+        data, systems, options.budget, tools, limit=options.limit, reader=reader, progress=given.progress
     )
-    for name in (
-        "evi-\ndence",
-        "95 %\n",
-        *(["sound\nonly"] if faults else []),
-        *(_SHORT.get(name, name) + "\n" for name in categories),
-        "all\nfound",
-        *(["ses-\nsions"] if sessions else []),
-        "to-\nkens",
-        "p50\nms",
-        "p95\nms",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in report.rows:
-        table.add_row(
-            *_asked(row),
-            _share(row.evidence_recall),
-            _interval(row.evidence_recall),
-            *(
-                [_share(row.without_faulted.evidence_recall if row.without_faulted else None)]
-                if faults
-                else []
-            ),
-            *(_share(mean) for mean in row.by_category.values()),
-            _share(row.all_evidence),
-            *([_share(row.session_recall)] if sessions else []),
-            f"{row.tokens_mean:.0f}",
-            f"{row.p50_ms:.1f}",
-            f"{row.p95_ms:.1f}",
-        )
+    if not records:
+        raise InvalidInput(f"{str(options.path)!r} has no question that can be answered: nothing to measure")
+    report = make_report(data, records, given.command, options.path.name)
+    notes = []
+    if reader and reader.failed:
+        notes.append(f"{reader.failed} questions have no answer from the model, and score 0")
+    if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
+        notes.append(f"{left} questions are open in {chat.folder}: answer them and run again")
+    return Outcome(report, tables(report), tuple(notes))
+
+
+def tables(report: Report) -> list[Table]:
+    """What was found at what cost, how dense the answers lie in it, and what a model was used for."""
+    rows = report.rows
+    faults = any(row.without_faulted for row in rows)
+    title = f"{report.benchmark}: share of the evidence recalled ({rows[0].questions:,} questions)"
+    caption = "sound only: without the questions that the audit faults" if faults else ""
+    made = [tabulate(title, [*_ROW, *_found(rows, faults=faults)], rows, caption=caption)]
+    if any(row.one_hit is not None for row in rows):
+        title = "words of the gold answer in the recalled units (xMemory, section 5.2)"
+        made.append(tabulate(title, [*_ROW, *_DENSITY], rows))
+    if any(row.calls_per_1000_turns or row.calls_per_question or row.f1 for row in rows):
+        title = "what a chat model was used for, and its answers from the recalled text"
+        made.append(tabulate(title, [*_ROW, *_MODEL], rows))
+    return made
+
+
+_ROW = (
+    Column("system", lambda row: row.system, left=True),
+    Column("budget", lambda row: budget(row.budget_tokens)),
+)
+_DENSITY = (
+    Column("words in\nthe text", lambda row: share(row.answer_coverage)),
+    Column("1-hit\nunits", lambda row: percent(row.one_hit)),
+    Column("2-hit\nunits", lambda row: percent(row.two_hit)),
+    Column("multi-hit\nunits", lambda row: percent(row.multi_hit)),
+    Column("answers\ncovered", lambda row: percent(row.answers_covered)),
+    Column("units\nto cover", lambda row: row.cover_units, ".1f"),
+    Column("tokens\nto cover", lambda row: row.cover_tokens, ".0f"),
+)
+_MODEL = (
+    Column("calls per\n1,000 turns", lambda row: row.calls_per_1000_turns, ".0f"),
+    Column("tokens per\n1,000 turns", lambda row: row.tokens_per_1000_turns, ".0f"),
+    Column("calls per\nquestion", lambda row: row.calls_per_question, ".2f"),
+    Column("tokens per\nquestion", lambda row: row.tokens_per_question, ".0f"),
+    Column("F1\n", lambda row: share(row.f1)),
+    Column("F1\nof sets", lambda row: share(row.f1_set)),
+    Column("BLEU-1\n", lambda row: share(row.bleu1)),
+)
+
+
+def _found(rows: Sequence[Row], *, faults: bool) -> Iterator[Column]:
+    yield Column("evi-\ndence", lambda row: share(row.evidence_recall))
+    yield Column("95 %\n", lambda row: interval(row.evidence_recall))
     if faults:
-        table.caption = "sound only: without the questions that the audit faults"
-    return table
-
-
-def _density_table(report: Report) -> Table:
-    table = _table("words of the gold answer in the recalled units (xMemory, section 5.2)")
-    for name in (
-        "words in\nthe text",
-        "1-hit\nunits",
-        "2-hit\nunits",
-        "multi-hit\nunits",
-        "answers\ncovered",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("units\nto cover", "tokens\nto cover"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in report.rows:
-        table.add_row(
-            *_asked(row),
-            _share(row.answer_coverage),
-            *(_percent(share) for share in (row.one_hit, row.two_hit, row.multi_hit, row.answers_covered)),
-            "-" if row.cover_units is None else f"{row.cover_units:.1f}",
-            "-" if row.cover_tokens is None else f"{row.cover_tokens:.0f}",
+        yield Column(
+            "sound\nonly", lambda row: share(row.without_faulted and row.without_faulted.evidence_recall)
         )
-    return table
+    for name in rows[0].by_category:
+        yield _category(name)
+    yield Column("all\nfound", lambda row: share(row.all_evidence))
+    if any(row.session_recall for row in rows):
+        yield Column("ses-\nsions", lambda row: share(row.session_recall))
+    yield Column("to-\nkens", lambda row: row.tokens_mean, ".0f")
+    yield Column("p50\nms", lambda row: row.p50_ms, ".1f")
+    yield Column("p95\nms", lambda row: row.p95_ms, ".1f")
 
 
-def _model_table(report: Report) -> Table:
-    table = _table("what a chat model was used for, and its answers from the recalled text")
-    for name in (
-        "calls per\n1,000 turns",
-        "tokens per\n1,000 turns",
-        "calls per\nquestion",
-        "tokens per\nquestion",
-        "F1\n",
-        "F1\nof sets",
-        "BLEU-1\n",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in report.rows:
-        table.add_row(
-            *_asked(row),
-            f"{row.calls_per_1000_turns:.0f}",
-            f"{row.tokens_per_1000_turns:.0f}",
-            f"{row.calls_per_question:.2f}",
-            f"{row.tokens_per_question:.0f}",
-            *(_share(mean) for mean in (row.f1, row.f1_set, row.bleu1)),
-        )
-    return table
-
-
-def _table(title: str) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption_justify="left",
-        box=None,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("\nsystem", no_wrap=True)
-    table.add_column("\nbudget", no_wrap=True, justify="right")
-    return table
-
-
-def _asked(row: Row) -> tuple[str, str]:
-    return row.system, "all" if row.budget_tokens is None else str(row.budget_tokens)
-
-
-def _interval(mean: Mean | None) -> str:
-    return f"[dim]{_decimals(mean.low, 2)}-{_decimals(mean.high, 2)}[/]" if mean else "-"
-
-
-def _share(mean: Mean | None) -> str:
-    return _decimals(mean.value, 3) if mean else "-"
-
-
-def _decimals(share: float, places: int) -> str:
-    return f"{share:.{places}f}".removeprefix("0")
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
-
-
-def git_commit() -> str | None:
-    """The commit of the checkout that this file belongs to, with a "+" when its files were changed."""
-    git = shutil.which("git")
-    here = Path(__file__).resolve()
-    if git is None or not (here.parents[3] / ".git").exists():
-        return None
-
-    def ask(*words: str) -> str:
-        command = [git, "-C", str(here.parents[3]), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
-
-    try:
-        return ask("rev-parse", "--short=12", "HEAD") + ("+" if ask("status", "--porcelain", "src") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
+def _category(name: str) -> Column:
+    return Column(_SHORT.get(name, name) + "\n", lambda row: share(row.by_category[name]))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from zibaldone.bench.base import Benchmark, Context, Cost, Example, System, Tools, make_system
+from zibaldone.bench.base import Context, Cost, DataSet, Example, System, Tools
 from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found
+from zibaldone.bench.outcome import Progress, silent
 from zibaldone.bench.reader import Reader, Scored
+from zibaldone.bench.systems import make_system
 
 _FREE = Cost()
 _LINE_BREAK_TOKENS = 1  # what a unit costs beside its own tokens
-
-Progress = Callable[[str, int, int], None]  # (what is going on, done, of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +50,40 @@ class Record:
 
 
 def run(
-    benchmark: Benchmark,
+    data: DataSet,
     systems: Sequence[str],
     budgets_tokens: Sequence[int],
     tools: Tools,
     *,
     limit: int | None = None,
     reader: Reader | None = None,
-    progress: Progress = lambda _what, _done, _of: None,
+    progress: Progress = silent,
 ) -> list[Record]:
     """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
 
     Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
     answered are left out: nothing is to be found for them. A `reader` answers each from its context.
     """
-    examples = [
-        example for i in range(benchmark.num_examples()) if (example := benchmark.get_example(i)).answerable
-    ][:limit]
+    examples = [example for example in data.examples if example.answerable][:limit]
     judge = Judge(tools)
     records: list[Record] = []
     for user, group in itertools.groupby(examples, key=lambda example: example.user):
         progress(f"loading {user}", len(records), 0)
-        asked = list(group)
+        questions = list(group)
         loaded = [make_system(name, tools) for name in systems]
         try:
-            messages = benchmark.messages(user)
+            messages = data.messages(user)
             ingest: dict[str, Cost] = {}
             for system in loaded:
                 ingest[system.name] = system.load(user, messages) or Cost()
-                system.recall(user, asked[0].question, budgets_tokens[0], asked[0].now)
-            for example in asked:
+                system.recall(user, questions[0].question, budgets_tokens[0], questions[0].now)
+            for example in questions:
                 for system in loaded:
-                    told = _ask(system, example, budgets_tokens, judge, reader)
                     cost = ingest[system.name]
-                    records += [replace(record, turns=len(messages), ingest=cost) for record in told]
+                    records += [
+                        replace(record, turns=len(messages), ingest=cost)
+                        for record in _ask(system, example, budgets_tokens, judge, reader)
+                    ]
                 progress(user, len({record.id for record in records}), len(examples))
         finally:
             for system in loaded:

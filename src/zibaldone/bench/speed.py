@@ -24,10 +24,12 @@ from statistics import median
 import numpy as np
 
 from zibaldone.bench.base import Tools
-from zibaldone.bench.runner import Progress
-from zibaldone.bench.speed_report import Speed
+from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run
+from zibaldone.bench.registry import SpeedOptions
+from zibaldone.bench.speed_report import Speed, make_report, table
 from zibaldone.bench.stats import percentile
-from zibaldone.bench.workload import questions, repeated
+from zibaldone.bench.workload import made_up_turns, questions, repeated
 from zibaldone.core import Message
 from zibaldone.memory import Memory
 
@@ -38,6 +40,19 @@ WARM_UPS = 10  # untimed calls
 RECALLS = 100
 BUDGET_TOKENS = 1000
 COLD_OPENS = 3
+
+
+def run(options: SpeedOptions, run: Run) -> Outcome:
+    """A column per size."""
+    if options.path is None:
+        turns, data = made_up_turns(), "made-up turns"
+    else:
+        conversations = LoCoMo(options.path)
+        turns = [message for user in conversations.users() for message in conversations.messages(user)]
+        data = f"turns of {options.path.name}"
+    results = [evaluate(size, turns, run.tools(), run.progress) for size in options.sizes]
+    report = make_report(results, Provenance.of(run.command), data)
+    return Outcome(report, [table(report)])
 
 
 def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progress) -> Speed:
@@ -59,11 +74,11 @@ def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progre
                 embed=partial(tools.embedder.embed, [message.content for message in part]),
             )
         recalls = _recalls(memory, rows[:size], tools, progress)
-        for one in rows[size:]:
+        for message in rows[size:]:
             singles.time(
-                engine=partial(memory.add, one, user=USER),
-                insert=partial(bare.insert, [one]),
-                embed=partial(tools.embedder.embed, [one.content]),
+                engine=partial(memory.add, message, user=USER),
+                insert=partial(bare.insert, [message]),
+                embed=partial(tools.embedder.embed, [message.content]),
             )
     bare.close()
     progress(f"opening {size:,}", size, size)
@@ -177,9 +192,8 @@ def _cold(folder: Path, question: str) -> _Cold:
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         process_ms = (time.perf_counter() - start) * 1000
-        said = json.loads(done.stdout)
-        runs.append(_Cold(said["recall_ms"], process_ms, said["memory_bytes"], said["memory_before_bytes"]))
-    return _Cold(*(median(getattr(one, f.name) for one in runs) for f in fields(_Cold)))
+        runs.append(_Cold(process_ms=process_ms, **json.loads(done.stdout)))
+    return _Cold(*(median(getattr(cold, f.name) for cold in runs) for f in fields(_Cold)))
 
 
 def _bytes_of(folder: Path) -> int:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rich.table import Table
 
-from zibaldone.bench.report import Provenance
+from zibaldone.bench.outcome import Provenance
 from zibaldone.bench.stats import growth_exponent
-
-GROWING = (
-    "add_one_ms",
-    "add_batch_ms",
-    "recall_p50_ms",
-    "embed_query_ms",
-    "product_ms",
-    "memory_bytes",
-    "disk_bytes",
-    "cold_recall_ms",
-)
+from zibaldone.bench.table import Column, Line, transpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,67 +56,58 @@ class Speed:
 class SpeedReport:
     """All sizes, and how each cost grows: the e of cost ~ messages ** e."""
 
-    provenance: Provenance
+    provenance: Provenance | None
     data: str
     results: tuple[Speed, ...]
     growth: dict[str, float | None]
 
 
-def make_report(results: Sequence[Speed], provenance: Provenance, data: str) -> SpeedReport:
+@dataclass(frozen=True, slots=True)
+class _Figure(Line):
+    grows: str = ""  # the field whose growth is shown
+
+
+_FIGURES = (
+    _Figure("add one message, ms", lambda s: s.add_one_ms, ".2f", "add_one_ms"),
+    _Figure("  bare SQLite insert", lambda s: s.bare_insert_one_ms, ".2f"),
+    _Figure("  its embedding", lambda s: s.embed_one_ms, ".2f"),
+    _Figure("  ratio to both", lambda s: s.add_one_ratio, ".1f"),
+    _Figure("add {batch} messages, ms", lambda s: s.add_batch_ms, ".1f", "add_batch_ms"),
+    _Figure("  bare SQLite insert", lambda s: s.bare_insert_batch_ms, ".1f"),
+    _Figure("  their embedding", lambda s: s.embed_batch_ms, ".1f"),
+    _Figure("  ratio to both", lambda s: s.add_batch_ratio, ".1f"),
+    _Figure("recall p50, ms", lambda s: s.recall_p50_ms, ".1f", "recall_p50_ms"),
+    _Figure("recall p95, ms", lambda s: s.recall_p95_ms, ".1f"),
+    _Figure("  embedding of the question", lambda s: s.embed_query_ms, ".2f", "embed_query_ms"),
+    _Figure("  matrix-vector product", lambda s: s.product_ms, ".2f", "product_ms"),
+    _Figure("  ratio to both", lambda s: s.recall_ratio, ".1f"),
+    _Figure("cold open to first recall, ms", lambda s: s.cold_recall_ms, ".0f", "cold_recall_ms"),
+    _Figure("  with Python and imports", lambda s: s.cold_process_ms, ".0f"),
+    _Figure("resident memory, MB", lambda s: s.memory_bytes / 1e6, ".0f", "memory_bytes"),
+    _Figure("  before opening", lambda s: s.memory_before_bytes / 1e6, ".0f"),
+    _Figure("bytes on disk, MB", lambda s: s.disk_bytes / 1e6, ".1f", "disk_bytes"),
+    _Figure("  bare SQLite file", lambda s: s.bare_disk_bytes / 1e6, ".1f"),
+    _Figure("  text alone", lambda s: s.text_bytes / 1e6, ".1f"),
+)
+
+
+def make_report(results: Sequence[Speed], provenance: Provenance | None, data: str) -> SpeedReport:
     """With the growth exponents, which are those of the two largest sizes: below, fixed costs hide them."""
-    largest = sorted(results, key=lambda one: one.messages)[-2:]
-    sizes = [one.messages for one in largest]
-    growth = {name: growth_exponent(sizes, [getattr(one, name) for one in largest]) for name in GROWING}
+    largest = sorted(results, key=lambda speed: speed.messages)[-2:]
+    sizes = [speed.messages for speed in largest]
+    growing = [figure.grows for figure in _FIGURES if figure.grows]
+    growth = {name: growth_exponent(sizes, [getattr(s, name) for s in largest]) for name in growing}
     return SpeedReport(provenance, data, tuple(results), growth)
-
-
-def to_json(report: SpeedReport) -> str:
-    """Every field, and the ratios."""
-    ratios = [
-        {name: getattr(one, name) for name in ("add_one_ratio", "add_batch_ratio", "recall_ratio")}
-        for one in report.results
-    ]
-    whole = asdict(report)
-    whole["results"] = [{**one, **more} for one, more in zip(whole["results"], ratios, strict=True)]
-    return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
 def table(report: SpeedReport) -> Table:
     """A row per figure, a column per size, the yardsticks indented under what they measure."""
-    results, growth = report.results, report.growth
-    shown = Table(title="speed, medians", title_justify="left", box=None)
-    shown.add_column("", no_wrap=True)
-    for one in results:
-        shown.add_column(f"{one.messages:,}", justify="right", no_wrap=True)
-    shown.add_column("growth", justify="right", no_wrap=True)
 
-    def row(label: str, figure: Callable[[Speed], float], form: str, grows: str = "") -> None:
-        exponent = growth.get(grows)
-        shown.add_row(
-            label,
-            *(format(figure(one), form) for one in results),
-            "" if exponent is None else f"{exponent:.2f}",
-        )
+    def grown(figure: _Figure) -> str:
+        exponent = report.growth.get(figure.grows)
+        return "" if exponent is None else f"{exponent:.2f}"
 
-    batch = results[0].batch
-    row("add one message, ms", lambda s: s.add_one_ms, ".2f", "add_one_ms")
-    row("  bare SQLite insert", lambda s: s.bare_insert_one_ms, ".2f")
-    row("  its embedding", lambda s: s.embed_one_ms, ".2f")
-    row("  ratio to both", lambda s: s.add_one_ratio, ".1f")
-    row(f"add {batch} messages, ms", lambda s: s.add_batch_ms, ".1f", "add_batch_ms")
-    row("  bare SQLite insert", lambda s: s.bare_insert_batch_ms, ".1f")
-    row("  their embedding", lambda s: s.embed_batch_ms, ".1f")
-    row("  ratio to both", lambda s: s.add_batch_ratio, ".1f")
-    row("recall p50, ms", lambda s: s.recall_p50_ms, ".1f", "recall_p50_ms")
-    row("recall p95, ms", lambda s: s.recall_p95_ms, ".1f")
-    row("  embedding of the question", lambda s: s.embed_query_ms, ".2f", "embed_query_ms")
-    row("  matrix-vector product", lambda s: s.product_ms, ".2f", "product_ms")
-    row("  ratio to both", lambda s: s.recall_ratio, ".1f")
-    row("cold open to first recall, ms", lambda s: s.cold_recall_ms, ".0f", "cold_recall_ms")
-    row("  with Python and imports", lambda s: s.cold_process_ms, ".0f")
-    row("resident memory, MB", lambda s: s.memory_bytes / 1e6, ".0f", "memory_bytes")
-    row("  before opening", lambda s: s.memory_before_bytes / 1e6, ".0f")
-    row("bytes on disk, MB", lambda s: s.disk_bytes / 1e6, ".1f", "disk_bytes")
-    row("  bare SQLite file", lambda s: s.bare_disk_bytes / 1e6, ".1f")
-    row("  text alone", lambda s: s.text_bytes / 1e6, ".1f")
-    return shown
+    sizes = [(f"{speed.messages:,}", speed) for speed in report.results]
+    batch = report.results[0].batch
+    lines = [replace(figure, label=figure.label.format(batch=batch)) for figure in _FIGURES]
+    return transpose("speed, medians", "", lines, sizes, [Column("growth", grown)])

@@ -19,8 +19,9 @@ from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests, fit
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.runner import Progress
-from zibaldone.bench.weights_report import Recalled, Row, make_row
+from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.registry import WeightsOptions
+from zibaldone.bench.weights_report import Recalled, Row, WeightsReport, make_row, tables
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Embedder, Tokenizer
@@ -70,7 +71,7 @@ VARIANTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Posed:
     """One question, its conversation's units already looked at."""
 
     example: Example
@@ -85,8 +86,15 @@ class Talk:
     user: str
     index: UnitIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
-    asked: tuple[Asked, ...]
+    asked: tuple[Posed, ...]
     contests: Contests
+
+
+def run(options: WeightsOptions, run: Run) -> Outcome:
+    """The variants, and the fitted weights."""
+    rows = evaluate(LoCoMo(options.path), run.tools(), progress=run.progress)
+    report = WeightsReport(Provenance.of(run.command), options.path.name, BUDGETS_TOKENS, tuple(rows))
+    return Outcome(report, tables(report))
 
 
 def evaluate(
@@ -95,7 +103,7 @@ def evaluate(
     *,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
     variants: Sequence[Variant] = VARIANTS,
-    progress: Progress = lambda _what, _done, _of: None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """A row per variant, in their order; changes are against the first one.
 
@@ -103,11 +111,11 @@ def evaluate(
     """
     progress("reading", 0, 0)
     talks = {on: read_talks(benchmark, tools, synonyms=on) for on in {v.synonyms for v in variants}}
-    found = len(next(iter(talks.values())))
-    if found < 2:
+    conversations = len(next(iter(talks.values())))
+    if conversations < 2:
         raise InvalidInput(
-            f"only {found} conversation with answerable questions in the file: weights are fitted on some"
-            " and judged on another, so give a file with at least 2, such as the whole locomo10.json"
+            f"only {conversations} conversation with answerable questions in the file: weights are fitted"
+            " on some and judged on another, so give a file with at least 2, such as the whole locomo10.json"
         )
     count = LineCounter(tools.tokenizer)
     rows: list[Row] = []
@@ -133,7 +141,7 @@ def evaluate(
 def read_talks(benchmark: LoCoMo, tools: Tools, *, synonyms: bool = True) -> list[Talk]:
     """The conversations that have answerable questions with evidence, indexed and asked."""
     by_user: dict[str, list[Example]] = {}
-    for example in map(benchmark.get_example, range(benchmark.num_examples())):
+    for example in benchmark.examples:
         if example.answerable and example.evidence:
             by_user.setdefault(example.user, []).append(example)
     return [
@@ -152,7 +160,7 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
 
 
 def judge(
-    talk: Talk, asked: Asked, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
+    talk: Talk, asked: Posed, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
 ) -> float:
     """The share of the question's evidence that the engine recalls when it ranks with these weights."""
     example = asked.example
@@ -206,18 +214,18 @@ def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools
         index=index,
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         asked=asked,
-        contests=contests([one.features for one in asked], relevant),
+        contests=contests([posed.features for posed in asked], relevant),
     )
 
 
-def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Asked:
+def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Posed:
     """As the view does it."""
     assert example.now is not None
     newest = date.fromordinal(int(index.days.max()))
     question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)
     vector = embedder.embed([question.subject])[0]  # zero for no words
-    found, relevance = features(index, question, vector)
-    return Asked(example, np.stack([found[name] for name in FEATURES], axis=1), relevance)
+    columns, relevance = features(index, question, vector)
+    return Posed(example, np.stack([columns[name] for name in FEATURES], axis=1), relevance)
 
 
 def _relevant(index: UnitIndex, messages: Sequence[Message], example: Example) -> list[int]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
-from rich import box
 from rich.table import Table
 
-from zibaldone.bench.report import Provenance
+from zibaldone.bench.outcome import Provenance
+from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights
 
 
@@ -40,7 +39,7 @@ class Row:
 class WeightsReport:
     """All variants, the first the one that the others are held against."""
 
-    provenance: Provenance
+    provenance: Provenance | None
     data: str
     budgets_tokens: tuple[int, ...]
     rows: tuple[Row, ...]
@@ -49,10 +48,6 @@ class WeightsReport:
     def middle(self) -> int:
         """Place of the budget at which categories and changes are given."""
         return len(self.budgets_tokens) // 2
-
-    def to_json(self) -> str:
-        """Every field, by its name here."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
 
 def make_row(
@@ -63,10 +58,12 @@ def make_row(
     first: Row | None,
 ) -> Row:
     """`first` is the row that this one is held against; None for that row itself."""
-    shares = np.array([one.shares for one in recalled])
+    shares = np.array([question.shares for question in recalled])
     middle = shares.shape[1] // 2
-    changes = shares - [one.shares for one in first.recalled] if first else np.zeros_like(shares)
-    of = {name: [i for i, one in enumerate(recalled) if one.category == name] for name in categories}
+    changes = shares - [question.shares for question in first.recalled] if first else np.zeros_like(shares)
+    of = {
+        name: [i for i, question in enumerate(recalled) if question.category == name] for name in categories
+    }
     return Row(
         variant=variant,
         evidence_recall=tuple(shares.mean(axis=0).tolist()),
@@ -80,45 +77,39 @@ def make_row(
 
 def tables(report: WeightsReport) -> tuple[Table, Table]:
     """In Markdown, so that they can be pasted: the variants, and the weights of the first over its folds."""
-    return _variants(report), _weights(report)
+    first, middle = report.rows[0], report.budgets_tokens[report.middle]
+    count = len(first.recalled)
+    title = f"evidence recall by budget; categories and change at {middle} tokens ({count} questions)"
+    variants = [
+        Column("weights", lambda row: row.variant, left=True),
+        *(_at_budget(at, tokens) for at, tokens in enumerate(report.budgets_tokens)),
+        *map(_of_category, first.by_category),
+        Column(
+            "change ± error",
+            lambda row: "" if row is first else f"{row.change:+.3f} ± {row.change_error:.3f}",
+        ),
+    ]
 
+    def fitted(name: str) -> list[float]:
+        return [getattr(weights, name) for weights in first.folds.values()]
 
-def _variants(report: WeightsReport) -> Table:
-    first = report.rows[0]
-    budget = report.budgets_tokens[report.middle]
-    shown = Table(
-        title=f"evidence recall by budget; categories and change at {budget} tokens"
-        f" ({len(first.recalled)} questions)",
-        title_justify="left",
-        box=box.MARKDOWN,
+    weights = [
+        Column("feature", lambda name: name, left=True),
+        Column("shipped", lambda name: getattr(DEFAULT_WEIGHTS, name), ".2f"),
+        Column("fitted: lowest", lambda name: min(fitted(name)), ".3f"),
+        Column("mean", lambda name: sum(fitted(name)) / len(first.folds), ".3f"),
+        Column("highest", lambda name: max(fitted(name)), ".3f"),
+    ]
+    names = [field.name for field in fields(Weights)]
+    return (
+        tabulate(title, variants, report.rows, markdown=True),
+        tabulate("weights", weights, names, markdown=True),
     )
-    shown.add_column("weights", no_wrap=True)
-    for name in (*map(str, report.budgets_tokens), *first.by_category, "change ± error"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    for row in report.rows:
-        shown.add_row(
-            row.variant,
-            *map(_share, row.evidence_recall),
-            *map(_share, row.by_category.values()),
-            "" if row is first else f"{row.change:+.3f} ± {row.change_error:.3f}",
-        )
-    return shown
 
 
-def _weights(report: WeightsReport) -> Table:
-    shown = Table(title="weights", title_justify="left", box=box.MARKDOWN)
-    shown.add_column("feature", no_wrap=True)
-    for name in ("shipped", "fitted: lowest", "mean", "highest"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    for field in fields(Weights):
-        fitted = [getattr(weights, field.name) for weights in report.rows[0].folds.values()]
-        shown.add_row(
-            field.name,
-            f"{getattr(DEFAULT_WEIGHTS, field.name):.2f}",
-            *(f"{value:.3f}" for value in (min(fitted), sum(fitted) / len(fitted), max(fitted))),
-        )
-    return shown
+def _at_budget(place: int, tokens: int) -> Column:
+    return Column(str(tokens), lambda row: share(row.evidence_recall[place]))
 
 
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{share:.3f}".removeprefix("0")
+def _of_category(name: str) -> Column:
+    return Column(name, lambda row: share(row.by_category[name]))

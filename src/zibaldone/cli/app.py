@@ -377,17 +377,11 @@ def bench(context: typer.Context) -> None:
     """Measure recall and speed, with naive baselines beside the engine; 'bench --help' says more."""
     from typer.main import get_command
 
-    from zibaldone.bench.cli import bench_app
-    from zibaldone.bench.consolidation.cli import add_commands as add_consolidation
-    from zibaldone.bench.hierarchy.cli import add_commands as add_hierarchy
-    from zibaldone.bench.kv.cli import add_commands as add_kv
+    from zibaldone.cli.bench import bench_app
 
     mounted = typer.Typer(add_completion=False)
-    for add in (add_hierarchy, add_consolidation, add_kv):
-        add(bench_app)
     mounted.add_typer(bench_app, name="bench")
-    arguments = ["bench", *context.args]
-    code = get_command(mounted).main(arguments, prog_name="zibaldone", standalone_mode=False)
+    code = get_command(mounted).main(["bench", *context.args], prog_name="zibaldone", standalone_mode=False)
     raise typer.Exit(code if isinstance(code, int) else 0)
 
 

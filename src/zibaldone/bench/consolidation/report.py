@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from rich.table import Table
 
-from zibaldone.bench.consolidation.facts import HOPS
+from zibaldone.bench.consolidation.facts import HOPS, Streaming, Wordings, make_stream
 from zibaldone.bench.consolidation.judging import Judgement
-from zibaldone.bench.consolidation.run import Load, Record
-from zibaldone.bench.report import Provenance
+from zibaldone.bench.consolidation.run import Load, Record, evaluate
+from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.registry import ConsolidationOptions
 from zibaldone.bench.stats import Mean, percentile
+from zibaldone.bench.systems import check_systems
+from zibaldone.bench.table import Column, budget, tabulate
 
 SINGLE, MULTI = "single-hop", "multi-hop"
 
@@ -48,9 +51,22 @@ class ConsolidationReport:
     loads: tuple[Load, ...]
     records: tuple[Record, ...]
 
-    def to_json(self) -> str:
-        """Every field, by its name here."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+
+def run(options: ConsolidationOptions, run: Run) -> Outcome:
+    """A stream of each size, and every system on it."""
+    systems, tools = check_systems(options.systems), run.tools(options.floor)
+    records, loads = [], []
+    # Words that are no Streaming or Wordings are refused where they are used.
+    for length in options.sizes:
+        wordings, streaming = cast("Wordings", options.wordings), cast("Streaming", options.streaming)
+        stream = make_stream(options.seed, length, tools.tokenizer, options.questions, wordings)
+        judged, took = evaluate(
+            stream, systems, options.budget, tools, streaming=streaming, progress=run.progress
+        )
+        records += judged
+        loads += took
+    report = make_report(records, loads, options.seed, options.wordings, run.command)
+    return Outcome(report, tables(report))
 
 
 def make_report(
@@ -58,17 +74,18 @@ def make_report(
 ) -> ConsolidationReport:
     """One row per stream, kind of question, system and budget, in the order in which they were asked."""
     groups: dict[tuple[str, int, str, str, int | None], list[Record]] = {}
-    for one in records:
-        kind = SINGLE if one.hops == 1 else MULTI
-        key = (kind, one.stream_tokens, one.streaming, one.system, one.budget_tokens)
-        groups.setdefault(key, []).append(one)
+    for record in records:
+        kind = SINGLE if record.hops == 1 else MULTI
+        key = (kind, record.stream_tokens, record.streaming, record.system, record.budget_tokens)
+        groups.setdefault(key, []).append(record)
     rows = tuple(_row(key[0], group) for key, group in groups.items())
     return ConsolidationReport(Provenance.of(command), seed, wordings, rows, tuple(loads), tuple(records))
 
 
 def _row(kind: str, records: Sequence[Record]) -> Row:
-    judged = [one.judgement for one in records]
+    judged = [record.judgement for record in records]
     first = records[0]
+    by_hops = {hops: [record.judgement for record in records if record.hops == hops] for hops in HOPS}
     return Row(
         kind=kind,
         system=first.system,
@@ -76,97 +93,64 @@ def _row(kind: str, records: Sequence[Record]) -> Row:
         stream_tokens=first.stream_tokens,
         budget_tokens=first.budget_tokens,
         questions=len(records),
-        correct=Mean.of([float(one.correct) for one in judged]),
-        complete=Mean.of([float(one.complete) for one in judged]),
-        links=sum(one.current for one in judged) / sum(one.links for one in judged),
-        stale=_share(judged, lambda one: one.stale > 0),
-        marked=_share(judged, lambda one: one.marked > 0),
+        correct=Mean.of([float(judgement.correct) for judgement in judged]),
+        complete=Mean.of([float(judgement.complete) for judgement in judged]),
+        links=sum(judgement.current for judgement in judged) / sum(judgement.links for judgement in judged),
+        stale=_share(judged, lambda judgement: judgement.stale > 0),
+        marked=_share(judged, lambda judgement: judgement.marked > 0),
         complete_by_hops={
-            hops: _share(some, lambda one: one.complete) if some else None
-            for hops in HOPS
-            for some in [[one.judgement for one in records if one.hops == hops]]
+            hops: _share(of, lambda judgement: judgement.complete) if of else None
+            for hops, of in by_hops.items()
         },
-        tokens_mean=sum(one.tokens for one in records) / len(records),
-        p50_ms=percentile([one.ms for one in records], 50),
+        tokens_mean=sum(record.tokens for record in records) / len(records),
+        p50_ms=percentile([record.ms for record in records], 50),
     )
 
 
 def _share(judged: Sequence[Judgement], is_so: Callable[[Judgement], bool]) -> float:
-    return sum(is_so(one) for one in judged) / len(judged)
+    return sum(map(is_so, judged)) / len(judged)
 
 
 def tables(report: ConsolidationReport) -> list[Table]:
     """One for each stream and kind of question, and what taking the streams in has cost."""
     made = []
     for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in report.rows):
+        of_stream = [row for row in report.rows if (row.stream_tokens, row.streaming) == stream]
         for kind in (SINGLE, MULTI):
-            rows = [
-                row
-                for row in report.rows
-                if (row.stream_tokens, row.streaming) == stream and row.kind == kind
-            ]
-            if rows:
-                made.append(_table(rows, report.wordings))
-    return [*made, _loads(report.loads)]
+            if rows := [row for row in of_stream if row.kind == kind]:
+                title = f"consolidation, {kind}: {stream[0]:,} tokens, {rows[0].questions} questions"
+                caption = f"a message per {stream[1].removesuffix('s')}, {report.wordings} wordings"
+                made.append(tabulate(title, list(_columns(kind)), rows, caption=caption))
+    return [*made, tabulate("taking the facts in", _LOADS, report.loads)]
 
 
-def _table(rows: Sequence[Row], wordings: str) -> Table:
-    first = rows[0]
-    multi = first.kind == MULTI
-    table = Table(
-        title=f"consolidation, {first.kind}: {first.stream_tokens:,} tokens, {first.questions} questions",
-        caption=f"a message per {first.streaming.removesuffix('s')}, {wordings} wordings",
-        caption_justify="left",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    table.add_column("\nsystem", no_wrap=True)
-    hops = HOPS[1:] if multi else ()
-    for name in (
-        "\nbudget",
-        "\ncorrect",
-        "\n95 %",
-        "all links\ncurrent" if multi else "current\nthere",
-        *(["share of\nlinks"] if multi else []),
-        *(f"{count}\nhops" for count in hops),
-        "outdated\nunmarked",
-        "outdated\nmarked",
-        "\ntokens",
-        "p50\nms",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            row.system,
-            "all" if row.budget_tokens is None else str(row.budget_tokens),
-            f"{row.correct.value:.2f}" if row.correct else "-",
-            f"[dim]{row.correct.low:.2f}-{row.correct.high:.2f}[/]" if row.correct else "-",
-            f"{row.complete.value:.2f}" if row.complete else "-",
-            *([f"{row.links:.2f}"] if multi else []),
-            *("-" if (share := row.complete_by_hops[count]) is None else f"{share:.2f}" for count in hops),
-            f"{row.stale:.2f}",
-            f"{row.marked:.2f}",
-            f"{row.tokens_mean:.0f}",
-            f"{row.p50_ms:.1f}",
-        )
-    return table
+def _columns(kind: str) -> Iterator[Column]:
+    yield Column("system", lambda row: row.system, left=True)
+    yield Column("budget", lambda row: budget(row.budget_tokens))
+    yield Column("correct", lambda row: row.correct and row.correct.value, ".2f")
+    yield Column("95 %", lambda row: f"[dim]{row.correct.low:.2f}-{row.correct.high:.2f}[/]")
+    head = "all links\ncurrent" if kind == MULTI else "current\nthere"
+    yield Column(head, lambda row: row.complete and row.complete.value, ".2f")
+    if kind == MULTI:
+        yield Column("share of\nlinks", lambda row: row.links, ".2f")
+        for hops in HOPS[1:]:
+            yield _by_hops(hops)
+    yield Column("outdated\nunmarked", lambda row: row.stale, ".2f")
+    yield Column("outdated\nmarked", lambda row: row.marked, ".2f")
+    yield Column("tokens", lambda row: row.tokens_mean, ".0f")
+    yield Column("p50\nms", lambda row: row.p50_ms, ".1f")
 
 
-def _loads(loads: Sequence[Load]) -> Table:
-    table = Table(title="taking the facts in", title_justify="left", box=None, pad_edge=False)
-    for name in ("system", "one message per"):
-        table.add_column(name, no_wrap=True)
-    for name in ("tokens", "facts", "seconds", "model calls", "model tokens"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for load in loads:
-        table.add_row(
-            load.system,
-            load.streaming.removesuffix("s"),
-            f"{load.stream_tokens:,}",
-            f"{load.facts:,}",
-            f"{load.seconds:.1f}",
-            f"{load.cost.calls:,}",
-            f"{load.cost.tokens:,}",
-        )
-    return table
+def _by_hops(hops: int) -> Column:
+    return Column(f"{hops}\nhops", lambda row: row.complete_by_hops[hops], ".2f")
+
+
+_LOADS = (
+    Column("system", lambda load: load.system, left=True),
+    Column("one message per", lambda load: load.streaming.removesuffix("s"), left=True),
+    Column("tokens", lambda load: load.stream_tokens, ","),
+    Column("facts", lambda load: load.facts, ","),
+    Column("seconds", lambda load: load.seconds, ".1f"),
+    Column("model calls", lambda load: load.cost.calls, ","),
+    Column("model tokens", lambda load: load.cost.tokens, ","),
+)

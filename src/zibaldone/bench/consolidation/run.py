@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from zibaldone.bench.base import Cost, System, Tools, make_system
+from zibaldone.bench.base import Cost, System, Tools
 from zibaldone.bench.consolidation.facts import Question, Stream, Streaming
 from zibaldone.bench.consolidation.judging import Judgement, Marked, judge, nothing_marked
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.outcome import Progress, silent
+from zibaldone.bench.systems import make_system
 
 _USER = "facts"
 _FREE = Cost()
@@ -65,11 +66,11 @@ def evaluate(
     tools: Tools,
     *,
     streaming: Streaming = "chunks",
-    progress: Progress = lambda _what, _done, _of: None,
+    progress: Progress = silent,
 ) -> tuple[list[Record], list[Load]]:
     """Every (system, question, budget), one system at a time; loading is timed by itself."""
     messages = stream.messages(tools.tokenizer, streaming)
-    asked = (*stream.single_hop, *stream.multi_hop)
+    questions = (*stream.single_hop, *stream.multi_hop)
     records: list[Record] = []
     loads = []
     for name in systems:
@@ -80,9 +81,9 @@ def evaluate(
             cost = system.load(_USER, messages) or _FREE
             seconds = time.perf_counter() - start
             loads.append(Load(name, streaming, stream.tokens, len(stream.facts), seconds, cost))
-            system.recall(_USER, asked[0].text, budgets_tokens[0])  # warm
-            for done, question in enumerate(asked):
-                progress(f"{name}, {stream.tokens:,} tokens", done, len(asked))
+            system.recall(_USER, questions[0].text, budgets_tokens[0])  # warm
+            for done, question in enumerate(questions):
+                progress(f"{name}, {stream.tokens:,} tokens", done, len(questions))
                 budgets = budgets_tokens if system.budgeted else budgets_tokens[:1]
                 records += [_ask(system, question, budget, stream, streaming) for budget in budgets]
         finally:

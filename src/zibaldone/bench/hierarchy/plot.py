@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from zibaldone.bench.hierarchy.structure import Built
-from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.bench.outcome import need_extra
+from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Vectors
 
 Points = npt.NDArray[np.float64]  # (n, 2)
@@ -24,20 +24,14 @@ _EARLY = 120  # rounds in which attraction is exaggerated, so that groups can st
 _EXAGGERATION = 8.0
 
 
-def can_plot() -> None:
-    """Raises MissingExtra without matplotlib: before a measurement, not after it."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("no module 'matplotlib': pip install 'zibaldone[plot]'")
-
-
 def plot(built: Built, title: str, path: Path) -> None:
     """A PNG: a dot per semantic, lines within a theme, names for the largest themes.
 
     Raises MissingExtra, and InvalidInput when there is nothing to show or the file cannot be written.
     """
-    can_plot()
-    if (found := len(built.rows.semantics)) < 2:
-        raise InvalidInput(f"--plot: {title} has {found} semantics: a map needs two")
+    need_extra("plot", "matplotlib")
+    if (count := len(built.rows.semantics)) < 2:
+        raise InvalidInput(f"--plot: {title} has {count} semantics: a map needs two")
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,7 +1,7 @@
 """What the hierarchy of a conversation looks like when it is built, and what is found through it.
 
 xMemory, section 5.3 and Tables 6 to 8: themes, semantics, what was reassigned, by what may be restructured
-and by the cap; and whether calibrated thresholds do for another embedder what they do for the embedded one.
+and by the cap.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from zibaldone.bench.base import Example, Tools
 from zibaldone.bench.engine import to_context
-from zibaldone.bench.hierarchy.hashed import HashedEmbedder
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.runner import Judge, Progress
+from zibaldone.bench.outcome import Progress
+from zibaldone.bench.runner import Judge
 from zibaldone.bench.stats import Mean
 from zibaldone.core import Message
 from zibaldone.memory import Memory
@@ -35,12 +35,10 @@ FULL = XMemory()
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is compared: a configuration, and for whose vectors its thresholds were measured."""
+    """What is compared."""
 
     name: str
     config: XMemory = FULL
-    hashed: bool = False  # with the embedder of the bench, in place of the embedded one
-    calibrated: bool = True  # False: with the embedded one's thresholds, whatever the embedder
 
 
 RESTRUCTURING = (
@@ -48,11 +46,6 @@ RESTRUCTURING = (
     Setting("w/o split", XMemory(split=False)),
     Setting("w/o merge", XMemory(merge=False)),
     Setting("full"),
-)
-EMBEDDERS = (
-    Setting("embedded"),
-    Setting("hashed n-grams", hashed=True),
-    Setting("  not calibrated", hashed=True, calibrated=False),
 )
 
 
@@ -78,7 +71,7 @@ class Row:
     f_over_time: tuple[float, ...]  # after each quarter of the messages
     reassigned: float  # share of the semantics that changed their theme at some time
     ms_per_message: float  # to build it, in memory
-    recall: Mean | None = None  # of evidence turns through the view; None: nobody asked
+    recall: Mean | None = None  # of evidence turns through the view; None: there was no question
     tokens: float | None = None  # of a recall, mean
 
     @property
@@ -132,73 +125,64 @@ def build(
 class Measuring:
     """Measures settings on one file; what two tables have in common is measured once."""
 
-    def __init__(self, benchmark: LoCoMo, tools: Tools, budget_tokens: int, progress: Progress) -> None:
-        self.examples = [
-            example
-            for example in map(benchmark.get_example, range(benchmark.num_examples()))
-            if example.answerable and example.evidence
-        ]
-        self._benchmark, self._tools, self._budget, self._progress = benchmark, tools, budget_tokens, progress
+    def __init__(self, data: LoCoMo, tools: Tools, budget_tokens: int, progress: Progress) -> None:
+        self.examples = [example for example in data.examples if example.answerable and example.evidence]
+        self._data, self._tools, self._budget, self._progress = data, tools, budget_tokens, progress
         self._judge = Judge(tools)
-        self._hashed = HashedEmbedder()
-        self._rows: dict[tuple[XMemory, bool, bool], Row] = {}
+        self._rows: dict[XMemory, Row] = {}
 
     def rows(self, settings: Sequence[Setting]) -> Iterator[Row]:
-        """One per setting. Nothing is recalled with thresholds that are another embedder's."""
+        """One per setting."""
         for setting in settings:
-            key = (setting.config, setting.hashed, setting.calibrated)
-            if key not in self._rows:
-                row = self._built(setting)
-                self._rows[key] = self._recalled(setting, row) if setting.calibrated else row
-            yield replace(self._rows[key], setting=setting.name)
+            if setting.config not in self._rows:
+                self._rows[setting.config] = self._recalled(setting, self._built(setting))
+            yield replace(self._rows[setting.config], setting=setting.name)
 
     def _built(self, setting: Setting) -> Row:
-        embedder = self._embedder(setting)
-        thresholds = calibrate(embedder if setting.calibrated else self._tools.embedder)
-        users = self._benchmark.users()
+        embedder, tokenizer = self._tools.embedder, self._tools.tokenizer
+        thresholds = calibrate(embedder)
+        users = self._data.users()
         made = []
         for place, user in enumerate(users):
-            self._progress(f"{setting.name.strip()}: building", place, len(users))
-            messages = self._benchmark.messages(user)
-            made.append(build(messages, user, embedder, self._tools.tokenizer, thresholds, setting.config))
-        sizes = Counter(len(of) for one in made for of in one.structure.themes.themes.values())
-        semantics = sum(len(one.structure.semantics) for one in made)
-        messages_read = sum(len(self._benchmark.messages(user)) for user in users)
-        over_time = tuple(
-            sum(values) / len(made) for values in zip(*(one.f_over_time for one in made), strict=True)
-        )
+            self._progress(f"{setting.name}: building", place, len(users))
+            messages = self._data.messages(user)
+            made.append(build(messages, user, embedder, tokenizer, thresholds, setting.config))
+        sizes = Counter(len(of) for built in made for of in built.structure.themes.themes.values())
+        semantics = sum(len(built.structure.semantics) for built in made)
+        messages_read = sum(len(self._data.messages(user)) for user in users)
+        over_time = zip(*(built.f_over_time for built in made), strict=True)
         return Row(
             setting=setting.name,
             cap=setting.config.theme_cap,
             embedder=embedder.name,
             thresholds=thresholds,
-            episodes=sum(len(one.episodes) for one in made),
+            episodes=sum(len(built.episodes) for built in made),
             themes=sizes.total(),
             semantics=semantics,
             largest=max(sizes, default=0),
             sizes=tuple(sizes[size] for size in range(1, max(sizes, default=0) + 1)),
-            f=sum(one.structure.themes.f() for one in made) / len(made),
-            f_over_time=over_time,
-            reassigned=sum(len(one.structure.themes.reassigned) for one in made) / max(semantics, 1),
-            ms_per_message=1000 * sum(one.seconds for one in made) / max(messages_read, 1),
+            f=sum(built.structure.themes.f() for built in made) / len(made),
+            f_over_time=tuple(sum(values) / len(made) for values in over_time),
+            reassigned=sum(len(b.structure.themes.reassigned) for b in made) / max(semantics, 1),
+            ms_per_message=1000 * sum(built.seconds for built in made) / max(messages_read, 1),
         )
 
     def _recalled(self, setting: Setting, row: Row) -> Row:
         """The same hierarchy again, in a memory that is asked every question."""
-        found, tokens = [], []
+        shares, tokens = [], []
         with (
             tempfile.TemporaryDirectory(dir=self._tools.folder) as folder,
-            Memory(folder, embedder=self._embedder(setting), chat=None, hierarchy=setting.config) as memory,
+            Memory(folder, embedder=self._tools.embedder, chat=None, hierarchy=setting.config) as memory,
         ):
-            for user in self._benchmark.users():
-                memory.add(self._benchmark.messages(user), user=user)
+            for user in self._data.users():
+                memory.add(self._data.messages(user), user=user)
             memory.maintain(views=["hierarchy"])
             for place, example in enumerate(self.examples):
-                self._progress(f"{setting.name.strip()}: asking", place, len(self.examples))
-                share, spent = self._ask(memory, example)
-                found.append(share)
+                self._progress(f"{setting.name}: asking", place, len(self.examples))
+                recall, spent = self._ask(memory, example)
+                shares.append(recall)
                 tokens.append(spent)
-        return replace(row, recall=Mean.of(found), tokens=sum(tokens) / len(tokens) if tokens else None)
+        return replace(row, recall=Mean.of(shares), tokens=sum(tokens) / len(tokens) if tokens else None)
 
     def _ask(self, memory: Memory, example: Example) -> tuple[float, int]:
         recalled = memory.recall(
@@ -211,6 +195,3 @@ class Measuring:
         )
         record = self._judge.record(example, "hierarchy", to_context(recalled), self._budget, 0.0)
         return record.evidence_recall or 0.0, record.tokens
-
-    def _embedder(self, setting: Setting) -> Embedder:
-        return self._hashed if setting.hashed else self._tools.embedder

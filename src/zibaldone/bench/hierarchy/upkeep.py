@@ -12,7 +12,6 @@ from zibaldone.views.hierarchy.calibration import Thresholds
 from zibaldone.views.hierarchy.graph import Graph
 from zibaldone.views.hierarchy.themes import ThemeMap
 
-SIZES = (1_000, 10_000, 100_000)
 DIMENSION = 256
 _TOPIC = 4.5  # semantics that are told of one topic, as in the paper's Table 8
 _NOISE = 0.75  # the length of what sets a statement apart, for a topic's of 1
@@ -31,15 +30,6 @@ class Upkeep:
     p95_ms: float
     together_ms: float  # mean, when the semantics of an episode (eight) enter their graph at once
     prefill_s: float
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return (
-            f"{self.semantics} semantics, {self.themes} themes: {self.median_ms:.2f} ms median,"
-            f" {self.p95_ms:.2f} ms p95 (themes {self.themes_ms:.2f}, graph {self.graph_ms:.2f});"
-            f" {self.together_ms:.2f} ms by eights"
-        )
 
 
 def synthetic(count: int, seed: int = 0, dimension: int = DIMENSION) -> tuple[Vectors, list[int]]:
@@ -112,7 +102,7 @@ def measure(
     )
 
 
-def rows(sizes: tuple[int, ...] = SIZES, measured: int = 300) -> list[Upkeep]:
+def rows(sizes: tuple[int, ...], measured: int = 300) -> list[Upkeep]:
     """Synthetic rows at each size."""
     found = []
     for size in sizes:

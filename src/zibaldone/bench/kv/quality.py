@@ -9,17 +9,22 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from rich.table import Table
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
+from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.registry import KVOptions
+from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, Needles, TurnFormat
@@ -27,13 +32,10 @@ from zibaldone.views.kvcache.config import BEST, PAPER, Aggregation, MemArt, Nor
 from zibaldone.views.kvcache.generate.generation import Context, generate
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
-MULTIPLES = (0.9, 8.0, 31.0, 117.0)  # of the window
 TOP_K = 8
 _FORWARD_TOKENS = 512
 _START = datetime(2024, 3, 1, tzinfo=UTC)
 _USER = "toy"
-
-Tell = Callable[[str, int, int], None]  # what, done, of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,19 @@ class Row:
     memory_tokens: float  # mean, beside the question
     prefill_tokens: float  # mean, computed for the question
     seconds: float  # in all
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """One model, one seed."""
+
+    provenance: Provenance
+    model: str
+    window: int
+    seed: int
+    rows: tuple[Row, ...]
+    ablations: tuple[Row, ...]
+    grid: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +110,70 @@ def _share(multiple: float, window: int) -> float:
     """Of the turns that are facts: 1,024 names with attributes must last for the whole conversation."""
     turns = multiple * window / 7
     return min(0.5, 0.8 * len(toy.NAMES) * len(toy.ATTRIBUTES) / turns)
+
+
+def run(options: KVOptions, run: Run) -> Outcome:
+    """Accuracy by method and length, then what is asked for beside it."""
+    folder = options.model or CHECKPOINT
+    model, tokenizer = load(folder)
+    window = int(model.config.max_position_embeddings)
+
+    def bench(multiple: float, name: str) -> closing[Bench]:
+        given = trial(multiple, options.questions, options.seed, window)
+        return closing(Bench(model, tokenizer, given, run.folder / name))
+
+    def measured(name: str, multiples: Sequence[float], plan: Plan) -> tuple[Row, ...]:
+        rows = []
+        for multiple in multiples:
+            with bench(multiple, name) as opened:
+                for place, (method, measure) in enumerate(steps := plan(opened)):
+                    run.progress(f"{multiple:g}x: {method}", place, len(steps))
+                    rows.append(measure())
+        return tuple(rows)
+
+    longest = [multiple for multiple in options.multiples if multiple > 1] or options.multiples
+    report = QualityReport(
+        Provenance.of(run.command),
+        folder.name,
+        window,
+        options.seed,
+        measured("methods", options.multiples, lambda of: methods(of, most_full=options.most_full)),
+        measured("ablations", longest, ablations) if options.ablations else (),
+        measured("grid", [8], grid) if options.grid else (),
+    )
+    return Outcome(report, list(tables(report)))
+
+
+def tables(report: QualityReport) -> Iterator[Table]:
+    """A row per method, a column per length of history."""
+    for title, rows in (
+        (f"kv: accuracy of {report.model}, window {report.window} tokens", report.rows),
+        ("the best settings but for one", report.ablations),
+        ("the paper's Figure 5: strategies, block sizes and k", report.grid),
+    ):
+        by_method: dict[str, dict[float, Row]] = {}
+        for row in rows:
+            by_method.setdefault(row.method, {})[row.multiple] = row
+        if rows:
+            yield tabulate(title, list(_columns(rows)), by_method.values())
+
+
+def _columns(rows: Sequence[Row]) -> Iterator[Column]:
+    """Of a method's rows by length; what a question costs is told of the longest."""
+
+    def last(of: dict[float, Row]) -> Row:
+        return list(of.values())[-1]
+
+    yield Column("method", lambda of: last(of).method, left=True)
+    for multiple, tokens in {row.multiple: row.history_tokens for row in rows}.items():
+        yield _accuracy(multiple, f"{multiple:g}x\n{tokens:,}")
+    yield Column("memory\ntokens", lambda of: last(of).memory_tokens, ",.0f")
+    yield Column("prefill\ntokens", lambda of: last(of).prefill_tokens, ",.0f")
+    yield Column("ms per\nquestion", lambda of: 1000 * last(of).seconds / last(of).questions, ".0f")
+
+
+def _accuracy(multiple: float, head: str) -> Column:
+    return Column(head, lambda of: of[multiple].accuracy if multiple in of else None, ".2f")
 
 
 class Bench:
@@ -238,26 +317,24 @@ class Bench:
         )
 
 
-def methods(bench: Bench, *, most_full: float) -> Iterator[tuple[str, Callable[[], Row]]]:
+Plan = Callable[[Bench], list[tuple[str, Callable[[], Row]]]]
+
+
+def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], Row]]]:
     """(name, how to measure it): all that are compared at one length."""
-    if bench.trial.multiple <= most_full:
-        yield "full context", bench.full
-    yield "truncation", bench.truncated
-    yield "text recall", lambda: bench.text_recall(TOP_K * 6)
-    yield "MemArt, paper", lambda: bench.memart("MemArt, paper", paper())
-    yield (
-        f"MemArt, paper, k={2 * TOP_K}",
-        lambda: bench.memart(f"MemArt, paper, k={2 * TOP_K}", paper(), 2 * TOP_K),
-    )
-    yield "MemArt, best", lambda: bench.memart("MemArt, best", BEST)
+    twice = f"MemArt, paper, k={2 * TOP_K}"
     coupled = replace(BEST, positions="coupled")
-    yield "MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)
-    yield "random blocks", lambda: bench.random_blocks(BEST)
-
-
-def paper() -> MemArt:
-    """The paper's settings; a block's context is half the window at most, where the paper says nothing."""
-    return PAPER
+    full = [("full context", bench.full)] if bench.trial.multiple <= most_full else []
+    return [
+        *full,
+        ("truncation", bench.truncated),
+        ("text recall", lambda: bench.text_recall(TOP_K * 6)),
+        ("MemArt, paper", lambda: bench.memart("MemArt, paper", PAPER)),
+        (twice, lambda: bench.memart(twice, PAPER, 2 * TOP_K)),
+        ("MemArt, best", lambda: bench.memart("MemArt, best", BEST)),
+        ("MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)),
+        ("random blocks", lambda: bench.random_blocks(BEST)),
+    ]
 
 
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -279,84 +356,29 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def compare(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiples: Sequence[float],
-    questions: int,
-    seed: int,
-    most_full: float,
-    tell: Tell,
-) -> list[Row]:
-    """Every method at every length."""
-    rows = []
-    for place, multiple in enumerate(multiples):
-        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-        bench = Bench(model, tokenizer, given, folder)
-        try:
-            for name, measure in methods(bench, most_full=most_full):
-                tell(f"{multiple:g}x: {name}", place, len(multiples))
-                rows.append(measure())
-        finally:
-            bench.close()
-    return rows
-
-
-def ablate(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiples: Sequence[float],
-    questions: int,
-    seed: int,
-    tell: Tell,
-) -> list[Row]:
+def ablations(bench: Bench) -> list[tuple[str, Callable[[], Row]]]:
     """The best settings but for one each."""
-    rows = []
-    for multiple in multiples:
-        given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-        bench = Bench(model, tokenizer, given, folder / "ablations")
-        try:
-            for place, (name, changed) in enumerate(ABLATIONS.items()):
-                tell(f"{multiple:g}x: {name}", place, len(ABLATIONS))
-                rows.append(bench.memart(name, replace(BEST, **changed)))
-        finally:
-            bench.close()
-    return rows
+    return [
+        (name, partial(bench.memart, name, replace(BEST, **changed))) for name, changed in ABLATIONS.items()
+    ]
 
 
-def grid(
-    model: Any,
-    tokenizer: Any,
-    folder: Path,
-    *,
-    multiple: float,
-    questions: int,
-    seed: int,
-    tell: Tell,
-    sizes: Sequence[int] = (8, 16),
-    ks: Sequence[int] = (4, 8, 16, 32),
-) -> list[Row]:
+STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
+    "Softmax-Sum": ("softmax", "sum"),
+    "Softmax-Max": ("softmax", "max"),
+    "RR-Sum": ("reciprocal_rank", "sum"),
+    "RR-Max": ("reciprocal_rank", "max"),
+}
+
+
+def grid(bench: Bench) -> list[tuple[str, Callable[[], Row]]]:
     """Figure 5: four strategies, block sizes and k, all else as in the paper."""
-    rows = []
-    given = trial(multiple, questions, seed, int(model.config.max_position_embeddings))
-    bench = Bench(model, tokenizer, given, folder / "grid")
-    strategies: tuple[tuple[str, Normalization, Aggregation], ...] = (
-        ("Softmax-Sum", "softmax", "sum"),
-        ("Softmax-Max", "softmax", "max"),
-        ("RR-Sum", "reciprocal_rank", "sum"),
-        ("RR-Max", "reciprocal_rank", "max"),
-    )
-    cells = [(size, *strategy) for size in sizes for strategy in strategies]
-    try:
-        for place, (size, name, normalization, aggregation) in enumerate(cells):
-            tell(f"blocks of {size}, {name}", place, len(cells))
-            config = replace(paper(), block_tokens=size, normalization=normalization, aggregation=aggregation)
-            name = f"{name}, blocks of {size}"
-            rows += [bench.memart(f"{name}, k={k * 16 // size}", config, k * 16 // size) for k in ks]
-    finally:
-        bench.close()
-    return rows
+    steps: list[tuple[str, Callable[[], Row]]] = []
+    for size in (8, 16):
+        for strategy, (normalization, aggregation) in STRATEGIES.items():
+            config = replace(PAPER, block_tokens=size, normalization=normalization, aggregation=aggregation)
+            for k in (4, 8, 16, 32):
+                blocks = k * 16 // size
+                name = f"{strategy}, blocks of {size}, k={blocks}"
+                steps.append((name, partial(bench.memart, name, config, blocks)))
+    return steps

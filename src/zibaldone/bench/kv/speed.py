@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -37,11 +38,12 @@ from zibaldone.bench.kv.speed_report import (
     Reuse,
     Setting,
     Stock,
+    tables,
 )
 from zibaldone.bench.kv.speed_scoring import scorings
 from zibaldone.bench.kv.timing import PATIENCE_S, timed
-from zibaldone.bench.report import Provenance
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
@@ -52,9 +54,13 @@ INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there ar
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def evaluate(
-    settings: Settings, folder: Path, command: str, progress: Progress = lambda _what, _done, _of: None
-) -> KVSpeedReport:
+def run(options: KVSpeedOptions, run: Run) -> Outcome:
+    """Time to the first token, what remembering costs, scoring."""
+    report = evaluate(Settings(**asdict(options)), run.folder, run.command, run.progress)
+    return Outcome(report, list(tables(report)))
+
+
+def evaluate(settings: Settings, folder: Path, command: str, progress: Progress = silent) -> KVSpeedReport:
     """Measure all of it; the memory is made inside `folder`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads or threads)
@@ -62,7 +68,7 @@ def evaluate(
         progress(f"making {settings.shape}", 0, 0)
         bench = _Bench(settings, progress)
         with Memory(folder / "memory", embedder=None, chat=None) as memory:
-            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.histories)))
+            first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.history)))
             disk = bench.disk(memory, folder / "memory")
         scoring = scorings(settings.blocks, SHAPES[settings.shape], settings.config, bench.device, progress)
         return KVSpeedReport(Provenance.of(command), bench.setting(), first, bench.ingested(), disk, scoring)

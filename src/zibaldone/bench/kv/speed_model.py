@@ -12,6 +12,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen2Config
 from transformers.models.llama import LlamaConfig
 
+from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.errors import InvalidInput
 from zibaldone.incoming import count
 from zibaldone.views.kvcache.config import MemArt
@@ -50,17 +51,9 @@ SHAPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What to measure."""
-
-    shape: str = "0.5b"
-    device: str | None = None  # None: cuda where there is one
-    histories: tuple[int, ...] = (4096, 16384)  # tokens, whole turns
-    top_k: int = 64
-    threads: int | None = None  # None: as many as torch takes
-    repeat: int = 3
-    blocks: tuple[int, ...] = (10_000, 100_000)  # for scoring
+@dataclass(frozen=True, kw_only=True)
+class Settings(KVSpeedOptions):
+    """What to measure, checked before a model is made."""
 
     def __post_init__(self) -> None:
         """Raises InvalidInput, which names the option of the command."""
@@ -74,14 +67,14 @@ class Settings:
             count(name, value, least=1)
         if self.threads is not None:
             count("--threads", self.threads, least=1)
-        if not self.histories or not self.blocks:
+        if not self.history or not self.blocks:
             raise InvalidInput("--history and --blocks take at least one number each")
         for blocks in self.blocks:
             count("--blocks", blocks, least=1)
         config = self.config
         least = self.top_k * config.block_tokens + config.probe_tokens
         most = SHAPES[self.shape].window - QUESTION_TOKENS - 2
-        for tokens in self.histories:
+        for tokens in self.history:
             if count("--history", tokens, least=TURN_TOKENS) % TURN_TOKENS:
                 raise InvalidInput(f"--history {tokens} must be whole turns: a multiple of {TURN_TOKENS}")
             if tokens < least:

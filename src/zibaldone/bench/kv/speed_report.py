@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rich.table import Table
 
-from zibaldone.bench.report import Provenance
+from zibaldone.bench.outcome import Provenance
+from zibaldone.bench.table import Column, Line, tabulate, transpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,92 +167,84 @@ class KVSpeedReport:
     disk: Disk
     scoring: tuple[Scoring, ...]
 
-    def to_json(self) -> str:
-        """Every field, and the ratios."""
-        return json.dumps(_plain(self), ensure_ascii=False, indent=1)
-
-
-def _plain(value: Any) -> Any:
-    """Dataclasses as mappings, with their properties."""
-    if isinstance(value, Provenance | Setting):
-        return asdict(value)
-    if hasattr(value, "__dataclass_fields__"):
-        names = [field.name for field in fields(value)]
-        names += [name for name, kind in vars(type(value)).items() if isinstance(kind, property)]
-        return {name: _plain(getattr(value, name)) for name in names}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
-
 
 def tables(report: KVSpeedReport) -> Iterator[Table]:
     """Time to the first token; what remembering costs; scoring. 80 columns serve."""
-    setting = report.setting
-    yield _first_token(
-        report.first_token,
+    setting, ingest = report.setting, report.ingest
+    yield transpose(
         f"time to first token: {setting.shape} ({setting.parameters / 1e6:,.0f} M random parameters,"
         f" {setting.dtype}),\n{setting.device}, {setting.threads} threads; medians",
+        "history, tokens",
+        _FIRST_TOKEN,
+        [(f"{row.history_tokens:,}", row) for row in report.first_token],
     )
-    yield _ingest(report)
-    yield _scoring(report.scoring)
-
-
-def _first_token(rows: Sequence[FirstToken], title: str) -> Table:
-    """A column per history; parts indented under what they are of."""
-    shown = _table(title, "history, tokens", *(f"{one.history_tokens:,}" for one in rows))
-    shown.add_row("prefill tokens, full context", *(f"{one.full.prefill_tokens:,}" for one in rows))
-    shown.add_row("  passages as text", *(f"{one.text.prefill_tokens:,}" for one in rows))
-    shown.add_row("  MemArt", *(f"{one.warm.prefill_tokens:,}" for one in rows))
-    shown.add_row("  full / MemArt", *(f"{one.full_tokens_ratio:.1f}x" for one in rows))
-    shown.add_row("  text / MemArt", *(f"{one.text_tokens_ratio:.1f}x" for one in rows))
-    shown.add_row("tokens that MemArt reuses", *(f"{one.memory_tokens:,}" for one in rows))
-    shown.add_row("full context, ms", *(f"{one.full.ms:,.0f}" for one in rows))
-    shown.add_row("passages as text, ms", *(f"{one.text.ms:,.0f}" for one in rows))
-    for name, pick, full, text in (
-        ("warm", "warm", "full_ratio", "text_ratio"),
-        ("cold", "cold", "full_cold_ratio", "text_cold_ratio"),
-    ):
-        sides: list[Reuse] = [getattr(one, pick) for one in rows]
-        shown.add_row(f"MemArt {name}, ms", *(f"{side.ms:,.0f}" for side in sides))
-        for part in ("probe", "score", "fetch", "prefill", "other"):
-            shown.add_row(f"  {part}", *(f"{getattr(side, part + '_ms'):,.1f}" for side in sides))
-        shown.add_row("  blocks from memory/disk", *(f"{s.from_memory}/{s.from_disk}" for s in sides))
-        shown.add_row("  full / MemArt", *(f"{getattr(one, full):.1f}x" for one in rows))
-        shown.add_row("  text / MemArt", *(f"{getattr(one, text):.1f}x" for one in rows))
-    shown.add_row("attach to the model, ms", *(f"{one.open_ms:,.0f}" for one in rows))
-    shown.add_row("blocks", *(f"{one.blocks:,}" for one in rows))
-    shown.add_row("  scored again by their keys", *(f"{one.rescored:,}" for one in rows))
-    shown.add_row("repetitions, full/MemArt", *(f"{one.full.repeats}/{one.warm.repeats}" for one in rows))
-    return shown
-
-
-def _ingest(report: KVSpeedReport) -> Table:
-    one, disk = report.ingest, report.disk
-    shown = _table(f"remembering, turns of {one.turn_tokens} tokens", "", "measured", "by layout")
-    shown.add_row("remember, tokens/s", f"{one.remember:,.0f}", "")
-    shown.add_row("  the same prefill alone", f"{one.plain:,.0f}", "")
-    shown.add_row("  time, remember / prefill", f"{one.overhead_ratio:.2f}x", "")
-    shown.add_row("bytes per token, blocks", f"{disk.blocks_per_token:,.0f}", f"{disk.layout_per_token:,.0f}")
-    shown.add_row(
-        f"  boxes of {len(report.setting.layers)} layers",
-        f"{disk.boxes_per_token:,.0f}",
-        f"{disk.layout_boxes_per_token:,.0f}",
+    yield tabulate(
+        f"remembering, turns of {ingest.turn_tokens} tokens",
+        [Column("", lambda row: row[0], left=True), _MEASURED, _BY_LAYOUT],
+        list(_remembering(report)),
     )
-    return shown
-
-
-def _scoring(rows: Sequence[Scoring]) -> Table:
-    shown = _table(
-        "scoring in one layer, ms (times the yardstick)", "blocks", *(f"{r.blocks:,}" for r in rows)
+    yield transpose(
+        "scoring in one layer, ms (times the yardstick)",
+        "blocks",
+        [
+            Line("index, MB", lambda row: row.index_bytes / 1e6, ",.1f"),
+            Line("read it once", lambda row: f"{row.read_ms:,.2f} ({row.read_gb_per_s:.1f} GB/s)"),
+            *map(_timed, report.scoring[0].ms),
+        ],
+        [(f"{row.blocks:,}", row) for row in report.scoring],
     )
-    shown.add_row("index, MB", *(f"{one.index_bytes / 1e6:,.1f}" for one in rows))
-    shown.add_row("read it once", *(f"{one.read_ms:,.2f} ({one.read_gb_per_s:.1f} GB/s)" for one in rows))
-    for name in rows[0].ms:
-        cells = ((one.ms[name], one.ratios[name]) for one in rows)
-        shown.add_row(name, *("-" if ms is None else f"{ms:,.1f} ({ratio:,.0f}x)" for ms, ratio in cells))
-    return shown
 
 
-def _table(title: str, *columns: str) -> Table:
-    shown = Table(title=title, title_justify="left", box=None)
-    for place, name in enumerate(columns):
-        shown.add_column(name, justify="right" if place else "left", no_wrap=True)
-    return shown
+def _side(name: str) -> Iterator[Line]:
+    """`warm` or `cold`, its parts indented under it."""
+
+    def side(row: FirstToken) -> Reuse:
+        return row.warm if name == "warm" else row.cold
+
+    yield Line(f"MemArt {name}, ms", lambda row: side(row).ms, ",.0f")
+    yield Line("  probe", lambda row: side(row).probe_ms, ",.1f")
+    yield Line("  score", lambda row: side(row).score_ms, ",.1f")
+    yield Line("  fetch", lambda row: side(row).fetch_ms, ",.1f")
+    yield Line("  prefill", lambda row: side(row).prefill_ms, ",.1f")
+    yield Line("  other", lambda row: side(row).other_ms, ",.1f")
+    yield Line("  blocks from memory/disk", lambda row: f"{side(row).from_memory}/{side(row).from_disk}")
+    yield Line("  full / MemArt", lambda row: f"{row.full.ms / side(row).ms:.1f}x")
+    yield Line("  text / MemArt", lambda row: f"{row.text.ms / side(row).ms:.1f}x")
+
+
+_FIRST_TOKEN = (
+    Line("prefill tokens, full context", lambda row: row.full.prefill_tokens, ","),
+    Line("  passages as text", lambda row: row.text.prefill_tokens, ","),
+    Line("  MemArt", lambda row: row.warm.prefill_tokens, ","),
+    Line("  full / MemArt", lambda row: f"{row.full_tokens_ratio:.1f}x"),
+    Line("  text / MemArt", lambda row: f"{row.text_tokens_ratio:.1f}x"),
+    Line("tokens that MemArt reuses", lambda row: row.memory_tokens, ","),
+    Line("full context, ms", lambda row: row.full.ms, ",.0f"),
+    Line("passages as text, ms", lambda row: row.text.ms, ",.0f"),
+    *_side("warm"),
+    *_side("cold"),
+    Line("attach to the model, ms", lambda row: row.open_ms, ",.0f"),
+    Line("blocks", lambda row: row.blocks, ","),
+    Line("  scored again by their keys", lambda row: row.rescored, ","),
+    Line("repetitions, full/MemArt", lambda row: f"{row.full.repeats}/{row.warm.repeats}"),
+)
+_MEASURED = Column("measured", lambda row: row[1])
+_BY_LAYOUT = Column("by layout", lambda row: row[2])
+
+
+def _remembering(report: KVSpeedReport) -> Iterator[tuple[str, str, str]]:
+    ingest, disk = report.ingest, report.disk
+    yield "remember, tokens/s", f"{ingest.remember:,.0f}", ""
+    yield "  the same prefill alone", f"{ingest.plain:,.0f}", ""
+    yield "  time, remember / prefill", f"{ingest.overhead_ratio:.2f}x", ""
+    yield "bytes per token, blocks", f"{disk.blocks_per_token:,.0f}", f"{disk.layout_per_token:,.0f}"
+    boxes = f"{disk.boxes_per_token:,.0f}", f"{disk.layout_boxes_per_token:,.0f}"
+    yield f"  boxes of {len(report.setting.layers)} layers", *boxes
+
+
+def _timed(name: str) -> Line:
+    def figure(row: Scoring) -> str | None:
+        ms, ratio = row.ms[name], row.ratios[name]
+        return None if ms is None else f"{ms:,.1f} ({ratio:,.0f}x)"
+
+    return Line(name, figure)

@@ -11,7 +11,7 @@ from torch import Tensor
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
 from zibaldone.bench.kv.speed_report import Scoring
 from zibaldone.bench.kv.timing import PATIENCE_S, alternating
-from zibaldone.bench.runner import Progress
+from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
 from zibaldone.views.kvcache.retrieve.scoring import Asked, aggregate, box_scores
 

@@ -14,13 +14,16 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.bench.kv import toy
+from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.registry import KVTrainOptions
+from zibaldone.errors import InvalidInput
 
 WINDOW = 512
 _STAGES = (64, 128, 256, WINDOW)
@@ -44,6 +47,17 @@ class Trained:
     tokens: int
     accuracy: float  # of both values of an answer, on fresh dialogues of the whole window
     seconds: float
+
+
+def run(options: KVTrainOptions, run: Run) -> Outcome:
+    """Train into a folder that holds no model yet."""
+    folder = options.folder
+    if (folder / "model.safetensors").exists():
+        raise InvalidInput(f"{str(folder)!r} holds a model already: name another folder")
+    torch.set_num_threads(options.threads)
+    done = train(options.seed, options.minutes, folder, run.note)
+    figures = ", ".join(f"{name} {value:,.4g}" for name, value in asdict(done).items())
+    return Outcome(done, (), (figures, f"written: {folder}"))
 
 
 def new_model(seed: int) -> LlamaForCausalLM:

@@ -1,0 +1,203 @@
+"""Every benchmark: its name, its options, and what runs it.
+
+Options are frozen dataclasses. Their fields are a command's options, their docstrings its help; `cli.bench`
+makes the commands. Nothing is imported here that a list of the benchmarks does not need.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zibaldone.bench.outcome import Outcome, Run, need_extra
+
+Ints = tuple[int, ...]  # above 0
+Floats = tuple[float, ...]
+Names = tuple[str, ...]
+
+
+def option(default: Any, text: str, *, least: float | None = None, most: float | None = None) -> Any:
+    """A field that is an option of its name."""
+    return field(default=default, metadata={"help": text, "min": least, "max": most})
+
+
+def argument(text: str, default: Any = MISSING) -> Any:
+    """A field that stands without a name."""
+    return field(default=default, metadata={"help": text, "argument": True})
+
+
+def _systems(*names: str) -> Any:
+    return option(
+        names,
+        "Systems, with commas (also: zsum, topics-h, messages+chunks, chunks-whole, -nojoint, -dense,"
+        " -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
+    )
+
+
+def _floor() -> Any:
+    return option(None, "The engine's relevance floor; else its own.", least=0, most=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongMemEvalOptions:
+    """Evidence recall on LongMemEval (a file in the format of longmemeval_s.json)."""
+
+    path: Path = argument("The benchmark's data file.")
+    budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
+    systems: Names = _systems("bm25", "dense", "rag", "full", "messages", "chunks", "hierarchy")
+    limit: int | None = option(None, "Only the first N questions.", least=1)
+    floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoCoMoOptions(LongMemEvalOptions):
+    """Evidence recall on LoCoMo (a file in the format of data/locomo10.json)."""
+
+    errors: Path | None = option(None, "Audit of faulted questions; else locomo-errors.json beside the data.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardOptions:
+    """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
+
+    path: Path = argument("A LoCoMo file.")
+    longmemeval: Path | None = option(None, "A LongMemEval file, for its rows too.")
+    limit: int | None = option(None, "Only the first N questions of a file.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloorOptions:
+    """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
+
+    path: Path = argument("A LoCoMo file.")
+    limit: int | None = option(None, "Questions of each kind per conversation.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsOptions:
+    """Refit the ranking's weights on LoCoMo, each conversation judged by those of the others; ablations."""
+
+    path: Path = argument("A LoCoMo file.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedOptions:
+    """Writing, recalling, memory and disk, each beside its physical yardstick."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    sizes: Ints = option((1000, 10000, 100000), "Numbers of messages, with commas.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalityOptions:
+    """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
+
+    path: Path = argument("A LoCoMo file.")
+    block_kib: Ints = option((64,), "Block sizes, with commas.")
+    tau: Floats = option((0.7,), "Values of tau_assoc, with commas.")
+    gc: Floats = option((0.3,), "Values of gc_invalid_ratio, with commas.")
+    updates: float = option(0.0, "Share of related chunks that a gate rewrites.", least=0, most=1)
+    plot: Path | None = option(None, "Write a PNG (extra 'plot').")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyOptions:
+    """The hierarchy view's themes, restructuring and upkeep (a LoCoMo file); a theme map."""
+
+    path: Path = argument("A LoCoMo file.")
+    only: Names = option(("structure", "cap", "speed"), "Parts, with commas.")
+    budget: int = option(1000, "Tokens of a recall.", least=1)
+    caps: Ints = option((8, 10, 12, 14), "Most semantics of a theme, with commas.")
+    sizes: Ints = option((1000, 10000), "Numbers of semantics whose upkeep is timed, with commas.")
+    floor: float | None = _floor()
+    plot: Path | None = option(None, "Write the first conversation's theme map (extra 'plot').")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsolidationOptions:
+    """Facts that later ones override: is what holds now recalled, and what no longer holds left out?"""
+
+    sizes: Ints = option((6_000, 32_000), "Tokens of the streams, with commas.")
+    budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
+    systems: Names = _systems("messages", "chunks")
+    streaming: str = option("chunks", "One message for each of the 'chunks' or of the 'facts'.")
+    wordings: str = option("mixed", "An override's: 'mixed', or the 'same' as what it overrides.")
+    questions: int = option(100, "Of each kind, per stream.", least=1)
+    seed: int = option(0, "Of names, facts and questions.")
+    floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVOptions:
+    """Answers from KV memory beside full context, truncation, text recall and others (extra 'kv')."""
+
+    model: Path | None = option(None, "A folder that kv-train wrote; else the checkpoint of this package.")
+    multiples: Floats = option((0.9, 8.0, 31.0, 117.0), "Lengths of history in windows, with commas.")
+    questions: int = option(100, "At each length.", least=1)
+    seed: int = option(0, "Of conversations and questions.")
+    most_full: float = option(31.0, "Longest history that full context is tried on, in windows.")
+    ablations: bool = option(False, "The best settings but for one each.")
+    grid: bool = option(False, "The paper's Figure 5: strategies, block sizes and k, at 8 windows.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVSpeedOptions:
+    """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
+
+    shape: str = option("0.5b", "tiny, 0.5b (Qwen2.5) or 8b (Llama-3.1).")
+    device: str | None = option(None, "cpu or cuda; else cuda where it is.")
+    history: Ints = option((4096, 16384), "Tokens, with commas: whole turns.")
+    top_k: int = option(64, "Blocks of 16 tokens that are recalled.")
+    blocks: Ints = option((10_000, 100_000), "To score, with commas.")
+    repeat: int = option(3, "Of the calls whose median counts.")
+    threads: int | None = option(None, "Of the processor; else torch's own.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVTrainOptions:
+    """Train the small model that the kv benchmark judges with (extra 'kv')."""
+
+    folder: Path = argument("Where model and tokenizer go.")
+    minutes: float = option(8.0, "How long.", least=0.01)
+    seed: int = option(0, "Of weights and dialogues.")
+    threads: int = option(1, "Of the processor.", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark. `runs` names a function of a module below this package, (options, Run) -> Outcome."""
+
+    name: str
+    options: type[Any]
+    runs: str
+    asks_models: bool = False  # it can be run with a chat model, or from recordings of one
+    needs_torch: bool = False
+
+    def run(self, options: Any, run: Run) -> Outcome:
+        """Measure. Raises MissingExtra where a module is not installed."""
+        if self.needs_torch:
+            need_extra("kv", "torch", "transformers")
+        module, _, function = self.runs.partition(":")
+        call: Callable[[Any, Run], Outcome] = getattr(
+            importlib.import_module(f"zibaldone.bench.{module}"), function
+        )
+        return call(options, run)
+
+
+BENCHMARKS = (
+    Benchmark("locomo", LoCoMoOptions, "report:run_locomo", asks_models=True),
+    Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
+    Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
+    Benchmark("floor", FloorOptions, "floor:run"),
+    Benchmark("weights", WeightsOptions, "weights:run"),
+    Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("locality", LocalityOptions, "locality_report:run"),
+    Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
+    Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
+    Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
+    Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
+    Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
+)

@@ -1,0 +1,129 @@
+"""`zibaldone bench`: a command for every benchmark of the registry."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
+
+from zibaldone.bench.outcome import Progress, Run, to_json
+from zibaldone.bench.registry import BENCHMARKS, Benchmark
+from zibaldone.cli.upkeep import OnMiss, Record, recorded
+from zibaldone.errors import InvalidInput
+
+bench_app = typer.Typer(
+    name="bench",
+    help="Measure recall and speed, with naive baselines beside the engine.",
+    no_args_is_help=True,
+)
+JsonOut = Annotated[
+    Path | None, typer.Option("--json", help="Write the figures to this file.", show_default=False)
+]
+
+console = Console()
+if not console.is_terminal:
+    console = Console(width=120)  # a file or a pipe has no border to fit in
+
+
+def _command(benchmark: Benchmark) -> Callable[..., None]:
+    """A function with a parameter for every field of the options, as typer wants one."""
+    hints = get_type_hints(benchmark.options)
+    lists = {name: get_args(hint)[0] for name, hint in hints.items() if _is_list(hint)}
+
+    def command(*, json_out: Path | None, **given: Any) -> None:
+        chat = recorded(given.pop("record"), given.pop("on_miss")) if benchmark.asks_models else None
+        given |= {name: _listed(given[name], name, of) for name, of in lists.items()}
+        with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, _progress() as progress:
+            run = Run(_as_typed(), Path(folder), progress, console.print, chat)
+            outcome = benchmark.run(benchmark.options(**given), run)
+        for table in outcome.tables:
+            console.print(table)
+            console.print()
+        for note in outcome.notes:
+            console.print(note)
+        if json_out:
+            _write(json_out, to_json(outcome.report))
+
+    parameters = [_parameter(field, hints[field.name]) for field in fields(benchmark.options)]
+    if benchmark.asks_models:
+        parameters += [_keyword("record", Record, None), _keyword("on_miss", OnMiss, None)]
+    parameters.append(_keyword("json_out", JsonOut, None))
+    command.__doc__ = benchmark.options.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
+    default: Any = inspect.Parameter.empty if field.default is MISSING else field.default
+    about: dict[str, Any] = {"help": field.metadata["help"]}
+    if default in (inspect.Parameter.empty, None):
+        about["show_default"] = False
+    if field.metadata.get("argument"):
+        return _keyword(field.name, Annotated[hint, typer.Argument(**about)], default)
+    about |= {bound: value for bound in ("min", "max") if (value := field.metadata[bound]) is not None}
+    if _is_list(hint):
+        hint, default = (
+            str,
+            ",".join(format(item, "" if isinstance(item, str | int) else "g") for item in default),
+        )
+    name = "--" + field.name.replace("_", "-")
+    return _keyword(field.name, Annotated[hint, typer.Option(name, **about)], default)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _is_list(hint: Any) -> bool:
+    return getattr(hint, "__origin__", None) is tuple
+
+
+def _listed(given: str, name: str, of: type) -> tuple[Any, ...]:
+    """Words or numbers with commas. Raises InvalidInput, which names the option."""
+    option = "--" + name.replace("_", "-")
+    try:
+        items = tuple(of(part.strip()) for part in given.split(","))
+    except ValueError as error:
+        kind, example = ("whole numbers", "500,1000") if of is int else ("numbers", "0.3,0.5")
+        raise InvalidInput(f"{option} {given!r} must be {kind} with commas, such as {example}") from error
+    if of is int and min(items) < 1:
+        raise InvalidInput(f"{option} {given!r} must be numbers above 0")
+    return items
+
+
+def _as_typed() -> str:
+    """With file names in place of paths."""
+    words = (Path(word).name if "/" in word else word for word in sys.argv[1:])
+    return " ".join(["zibaldone", *words])
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on standard error that is gone at the end."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of or None)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"--json {str(path)!r} cannot be written: {error.strerror}") from error
+    console.print(f"written: {path}")
+
+
+for _benchmark in BENCHMARKS:
+    bench_app.command(_benchmark.name)(_command(_benchmark))
