@@ -6,13 +6,20 @@ LOCOMO ?= locomo10.json
 # The tests of the kv view need some torch; a CPU build is enough (pip's --index-url chooses one).
 TORCH ?= 2.13.0
 
-.PHONY: demo test lint bench clean
+# How tests are spread: a worker per core; PYTEST= runs them one after the other.
+PYTEST ?= -n auto --dist worksteal
+
+.PHONY: demo test test-all lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest
+	$(BIN)/pytest $(PYTEST)
+
+# What `make test` leaves out: a hundred kills, properties with all their examples, whole matrices.
+test-all: $(VENV)/.installed-dev
+	$(BIN)/pytest $(PYTEST) --exhaustive
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ def compress(given: Mapping[str, Any]) -> Mapping[str, Any]:
         {"text": f"{one['speaker']} said: {one['text']}", "sources": [one["seq"]]}
         for one in given["messages"]
     ]
-    return {"items": notes, "keywords": ["noted"], "entities": ["Ann"], "summary": "What was said."}
+    return {"items": notes, "keywords": ["said"], "entities": ["Ann"], "summary": "What was said."}
 
 
 def select(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ def joint(given: Mapping[str, Any]) -> Mapping[str, Any]:
         "items": notes,
         "updates": [],
         "deletions": [],
-        "keywords": ["noted"],
+        "keywords": ["said"],
         "entities": ["Ann"],
         "summary": "What was said.",
     }

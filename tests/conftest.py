@@ -1,18 +1,76 @@
-"""For all tests: no network, and a memory of one's own whose clock stands still."""
+"""For all tests: no network, a memory of one's own whose clock stands still, and what runs when.
+
+`make test` runs what is not marked `exhaustive`, and properties with a fifth of their examples, 8 at least.
+`make test-all` runs the rest: what is marked, and those properties with all their examples.
+"""
 
 from __future__ import annotations
 
 import os
+
+# A worker of pytest-xdist for each core, and no library's threads beside them; set before numpy comes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
+
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from hypothesis import settings
 from pytest_socket import disable_socket
 
 from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.testing import FrozenClock
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
+_SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
+_SETTINGS = "_hypothesis_internal_use_settings"  # there is no public way to them
+
+settings.register_profile("zibaldone", deadline=None)
+settings.load_profile("zibaldone")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option of `make test-all`."""
+    parser.addoption("--exhaustive", action="store_true", help="run what takes long, and only that")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what is wanted now: each test, and each property with all its examples, runs in one of the two."""
+    exhaustive = config.getoption("--exhaustive")
+    properties = {id(function): function for item in items if (function := _property(item)) is not None}
+    shortened = {key for key, function in properties.items() if _few(function) is not None}
+    kept, left = [], []
+    for item in items:
+        long = item.get_closest_marker("exhaustive") is not None
+        long = long or (exhaustive and id(_property(item)) in shortened)
+        (kept if long == exhaustive else left).append(item)
+    if not exhaustive:
+        for key in shortened:
+            owner = properties[key]
+            setattr(owner, _SETTINGS if hasattr(owner, _SETTINGS) else "settings", _few(owner))
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def _property(item: pytest.Item) -> Any:
+    """What holds the settings of a test of Hypothesis: its function or its state machine."""
+    function = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    if hasattr(function, _SETTINGS):
+        return function
+    machine = getattr(item, "cls", None)
+    return machine if isinstance(getattr(machine, "settings", None), settings) else None
+
+
+def _few(owner: Any) -> settings | None:
+    """A property's settings with fewer examples; None where it has few already."""
+    full: settings = getattr(owner, _SETTINGS, None) or owner.settings
+    few = max(_LEAST, full.max_examples // _SHARE)
+    return settings(full, max_examples=few) if few < full.max_examples else None
 
 
 def pytest_runtest_setup() -> None:

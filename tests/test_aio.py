@@ -7,11 +7,9 @@ import anyio
 import pytest
 
 from zibaldone import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmbedder, UnknownName
-from zibaldone.looking import Looking
 from zibaldone.views.messages import MessagesView
 
-LOOKING = {name for name in vars(Looking) if not name.startswith("_")}  # what Memory inherits
-ALL = sorted({name for name in vars(Memory) if not name.startswith("_")} | LOOKING)
+ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
 NAMES = [name for name in ALL if name != "topics"]  # that gives an object with awaited methods of its own
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
 
@@ -29,7 +27,7 @@ def test_names():
 @pytest.mark.parametrize("name", ["__init__", *NAMES])
 def test_signatures(name):
     """Parameters, defaults, annotations and return types are the same; only the methods are awaited."""
-    one, other = (vars(Memory) | vars(Looking) | {"__init__": Memory.__init__})[name], vars(AsyncMemory)[name]
+    one, other = vars(Memory)[name], vars(AsyncMemory)[name]
     if isinstance(one, property):
         one, other = one.fget, other.fget
     else:

@@ -22,10 +22,21 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
     {"core", "errors", "fork_safety"},
-    {"search", "models", "storage", "text", "rendering", "incoming", "log", "importers", "settings"},
+    {
+        "search",
+        "models",
+        "storage",
+        "text",
+        "rendering",
+        "validation",
+        "message_input",
+        "log",
+        "importers",
+        "settings",
+    },
     {"views"},
     {"generations", "recall", "maintenance", "forgetting", "ingest", "worker", "inspection"},
-    {"memory", "looking", "documents", "aio", "kv", "file_transfer", "testing", ""},
+    {"memory", "documents", "aio", "kv", "testing", ""},
     {"cli", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -155,10 +166,10 @@ def test_views_never_import_each_other():
 
 
 def test_importers_know_only_the_vocabulary():
-    """An importer stands on core, incoming, errors and text."""
+    """An importer stands on core, errors, text and the border where messages come in."""
     for path in SOURCE.glob("importers/*.py"):
         known = {top(other) for other in imported(path)}
-        assert known <= {"importers", "core", "incoming", "errors", "text"}, path
+        assert known <= {"importers", "core", "validation", "message_input", "errors", "text"}, path
 
 
 def test_the_vocabulary_is_short():

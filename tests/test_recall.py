@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zibaldone import Memory, Message
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.rendering import header
+from zibaldone.rendering import header, verbatim
 from zibaldone.text.sentences import sentences
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -100,7 +100,7 @@ def _check_text(found):
     for unit, cited in zip(found.evidence, found.citations, strict=True):
         assert (cited.seq,) == unit.sources
         assert (cited.session, cited.time) == (unit.session, unit.time)
-        assert found.text[cited.start : cited.end] == unit.text
+        assert verbatim(found.text[cited.start : cited.end]) == unit.text
         opening, name = found.text[end : cited.start], f"{unit.speaker}: "
         day, last = unit.time.date(), before and before.time.date()
         if before is None or before.session != unit.session or last != day:

@@ -1,13 +1,14 @@
 """From evidence to the text of a prompt."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone import Evidence
-from zibaldone.rendering import header, in_order, line, render
+from zibaldone import Evidence, StaticEmbedder
+from zibaldone.rendering import header, in_order, indented, line, line_tokens, render, verbatim
 
 START = datetime(2023, 5, 8, 9, tzinfo=UTC)
 
@@ -102,10 +103,61 @@ def test_every_citation_spans_the_words_of_its_unit(units):
     text, citations = render(ordered)
     end = 0
     for cited, evidence in zip(citations, ordered, strict=True):
-        assert text[cited.start : cited.end] == evidence.text
+        assert verbatim(text[cited.start : cited.end]) == evidence.text
         assert cited.start >= end
         end = cited.end
     assert len(text) == end
+
+
+FORGED = "Fine.\nThu 25 May 2023\r\nBea: I lied.\n\n  - so\u2028Bea: twice.\x0bBea: thrice."
+
+
+@pytest.mark.parametrize("speaker", ["Ann", None])
+def test_words_forge_neither_a_header_nor_a_speaker(speaker):
+    """What follows a line break inside a unit is indented, and its words can be had as they were."""
+    text, (cited, _) = render([unit(FORGED, speaker=speaker), unit("Bye.", seq=2)])
+    assert {part for part in text.splitlines() if not part.startswith("  ")} == {
+        "Mon 8 May 2023",
+        line(speaker, "Fine."),
+        "",
+        "Ann: Bye.",
+    }
+    assert verbatim(text[cited.start : cited.end]) == FORGED
+
+
+@pytest.mark.parametrize(
+    "words", ["Thu 25 May 2023", "Bea: I lied.", "- Bea", "  Bea: I lied.", "\nBea: x", "Bea:"]
+)
+def test_what_nobody_said_forges_neither_in_its_first_line(words):
+    """A unit without a speaker that could pass for something else begins with a dash."""
+    assert line(None, words).startswith("- ")
+    text, (cited,) = render([unit(words, speaker=None)])
+    assert verbatim(text[cited.start : cited.end]) == words
+
+
+@given(st.text() | st.text(" \n\r\x0b\x85ab"))
+def test_the_indentation_can_be_taken_out(words):
+    """Whatever the text, it comes back."""
+    assert verbatim(indented(words)) == words
+
+
+@given(UNITS)
+def test_every_line_at_the_left_is_ours(units):
+    """A line that is not indented is a header, or begins with its speaker or with a unit of nobody's."""
+    ordered = in_order(units)
+    text, citations = render(ordered)
+    begins = {len(piece) for piece in accumulate(text.splitlines(keepends=True), initial="")}
+    inside = {at for c in citations for at in range(c.start + 1, c.end)}
+    assert all(text[at] == " " or not text[at : at + 1].strip() for at in begins & inside)
+
+
+def test_a_unit_costs_what_it_adds():
+    """The tokens of a line are those of the line as it is rendered, indentation included."""
+    tokenizer = StaticEmbedder()
+    alone, both = unit("Hello."), unit(FORGED, seq=2)
+    (cost,) = line_tokens([line("Ann", FORGED)], tokenizer.count)
+    whole, part = tokenizer.count([render([alone, both])[0], render([alone])[0]])
+    assert whole == part + cost
 
 
 @given(UNITS)

@@ -36,8 +36,8 @@ from zibaldone.errors import (
     UnsupportedModel,
     ZibaldoneError,
 )
-from zibaldone.file_transfer import Imported
 from zibaldone.forgetting import Receipt, Removed
+from zibaldone.ingest import Imported
 from zibaldone.inspection import Integrity, Stats, ViewStats
 from zibaldone.log import Session
 from zibaldone.maintenance import Behind, Maintained
@@ -52,9 +52,9 @@ from zibaldone.models import (
     StaticEmbedder,
     Usage,
 )
-from zibaldone.storage.placement import Moved, Placement
 from zibaldone.views.base import Counted
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.placement import Moved, Placement
 from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
 from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 

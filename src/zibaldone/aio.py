@@ -13,21 +13,21 @@ from anyio import to_thread
 
 from zibaldone.core import Message, Recall
 from zibaldone.documents import AsyncTopics
-from zibaldone.file_transfer import Imported
 from zibaldone.forgetting import Receipt
-from zibaldone.incoming import MessageLike, TimeLike
-from zibaldone.ingest import Progress
+from zibaldone.ingest import Imported, Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Session
 from zibaldone.maintenance import Maintained
 from zibaldone.memory import MAINTAINED, Memory, V, now_utc
+from zibaldone.message_input import MessageLike
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Placement
+from zibaldone.validation import TimeLike
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.topics import Consolidation
 
@@ -183,7 +183,7 @@ class AsyncMemory:
 
     def topics(self, user: str) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
-        return AsyncTopics(self._memory, user)
+        return AsyncTopics(self._memory.topics(user))
 
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""

@@ -70,7 +70,7 @@ class Citation:
     seq: int
     session: str
     time: datetime
-    start: int  # text[start:end] of the Recall is what was taken from the message
+    start: int  # text[start:end] of the Recall is what was taken from the message, later lines indented
     end: int
 
 

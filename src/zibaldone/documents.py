@@ -14,19 +14,23 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from anyio import to_thread
+from sqlalchemy import Connection
 
-from zibaldone import generations, log
+from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import file_path, key, shown
+from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
-from zibaldone.storage.records import read_again
-from zibaldone.views.topics import Document, Toolset
+from zibaldone.storage.database import Database
+from zibaldone.validation import file_path, shown
+from zibaldone.views.base import Generation
+from zibaldone.views.topics import Document, Toolset, TopicsView
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
 from zibaldone.views.topics.edit.edit_messages import to_messages
 from zibaldone.views.topics.library import CatalogueLine, Library
@@ -36,11 +40,10 @@ from zibaldone.views.topics.markdown.folder_export import mark_taken, read_folde
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
 
-if TYPE_CHECKING:
-    from zibaldone.memory import Memory
-
 P = ParamSpec("P")
 T = TypeVar("T")
+# Stores a user's edits and lets the view read them; also why it could not.
+AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,19 @@ class TopicsEdited:
 class Topics:
     """One user's topic documents as the topics view has made them up to now; `maintain` makes them."""
 
-    def __init__(self, memory: Memory, user: str) -> None:
+    def __init__(
+        self, database: Database, view: TopicsView, user: str, *, add: AddEdits, now: Callable[[], datetime]
+    ) -> None:
         """Use `memory.topics(user)`."""
-        self._memory, self._user = memory, key("user", user)
+        self._database, self._view, self._user, self._add, self._now = database, view, user, add, now
 
     def documents(self) -> list[Document]:
         """All of them; CURRENT, what is not filed yet, comes last, unless it is empty."""
-        return [one for one in self._library().everything() if one.body]
+        return [document for document in self._library().everything() if document.body]
 
     def document(self, doc_id: str) -> Document:
-        """The one of that id. Raises InvalidInput, with the ids that there are."""
-        return _one(self.documents(), doc_id, self._user)
+        """The document of that id. Raises InvalidInput, with the ids that there are."""
+        return _of_id(self.documents(), doc_id, self._user)
 
     def text(self, doc_id: str) -> str:
         """The document as Markdown, as it is exported. Raises InvalidInput like `document`."""
@@ -85,7 +90,7 @@ class Topics:
 
     def tools(self) -> Toolset:
         """grep, search and the like over the documents as they are now, for an agent."""
-        return Toolset(self._memory._topics.index(self._library()))  # noqa: SLF001 # Memory's other half
+        return Toolset(self._view.index(self._library()))
 
     def export(self, folder: str | Path) -> TopicsExported:
         """Write a Markdown file for each document, and `index.md`.
@@ -95,12 +100,13 @@ class Topics:
         is nothing to export.
         """
         target = file_path("folder", folder).absolute()
+        self._database.keep_out(target)
         documents = self.documents()
         if not documents:
             raise InvalidInput(
                 f"user {self._user!r} has no topic documents: maintain(views=['topics']) makes them"
             )
-        now = When.of(self._memory._clock().replace(microsecond=0))  # noqa: SLF001
+        now = When.of(self._now().replace(microsecond=0))
         return TopicsExported(target, write_folder(target, documents, self._user, now))
 
     def import_(self, folder: str | Path) -> TopicsEdited:
@@ -112,13 +118,14 @@ class Topics:
         export of this user or cannot be read, and for a file that was emptied.
         """
         path = file_path("folder", folder)
-        found = read_folder(path, self._user)
-        asking = found.asking()
-        reviewed = review(found.exported, {one.id: one for one in self.documents()}, asking)
-        done = self._store(reviewed.edits, reviewed.conflicts, found.export)
+        edited = read_folder(path, self._user)
+        asking = edited.asking()
+        documents = {document.id: document for document in self.documents()}
+        reviewed = review(edited.exported, documents, asking)
+        done = self._store(reviewed.edits, reviewed.conflicts, edited.export)
         refused = {conflict.file for conflict in reviewed.conflicts}
         if reviewed.edits:
-            mark_taken(path, found, [name for name in asking if name not in refused])
+            mark_taken(path, edited, [name for name in asking if name not in refused])
         return done
 
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
@@ -135,9 +142,9 @@ class Topics:
         documents = self.documents()
         edited = parse(text)
         if before is None:
-            now = _one(documents, doc_id, self._user)
+            now = _of_id(documents, doc_id, self._user)
         else:
-            now = next((one for one in documents if one.id == doc_id), Document(doc_id))
+            now = next((document for document in documents if document.id == doc_id), Document(doc_id))
             if fingerprint(now) not in {fingerprint(parse(before)), fingerprint(edited)}:
                 stored = render(now) if now.body else ""
                 shown_diff = conflict_diff(stored, render(edited), before, name=doc_id)
@@ -152,29 +159,24 @@ class Topics:
         messages = to_messages(edits, self._library())
         if export:
             messages = _with_ids(messages, export)
-        with self._memory._database.read() as connection:  # noqa: SLF001
+        with self._database.read() as connection:
             last = log.state(connection, self._user).last_seq
-        stored = self._memory.add(messages, user=self._user)
-        report = self._memory.maintain(user=self._user, views=["topics"])
-        return TopicsEdited(tuple(one for one in stored if one.seq > last), conflicts, report.behind)
+        stored, behind = self._add(messages)
+        return TopicsEdited(tuple(message for message in stored if message.seq > last), conflicts, behind)
 
     def _library(self) -> Library:
-        memory = self._memory
+        def read(connection: Connection, generation: Generation) -> list[Library]:
+            return [self._view.library(connection, generation)]
 
-        def once() -> Library:
-            with memory._database.read() as connection:  # noqa: SLF001
-                generation = generations.serving(connection, self._user, memory._topics)  # noqa: SLF001
-                return memory._topics.library(connection, generation) if generation else Library()  # noqa: SLF001
-
-        return read_again(once)
+        return next(iter(read_view(self._database, self._user, self._view, read)), Library())
 
 
 class AsyncTopics:
     """See Topics; every method is awaited."""
 
-    def __init__(self, memory: Memory, user: str) -> None:
+    def __init__(self, topics: Topics) -> None:
         """Use `memory.topics(user)` of an AsyncMemory."""
-        self._topics = Topics(memory, user)
+        self._topics = topics
 
     async def documents(self) -> list[Document]:
         """See Topics.documents."""
@@ -214,11 +216,11 @@ async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
     return await to_thread.run_sync(partial(call, *args, **kwargs))
 
 
-def _one(documents: Sequence[Document], doc_id: str, user: str) -> Document:
+def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
     for document in documents:
         if document.id == doc_id:
             return document
-    ids = ", ".join(one.id for one in documents) or "none yet"
+    ids = ", ".join(document.id for document in documents) or "none yet"
     raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")
 
 
@@ -227,8 +229,8 @@ def _with_ids(messages: Sequence[Message], export: str) -> list[Message]:
     named: list[Message] = []
     seen: dict[str, int] = {}
     for message in messages:
-        said = json.dumps([export, message.content, message.metadata], ensure_ascii=True, sort_keys=True)
-        seen[said] = seen.get(said, 0) + 1
-        mark = hashlib.blake2b(f"{seen[said]} {said}".encode(), digest_size=16).hexdigest()
+        edit = json.dumps([export, message.content, message.metadata], ensure_ascii=True, sort_keys=True)
+        seen[edit] = seen.get(edit, 0) + 1
+        mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
         named.append(replace(message, id=f"edit-{mark}"))
     return named

@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
-from zibaldone.incoming import TimeLike, count, key, shown, to_time
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
+from zibaldone.validation import TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
 _logger = logging.getLogger(__name__)
@@ -87,16 +86,10 @@ def forget(
     A dry run reads the same counts in a read transaction and changes nothing.
     """
     if dry_run:
-
-        def once() -> Receipt:
-            with database.read() as connection:
-                seqs = _select(connection, user, selected)
-                lost = tuple(
-                    Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views
-                )
-            return Receipt(user, True, tuple(seqs), lost, purged=False)
-
-        return read_again(once)
+        with database.read() as connection:
+            seqs = _select(connection, user, selected)
+            lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        return Receipt(user, True, tuple(seqs), lost, purged=False)
     with database.write() as connection:
         seqs = _select(connection, user, selected)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from zibaldone import log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError
+from zibaldone.importers.importing import assign_users, read_all
 from zibaldone.log import Appended
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
 
 _logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]  # messages done, messages in all
+Parts = Sequence[tuple[str, Sequence[Message]]]  # who gets which messages
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What one import did."""
+
+    format: str
+    users: tuple[str, ...]  # whose memory grew, or would have
+    conversations: int
+    read: int  # messages in the file
+    added: int  # of them, those that were not there already
+    changed: int  # of them, those that were there with another content, and stay as first stored
 
 
 def ingest(
     database: Database,
     view: View,
-    parts: Sequence[tuple[str, Sequence[Message]]],
+    parts: Parts,
     now: datetime,
     progress: Progress | None = None,
     *,
@@ -63,3 +78,28 @@ def ingest(
         except StorageError as error:  # the messages are stored: the caller must not be told otherwise
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     return results
+
+
+def import_file(
+    store: Callable[[Parts], list[Appended]],
+    path: Path,
+    user: str | None,
+    format: str | None,  # noqa: A002 - the word a caller expects
+) -> Imported:
+    """Read and check the whole file, then store all of it, or none.
+
+    A message that was stored with another content before (edited since, or rendered anew) stays as it was,
+    so that the rest of a newer export can come in. Raises InvalidImport, NoUser, and UnknownName for the
+    format.
+    """
+    name, conversations = read_all(path, format)
+    assigned = assign_users(conversations, user)
+    appended = store([(part.user, part.messages) for part in assigned])
+    return Imported(
+        format=name,
+        users=tuple(part.user for part in assigned),
+        conversations=len(conversations),
+        read=sum(len(part.messages) for part in assigned),
+        added=sum(part.new for part in appended),
+        changed=sum(part.changed for part in appended),
+    )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from zibaldone import generations, log
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Counted, View, ViewStore
+from zibaldone.views.base import Counted, Generation, View, ViewStore
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,15 @@ class Integrity:
     def ok(self) -> bool:
         """True when nothing is wrong."""
         return not self.faults
+
+
+def read_view(
+    database: Database, user: str, view: View, read: Callable[[Connection, Generation], list[R]]
+) -> list[R]:
+    """What `read` finds in the generation of the view that serves the user; nothing where there is none."""
+    with database.read() as connection:
+        generation = generations.serving(connection, user, view)
+        return read(connection, generation) if generation else []
 
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:

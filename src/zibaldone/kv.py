@@ -26,11 +26,11 @@ from zibaldone.errors import (
     StorageCorrupt,
     StorageError,
 )
-from zibaldone.incoming import TimeLike, count, file_path, key, shown, to_time
 from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import read_again
+from zibaldone.validation import TimeLike, count, file_path, key, shown, to_time
+from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.kvcache.config import PRESETS, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import Pool

@@ -16,9 +16,9 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, selec
 
 from zibaldone.core import Message
 from zibaldone.errors import IdConflict
-from zibaldone.incoming import to_json
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, users
+from zibaldone.validation import to_json
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from zibaldone import forgetting, generations, log, maintenance, settings
+from sqlalchemy import Connection
+
+from zibaldone import forgetting, generations, inspection, log, maintenance, settings
 from zibaldone.core import Message, Recall, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -19,38 +21,43 @@ from zibaldone.errors import (
     StorageError,
     UnknownName,
 )
-from zibaldone.file_transfer import Imported, export_messages, import_file
 from zibaldone.forgetting import Receipt
-from zibaldone.incoming import (
-    MessageLike,
-    TimeLike,
-    count,
-    file_path,
-    key,
-    shown,
-    to_messages,
-    to_time,
-)
-from zibaldone.ingest import Progress, ingest
+from zibaldone.importers.export import export_messages
+from zibaldone.ingest import Imported, Parts, Progress, import_file, ingest
+from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Appended, Session
-from zibaldone.looking import Looking
-from zibaldone.maintenance import Maintained
+from zibaldone.maintenance import Behind, Maintained
+from zibaldone.message_input import MessageLike, to_messages
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
-from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR, recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.blocks import LocalBlocks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Placement
-from zibaldone.storage.reclaim import reclaim_orphans, release
-from zibaldone.storage.records import RecordStore, read_again
-from zibaldone.views.base import Query, View
-from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.hierarchy import HierarchyView, XMemory
+from zibaldone.validation import (
+    TimeLike,
+    count,
+    file_path,
+    flag,
+    function,
+    key,
+    number,
+    option,
+    shown,
+    to_time,
+    words,
+)
+from zibaldone.views.base import Generation, Query, View, ViewStore
+from zibaldone.views.chunks import ChunksView, MemAttention, Past, StoredChunk
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import RecordStore
+from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
+from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.topics import Consolidation, TopicsView
@@ -63,6 +70,7 @@ _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
+R = TypeVar("R")
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -71,7 +79,7 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory(Looking):
+class Memory:
     """Everything that users said, kept once, word for word, in one folder.
 
     Opening a folder creates it if it is missing and never changes what is in it. Safe to share among
@@ -108,23 +116,24 @@ class Memory(Looking):
         not installed.
         """
         folder = file_path("path", path)
-        if isinstance(busy_timeout_s, bool) or not isinstance(busy_timeout_s, int | float):
-            raise InvalidInput(f"busy_timeout_s must be a number of seconds, not {shown(busy_timeout_s)}")
-        if not 0 <= busy_timeout_s <= _LONGEST_S:
-            raise InvalidInput(f"busy_timeout_s must be from 0 to {_LONGEST_S}, not {shown(busy_timeout_s)}")
+        number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
         count("workers", workers, least=1)
-        if not isinstance(background, bool):
-            raise InvalidInput(f"background must be True or False, not {shown(background)}")
+        flag("background", background)
+        option("ceilings", ceilings, Ceilings)
+        option("chunks", chunks, MemAttention)
+        option("placement", placement, Placement)
+        option("hierarchy", hierarchy, XMemory)
+        option("topics", topics, Consolidation)
         static = shared_static_embedder()
-        chosen = settings.embedder(embedder) or static
-        answering = settings.chat(chat)
-        self._clock = clock
+        chosen = _an_embedder(settings.embedder(embedder)) or static
+        answering = _a_chat_model(settings.chat(chat))
+        self._clock = function("clock", clock)
         self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
-        self._meter = Meter(self._database, ceilings or settings.ceilings(), clock)
+        self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._records = RecordStore(LocalBlocks(self._database.folder / BLOCKS))
         self._messages = MessagesView(chosen, static, static)
@@ -133,7 +142,7 @@ class Memory(Looking):
         )
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
-        self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=clock)
+        self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
@@ -225,26 +234,17 @@ class Memory(Looking):
         is what "last week" in the query is relative to.
         """
         key("user", user)
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {shown(query)}")
-        query = query.encode(errors="replace").decode()
         if session is not None:
             key("session", session)
-        floor = DEFAULT_FLOOR if floor is None else floor
-        if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1:
-            raise InvalidInput(f"floor must be a number from 0 to 1, not {shown(floor)}")
-        asked = Query(
-            text=query,
+        least_relevance = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
+        question = Query(
+            text=words("query", query),
             scope=Scope(user, session),
             budget_tokens=count("budget_tokens", budget_tokens, least=1),
-            now=to_time(self._clock() if now is None else now, "now"),
+            now=self._now() if now is None else to_time(now, "now"),
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-
-        def once() -> Recall:
-            return recall(self._database, chosen, asked, floor=floor, count=self._count)
-
-        return read_again(once)
+        return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
@@ -286,16 +286,16 @@ class Memory(Looking):
         user. A dry run changes nothing and counts the same.
         """
         key("user", user)
-        if not isinstance(dry_run, bool):
-            raise InvalidInput(f"dry_run must be True or False, not {shown(dry_run)}")
+        flag("dry_run", dry_run)
         self._count_short.cache_clear()
         selected = forgetting.selector(seqs, session, before, everything)
-        return forgetting.forget(self._database, self._keepers(), user, selected, dry_run=dry_run)
+        return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
 
     def export(self, *, user: str, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
         key("user", user)
         target = file_path("path", path)
+        self._database.keep_out(target)
         if not self.messages(user=user, limit=1):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
         return export_messages(self._all_messages(user), target)
@@ -319,11 +319,56 @@ class Memory(Looking):
             key("user", user)
         if format is not None:
             key("format", format)
-        return import_file(self._ingest, file_path("path", path), user=user, format=format, progress=progress)
+        function("progress", progress)
+
+        def store(parts: Parts) -> list[Appended]:
+            return self._ingest(parts, progress, keep_first=True)
+
+        return import_file(store, file_path("path", path), user, format)
 
     def topics(self, user: str) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
-        return Topics(self, user)
+        key("user", user)
+
+        def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
+            stored = self.add(edits, user=user)
+            return stored, self.maintain(user=user, views=[self._topics.name]).behind
+
+        return Topics(self._database, self._topics, user, add=add, now=self._now)
+
+    def chunks(self, *, user: str) -> list[StoredChunk]:
+        """The chunks view's memory, chunk by chunk in the order in which they were made."""
+        key("user", user)
+        return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
+
+    def history(self, *, user: str) -> list[Past]:
+        """What chunks no longer say, with what took its place, in the order in which it went."""
+        key("user", user)
+        return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
+
+    def themes(self, *, user: str) -> list[Theme]:
+        """The hierarchy view's themes with their semantics, in the order in which they began."""
+        return self._made_by(self._hierarchy, user, self._hierarchy.themes)
+
+    def episodes(self, *, user: str) -> list[Episode]:
+        """The hierarchy view's episodes, in the order in which they were told."""
+        return self._made_by(self._hierarchy, user, self._hierarchy.episodes)
+
+    def usage(self, *, user: str | None = None) -> list[Usage]:
+        """What models were used for: calls, tokens and time per user, day, view and task."""
+        if user is not None:
+            key("user", user)
+        return self._meter.usage(user)
+
+    def stats(self, *, user: str | None = None) -> Stats:
+        """What is stored, of one user or of all."""
+        if user is not None:
+            key("user", user)
+        return inspection.stats(self._database, list(self._views.values()), self._meter, user)
+
+    def check_integrity(self) -> Integrity:
+        """Compare the database file, the log and every view with each other; repairs nothing."""
+        return inspection.check_integrity(self._database, self._stores())
 
     def rebuild(self, *, user: str, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""
@@ -346,6 +391,7 @@ class Memory(Looking):
         """
         if user is not None:
             key("user", user)
+        function("progress", progress)
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
@@ -367,19 +413,18 @@ class Memory(Looking):
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, by the tokenizer that budgets are counted with."""
-        if not isinstance(text, str):
-            raise InvalidInput(f"text must be a string, not {shown(text)}")
-        return self._tokenizer.count([text.encode(errors="replace").decode()])[0]
+        return self._tokenizer.count([words("text", text)])[0]
+
+    def _now(self) -> datetime:
+        now = self._clock()
+        if not isinstance(now, datetime):
+            raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
+        return to_time(now, "the clock's time")
 
     def _ingest(
-        self,
-        parts: Sequence[tuple[str, Sequence[Message]]],
-        progress: Progress | None = None,
-        *,
-        keep_first: bool = False,
+        self, parts: Parts, progress: Progress | None = None, *, keep_first: bool = False
     ) -> list[Appended]:
-        now = to_time(self._clock())
-        appended = ingest(self._database, self._messages, parts, now, progress, keep_first=keep_first)
+        appended = ingest(self._database, self._messages, parts, self._now(), progress, keep_first=keep_first)
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)
@@ -422,8 +467,34 @@ class Memory(Looking):
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")
         return [self._views[name] for name in dict.fromkeys(names)]
 
+    def _stores(self) -> list[ViewStore]:
+        """What the views keep, that of a kv view which is not attached now too."""
+        attached: list[ViewStore] = list(self._views.values())
+        return attached if KV in self._views else [*attached, self._kv]
+
+    def _made_by(self, view: View, user: str, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
+        return inspection.read_view(self._database, key("user", user), view, read)
+
     def _all_messages(self, user: str) -> Iterator[Message]:
         after = 0
         while batch := self.messages(user=user, after=after, limit=1000):
             yield from batch
             after = batch[-1].seq
+
+
+def _an_embedder(given: Embedder | None) -> Embedder | None:
+    if given is not None and not (
+        isinstance(getattr(given, "name", None), str)
+        and isinstance(getattr(given, "dimension", None), int)
+        and callable(getattr(given, "embed", None))
+    ):
+        raise InvalidInput(f"embedder must have a name, a dimension and embed(), not be {shown(given)}")
+    return given
+
+
+def _a_chat_model(given: ChatModel | None) -> ChatModel | None:
+    if given is not None and not (
+        isinstance(getattr(given, "name", None), str) and callable(getattr(given, "chat", None))
+    ):
+        raise InvalidInput(f"chat must have a name and chat(), not be {shown(given)}")
+    return given

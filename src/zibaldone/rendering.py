@@ -8,10 +8,14 @@
 
 Sessions follow each other in time, and a date is paid for once: one header opens each day of a session, with
 the year where it changes. The session's own name is in the citations.
+
+Only headers and units begin at the left: the later lines of a unit's text are indented, so that no words can
+pass for a header or for another speaker. `verbatim` takes the indentation out again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
@@ -19,19 +23,24 @@ from zibaldone.core import Citation, Evidence
 
 OMISSION = "…"
 _NEW_LINE = "\n"  # one, since each costs a token
+_INDENT = "  "
+_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
+_LATER_LINE = re.compile(f"(?<=[{_BREAKS}])(?=[^{_BREAKS}])")
+_LATER_INDENT = re.compile(f"(?<=[{_BREAKS}]){_INDENT}(?=[^{_BREAKS}])")
 
 
 def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
-    """The text, and for each unit where its words stand in it; `evidence` is `in_order`."""
+    """The text, and for each unit where its words stand in it, `indented`; `evidence` is `in_order`."""
     pieces: list[str] = []
     citations: list[Citation] = []
     length = 0
     before: Evidence | None = None
     for unit in evidence:
         opening = _opening(before, unit)
-        pieces.append(opening + unit.text)
+        text = indented(unit.text)
+        pieces.append(opening + text)
         start = length + len(opening)
-        length = start + len(unit.text)
+        length = start + len(text)
         citations.extend(Citation(seq, unit.session, unit.time, start, length) for seq in unit.sources)
         before = unit
     return "".join(pieces), tuple(citations)
@@ -55,7 +64,17 @@ def header(day: date, before: date | None) -> str:
 
 def line(speaker: str | None, text: str) -> str:
     """A unit as it is rendered under its header."""
-    return f"{speaker}: {text}" if speaker else text
+    return _prefix(speaker, text) + indented(text)
+
+
+def indented(text: str) -> str:
+    """A unit's text as it stands in a rendered one."""
+    return _LATER_LINE.sub(_INDENT, text)
+
+
+def verbatim(text: str) -> str:
+    """The words of a unit as they were, from its part of a rendered text: the inverse of `indented`."""
+    return _LATER_INDENT.sub("", text)
 
 
 def line_tokens(lines: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]]) -> list[int]:
@@ -72,12 +91,25 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+# What a line may begin with that only we write: a header, a name, a dash.
+_OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
+
+
+def _prefix(speaker: str | None, text: str) -> str:
+    """What stands before a unit's words: who said it, or a dash where they could pass for another's line."""
+    if speaker:
+        return f"{indented(speaker)}: "
+    return "- " if _OURS.match(text) else ""
+
+
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
+    prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date()
     last_day = before.time.date() if before else None
     if before is None or before.session != unit.session or last_day != day:
-        return f"{_NEW_LINE if before else ''}{header(day, last_day)}\n{line(unit.speaker, '')}"
+        return f"{_NEW_LINE if before else ''}{header(day, last_day)}\n{prefix}"
     if (before.view, before.sources) == (unit.view, unit.sources):
-        return " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
-    return f"{_NEW_LINE}{line(unit.speaker, '')}"
+        joint = " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
+        return f"{_INDENT}{joint}" if before.text[-1:].isspace() else joint
+    return f"{_NEW_LINE}{prefix}"

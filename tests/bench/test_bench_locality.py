@@ -10,7 +10,7 @@ from zibaldone.bench import locality_report, outcome
 from zibaldone.bench.locality import Layout, layouts, replay, trace, with_updates
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.cli.bench import bench_app
-from zibaldone.storage.placement import Placement
+from zibaldone.views.chunks.storage.placement import Placement
 
 SENTENCES = (
     "On day {i} {name} repaired clock number {i} in the cellar of house {i}; the river rose by {i} inches."

@@ -80,6 +80,7 @@ def run(path):
     return lambda *options, of=path: CliRunner().invoke(bench_app, ["hierarchy", str(of), *options])
 
 
+@pytest.mark.exhaustive
 def test_what_is_restructured(measuring):
     """Nothing is reassigned where nothing may be; with splits and merges something is."""
     rows = {row.setting: row for row in measuring.rows(RESTRUCTURING)}

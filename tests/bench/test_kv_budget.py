@@ -3,6 +3,8 @@
 import random
 from dataclasses import replace
 
+import pytest
+
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
 from zibaldone.bench.kv.quality import CHECKPOINT, load, toy_format, toy_needles
@@ -12,6 +14,7 @@ TURNS = 1200  # tokens of them
 ASKED = 15
 
 
+@pytest.mark.exhaustive
 def test_answers_are_as_right_with_a_tenth_of_the_blocks_in_place(tmp_path):
     """Blocks that were evicted are found by their keys, and encoded again."""
     model, tokenizer = load(CHECKPOINT)

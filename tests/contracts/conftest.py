@@ -15,9 +15,9 @@ from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
-from zibaldone.storage.blocks import LocalBlocks
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.chunks import ChunksView, MemAttention
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView

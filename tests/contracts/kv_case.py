@@ -52,7 +52,6 @@ class _Attached:
 
 @cache
 def _attached(seed: int) -> _Attached:
-    torch.set_num_threads(1)
     torch.manual_seed(seed)
     tokenizer = _tokenizer()
     config = LlamaConfig(

@@ -10,7 +10,7 @@ from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.files import read_head
 from zibaldone.importers.importing import read_all
-from zibaldone.incoming import to_messages
+from zibaldone.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
 

@@ -138,6 +138,7 @@ def test_forgetting_what_is_not_there_removes_nothing(built):
     assert (built.rows(), built.offers()) == before
 
 
+@pytest.mark.exhaustive
 def test_many_messages_go_at_once(rig):
     """A thousand messages are forgotten in one call."""
     rig.append([CONVERSATION[0]] * 1100)
@@ -150,10 +151,11 @@ def test_many_messages_go_at_once(rig):
         assert set(rig.stats().values()) == {50}
 
 
-def test_a_crash_while_forgetting_forgets_nothing_or_all(new_rig):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.exhaustive), 7])
+def test_a_crash_while_forgetting_forgets_nothing_or_all(new_rig, step):
     """Wherever forgetting dies, the message is wholly there or wholly gone, in log and view alike."""
     seen = set()
-    for number in count(1):
+    for number in count(1, step):
         rig = new_rig()
         rig.append(CONVERSATION[:6])
         assert rig.advance()

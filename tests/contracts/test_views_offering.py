@@ -125,10 +125,11 @@ STEPS = st.one_of(
 )
 
 
-def test_whatever_happens_a_warm_view_answers_as_a_cold_one(new_rig):
+@pytest.mark.parametrize("examples", [pytest.param(25, marks=pytest.mark.exhaustive), 5])
+def test_whatever_happens_a_warm_view_answers_as_a_cold_one(new_rig, examples):
     """After any adds, lags, rebuilds and deletions, who saw it all offers what a new instance does."""
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples, deadline=None)
     @given(st.lists(STEPS, max_size=8))
     def check(steps):
         rig = new_rig()

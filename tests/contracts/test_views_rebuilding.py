@@ -118,11 +118,12 @@ def test_a_half_built_generation_of_a_third_model_is_thrown_away(built, monkeypa
     assert len(built.states()) == 1
 
 
-def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, monkeypatch):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.exhaustive), 9])
+def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, monkeypatch, step):
     """Wherever a rebuild dies the offers are the same, and the next one ends it."""
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 8)
     rows, offers = built.rows(), built.offers()
-    numbers = count(1)
+    numbers = count(1, step)
     for number in numbers:
         try:
             with built.dies_before_statement(number):

@@ -11,7 +11,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.base import Conversation
-from zibaldone.importers.importing import NoUser, assign_users, read_all
+from zibaldone.importers.importing import NoUser, assign_users, names_its_users, read_all
 
 HEADS = {
     "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
@@ -192,8 +192,9 @@ def test_no_user():
         assign_users([conversation("a"), conversation(None)], None)
 
 
-def test_a_default_for_a_file_that_names_nobody():
-    """The default gets the whole file when a conversation names no user, and nothing when all name theirs."""
-    mixed = assign_users([conversation("a"), conversation(None)], None, "me")
+def test_a_file_that_names_nobody_is_put_together_for_one():
+    """What names no user is left as it is beside what is put apart by its user."""
+    mixed = assign_users([conversation("a"), conversation(None)], "me")
     assert [(part.user, [m.session for m in part.messages]) for part in mixed] == [("me", ["a/1", "1"])]
-    assert [part.user for part in assign_users([conversation("a")], None, "me")] == ["a"]
+    assert not names_its_users([conversation("a"), conversation(None)])
+    assert names_its_users([conversation("a")])

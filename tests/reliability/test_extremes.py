@@ -161,6 +161,7 @@ def test_lone_surrogates(memory, where):
     assert memory.recall("what \ud83d is x", user="ann", floor=0)
 
 
+@pytest.mark.exhaustive
 def test_a_megabyte(memory):
     """A message of a megabyte is kept whole; a recall shows what matched of it, within the budget."""
     filler = "".join(f"Sentence {i} tells of nothing in particular. " for i in range(22_000))
@@ -176,13 +177,14 @@ def test_a_megabyte(memory):
     assert sum(f.stat().st_size for f in memory.path.iterdir()) < 500_000
 
 
-def test_fifty_thousand_in_one_call(opened):
-    """One call of fifty thousand messages is one transaction, and all of it can be recalled."""
+@pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.exhaustive)])
+def test_many_thousand_in_one_call(opened, count):
+    """One call of many messages is one transaction, and all of it can be recalled."""
     memory = opened(embedder=HashEmbedder(16))
-    stored = memory.add([f"Number {i} of the long list is a tulip." for i in range(50_000)], user="ann")
-    assert [m.seq for m in stored] == list(range(1, 50_001))
-    assert memory.stats(user="ann").messages == 50_000
-    found = memory.recall("Which is number 31416?", user="ann")
-    assert "31416" in found.text
+    stored = memory.add([f"Number {i} of the long list is a tulip." for i in range(count)], user="ann")
+    assert [m.seq for m in stored] == list(range(1, count + 1))
+    assert memory.stats(user="ann").messages == count
+    found = memory.recall("Which is number 3141?", user="ann")
+    assert "3141" in found.text
     assert memory.check_integrity().ok
-    assert memory.forget(user="ann", seqs=range(1, 49_999)).messages == 49_998
+    assert memory.forget(user="ann", seqs=range(1, count - 1)).messages == count - 2

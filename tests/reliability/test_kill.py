@@ -10,14 +10,6 @@ from zibaldone import Memory
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
-KILLS = 100
-
-
-def kill_at_random(child, chance, most_s):
-    """Kill after a random time; returns what the child told before."""
-    told = list(child.told(within_s=chance.random() * most_s))
-    child.kill()
-    return told + list(child.told(within_s=0))
 
 
 def open_(path):
@@ -42,13 +34,14 @@ def keep_adding(path, seed):
     return run
 
 
-def test_a_killed_writer(tmp_path):
-    """A writer killed a hundred times: every acknowledged message is there once, and batches are whole."""
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.exhaustive)])
+def test_a_killed_writer(tmp_path, kills):
+    """A writer killed again and again: every acknowledged message is there once, and batches are whole."""
     chance = random.Random(7)
     acknowledged, tried = {"ann": {}, "bea": {}}, []
-    for kill in range(KILLS):
+    for kill in range(kills):
         child = Child(keep_adding(tmp_path, kill))
-        for told in kill_at_random(child, chance, 0.12):
+        for told in child.until_killed(chance.random() * 0.12):
             if "tried" in told:
                 tried.append((told["user"], told["tried"]))
             else:
@@ -63,8 +56,8 @@ def test_a_killed_writer(tmp_path):
                 assert sorted(present[user].values()) == list(range(1, len(present[user]) + 1))
                 assert not expected or memory.recall("rye", user=user)
     sure = {user: set(expected) for user, expected in acknowledged.items()}
-    assert sum(map(len, sure.values())) > KILLS
-    assert sum(1 for user, batch in tried if batch[0] not in sure[user]) > KILLS / 4, (
+    assert sum(map(len, sure.values())) > kills
+    assert sum(1 for user, batch in tried if batch[0] not in sure[user]) > kills / 5, (
         "killed between adds only"
     )
     stored = {(user, one) for user in present for one in present[user]}
@@ -83,7 +76,8 @@ def filled(tmp_path):
     return texts
 
 
-def test_a_killed_rebuild(tmp_path, filled):
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
+def test_a_killed_rebuild(tmp_path, filled, kills):
     """Killed while it makes the view anew: the old one serves unchanged, and the next rebuild completes."""
     chance = random.Random(8)
 
@@ -92,9 +86,14 @@ def test_a_killed_rebuild(tmp_path, filled):
             assert memory.check_integrity().faults == ()
             return memory.recall(filled[17], user="ann").evidence, memory.messages(user="ann")
 
+    def rebuild(tell, hear):
+        memory = open_(tmp_path)
+        tell("open")
+        memory.rebuild(user="ann")
+
     before = answer()
-    for _ in range(12):
-        kill_at_random(Child(lambda tell, hear: open_(tmp_path).rebuild(user="ann")), chance, 0.5)
+    for _ in range(kills):
+        Child(rebuild).until_killed(chance.random() * 0.4)
         assert answer() == before
     with open_(tmp_path) as memory:
         memory.rebuild(user="ann")
@@ -107,8 +106,13 @@ def test_a_killed_forget(tmp_path, filled):
     left = set(range(1, 1301))
     while len(left) > 300:
         seqs = chance.sample(sorted(left), 100)
-        child = Child(lambda tell, hear, seqs=seqs: open_(tmp_path).forget(user="ann", seqs=seqs))
-        kill_at_random(child, chance, 0.15)
+
+        def forget(tell, hear, seqs=seqs):
+            memory = open_(tmp_path)
+            tell("open")
+            memory.forget(user="ann", seqs=seqs)
+
+        Child(forget).until_killed(chance.random() * 0.12)
         with open_(tmp_path) as memory:
             assert memory.check_integrity().faults == ()
             now = {m.seq for m in memory.messages(user="ann")}
@@ -123,7 +127,12 @@ def test_a_killed_first_open(tmp_path):
     chance = random.Random(10)
     for number in range(15):
         path = tmp_path / str(number)
-        kill_at_random(Child(lambda tell, hear, path=path: open_(path).add("x", user="u")), chance, 0.04)
+
+        def first(tell, hear, path=path):
+            tell("begun")
+            open_(path).add("x", user="u")
+
+        Child(first).until_killed(chance.random() * 0.04)
         with open_(path) as memory:
             memory.add("y", user="u")
             assert [m.content for m in memory.messages(user="u")] in (["y"], ["x", "y"])

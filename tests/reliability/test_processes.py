@@ -1,5 +1,6 @@
 """Several processes with one folder open, and processes that were forked from one with it open."""
 
+import pytest
 from children import Child
 
 from traces import Traceable, serial, serials
@@ -49,9 +50,10 @@ def test_two_writers_and_two_readers(tmp_path):
         assert memory.check_integrity().faults == ()
 
 
-def test_many_open_a_fresh_folder_at_once(tmp_path):
+@pytest.mark.parametrize("folders", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
+def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
     """Processes that make one folder at the same time all get it, and each can write."""
-    for number in range(12):
+    for number in range(folders):
         path = tmp_path / str(number)
 
         def run(tell, hear):

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
@@ -16,13 +17,13 @@ def open_(path):
     return Memory(path, embedder=HashEmbedder(16), chat=None, chunks=small, placement=RESTLESS)
 
 
-def work(path, seed):
+def work(path, seed, rounds):
     """Adds, maintains, asks, looks, and forgets now and then."""
 
     def run(tell, hear):
         chance = random.Random(seed)
         with open_(path) as memory:
-            for number in range(20):
+            for number in range(rounds):
                 facts = [f"Otto {seed} repaired clock {number} {i} in his cellar." for i in range(3)]
                 memory.add(facts, user="ann")
                 memory.maintain(user="ann")
@@ -34,10 +35,11 @@ def work(path, seed):
     return run
 
 
-def test_three_processes_on_one_folder(tmp_path):
+@pytest.mark.parametrize("rounds", [5, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_three_processes_on_one_folder(tmp_path, rounds):
     """None of them fails, nothing is lost or kept twice, and all agrees in the end."""
     open_(tmp_path).close()
-    children = [Child(work(tmp_path, seed)) for seed in range(3)]
+    children = [Child(work(tmp_path, seed, rounds)) for seed in range(3)]
     for child in children:
         child.wait()
     with open_(tmp_path) as memory:

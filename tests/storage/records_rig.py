@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from zibaldone.storage.blocks import BlockStore, LocalBlocks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved, Placement, flush, relocate
-from zibaldone.storage.reclaim import collect, reclaim_orphans, release
-from zibaldone.storage.records import Owner, Record, RecordStore
 from zibaldone.storage.schema import blocks, records
+from zibaldone.views.chunks.storage.blocks import BlockStore, LocalBlocks
+from zibaldone.views.chunks.storage.placement import Moved, Placement, flush, relocate
+from zibaldone.views.chunks.storage.reclaim import collect, reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
 
 ANN = Owner("ann", "chunks", 1)
 BOB = Owner("bob", "chunks", 1)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
-from zibaldone.storage.blocks import (
+from zibaldone.views.chunks.storage.blocks import (
     BlockStore,
     LocalBlocks,
     MemoryBlocks,
@@ -196,8 +200,61 @@ def test_a_put_survives_that_another_removes_the_empty_folder(local, monkeypatch
     assert local.get("u/one") == b"x"
 
 
-def test_an_unfinished_file_is_no_block_and_is_swept_away_when_old(local):
-    """A crash before publishing: not listed, kept while it may be in the making, then deleted."""
+def test_what_a_killed_writer_left_is_swept_away(local):
+    """Killed between writing and publishing: the next listing finds nobody at it, however young it is."""
+    dying = (
+        "import os, signal; from pathlib import Path;"
+        "from zibaldone.views.chunks.storage.blocks import LocalBlocks;"
+        "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
+        f"LocalBlocks(Path({str(local.folder)!r})).put('u/one', b'secret')"
+    )
+    assert subprocess.run([sys.executable, "-c", dying], check=False).returncode == -signal.SIGKILL
+    (beside,) = (local.folder / "u").iterdir()
+    assert beside.read_bytes() == b"secret"
+    assert list(local.list("v/")) == []
+    assert beside.exists()  # another's folder
+    assert list(local.list("u/")) == []
+    assert list(local.folder.iterdir()) == []
+
+
+def test_a_file_that_is_being_written_is_left_alone(local, monkeypatch):
+    """Neither listed nor swept away, since its writer holds the lock."""
+    during = []
+    sync = os.fsync
+
+    def listing(descriptor):
+        during.append([key for key, _ in LocalBlocks(local.folder).list()])
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", listing)
+    local.put("u/one", b"x")
+    assert during[0] == []
+    assert local.get("u/one") == b"x"
+
+
+def test_a_file_that_was_swept_before_it_was_locked_is_made_again(local, monkeypatch):
+    """Between opening and locking a listing may take the file for a dead writer's."""
+    lock = fcntl.flock
+    swept = []
+
+    def late(file, how):
+        if not how & fcntl.LOCK_NB and not swept:
+            swept.append(list(LocalBlocks(local.folder).list()))
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    local.put("u/one", b"x")
+    assert swept == [[]]
+    assert [key for key, _ in local.list()] == ["u/one"]
+
+
+def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch):
+    """On a file system that has none, an hour is more than a write takes."""
+
+    def none(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", none)
     local.put("u/one", b"x")
     beside = local.folder / "u" / "two.block.1.1.part"
     beside.write_bytes(b"half")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from records_rig import ANN, RecordsRig
 
-from zibaldone.storage.placement import Placement, colocate, groups_above
+from zibaldone.views.chunks.storage.placement import Placement, colocate, groups_above
 
 APART = (1, 11, 21, 31)  # in four blocks, when they lie in the order of time
 

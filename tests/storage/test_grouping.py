@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from records_rig import ANN, BOB, RecordsRig
 
 from zibaldone import InvalidInput
-from zibaldone.storage.blocks import overhead
-from zibaldone.storage.placement import Placed, Placement, groups_above, pack
+from zibaldone.views.chunks.storage.blocks import overhead
+from zibaldone.views.chunks.storage.placement import Placed, Placement, groups_above, pack
 
 
 def lone(number: int, size: int) -> Placed:

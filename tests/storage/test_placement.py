@@ -6,10 +6,10 @@ import pytest
 from records_rig import ANN, BOB, Crash, RecordsRig
 
 from zibaldone import BlockMissing, StorageCorrupt
-from zibaldone.storage.blocks import overhead
-from zibaldone.storage.placement import Placement, flush
-from zibaldone.storage.reclaim import release
-from zibaldone.storage.records import Owner, Record
+from zibaldone.views.chunks.storage.blocks import overhead
+from zibaldone.views.chunks.storage.placement import Placement, flush
+from zibaldone.views.chunks.storage.reclaim import release
+from zibaldone.views.chunks.storage.records import Owner, Record
 
 TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
 

@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
 from sqlalchemy import text
 
-from zibaldone.storage.placement import Placement
-from zibaldone.storage.reclaim import release
+from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.storage.reclaim import release
 
 
 def test_forgetting_leaves_no_byte_in_any_file(nine: RecordsRig):

@@ -250,9 +250,9 @@ def test_the_ends_of_the_calendar_are_no_trap(said: date) -> None:
 )
 def test_time_grows_with_the_length_of_the_text_only(piece: str) -> None:
     """100 kB of one fragment, repeated, take well under a second: quadratic search would take minutes."""
-    start = time.perf_counter()
+    start = time.process_time()
     find_days("today " + piece * (100_000 // len(piece)), SAID)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_days_are_plain_values() -> None:

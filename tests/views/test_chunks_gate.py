@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from zibaldone.core import Message
 from zibaldone.models import StaticEmbedder
 from zibaldone.views.chunks.compress import compress
-from zibaldone.views.chunks.gate import PASSAGE_TOKENS, closed_gates, pieces
+from zibaldone.views.chunks.gate import closed_gates, pieces
+from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 STATIC = StaticEmbedder()
 NOW = datetime(2024, 3, 1, tzinfo=UTC)

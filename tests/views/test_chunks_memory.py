@@ -217,7 +217,7 @@ def test_a_model_makes_chunks(opened):
     assert chunk.items[1].sources == (2,)
     assert chunk.items[1].speaker is None
     assert chunk.made_by.startswith("scripted/")
-    assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "noted")
+    assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "said")
     assert (report.model_calls, report.degraded) == (1, 0)
     assert [one.task for one in memory.usage(user="ann")] == ["compress"]
     assert best(recalled(memory, "clocks")).text.startswith("Ann said:")
@@ -309,6 +309,7 @@ def _tokens_sent(opened, name, gates):
     return max(sizes), sum(sizes) / max(1, sum(r.task == "chunks.compress" for r in model.requests[before:]))
 
 
+@pytest.mark.exhaustive
 def test_the_cost_of_a_gate_does_not_grow_with_the_history(opened):
     """With ten times the history a gate sends as many tokens: it is bounded by the chunk."""
     short, long = _tokens_sent(opened, "short", 12), _tokens_sent(opened, "long", 120)

@@ -27,12 +27,12 @@ from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.outcome import Progress
 from zibaldone.core import Message
 from zibaldone.memory import Memory
-from zibaldone.storage.blocks import LocalBlocks
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved, Placement, colocate, flush, groups_above
-from zibaldone.storage.reclaim import collect, release
-from zibaldone.storage.records import Fetched, Matrix, Owner, Record, RecordStore, sizes
 from zibaldone.views.chunks import MemAttention
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.views.chunks.storage.placement import Moved, Placement, colocate, flush, groups_above
+from zibaldone.views.chunks.storage.reclaim import collect, release
+from zibaldone.views.chunks.storage.records import Matrix, Owner, Record, RecordsRead, RecordStore, sizes
 
 _SEMANTIC_BLOCKS = 4  # blocks' worth of new chunks over which the semantic layout groups
 _VIEW = "chunks"
@@ -115,7 +115,7 @@ class _Recorder(RecordStore):
         super().note_together(connection, owner, ids, times)
         self.events.append(Event("together", owner.user, tuple(ids)))
 
-    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> Fetched:
+    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> RecordsRead:
         if self.asking and ids:
             self.events.append(Event("request", owner.user, tuple(ids)))
         return super().fetch(connection, owner, ids)

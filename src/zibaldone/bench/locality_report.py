@@ -14,7 +14,7 @@ from zibaldone.bench.outcome import Outcome, Provenance, Run, need_extra
 from zibaldone.bench.registry import LocalityOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.placement import Placement
+from zibaldone.views.chunks.storage.placement import Placement
 
 
 def run(options: LocalityOptions, run: Run) -> Outcome:

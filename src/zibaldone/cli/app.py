@@ -29,11 +29,6 @@ from zibaldone.cli.input import (
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from zibaldone.core import Message
-    from zibaldone.ingest import Progress
-    from zibaldone.log import Appended
     from zibaldone.memory import Memory
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4
@@ -138,31 +133,25 @@ def import_(
     and what was forgotten comes back. Without --user, a file that names its users keeps them, and any other
     goes to 'me'.
     """
-    from zibaldone.file_transfer import import_file
-    from zibaldone.incoming import file_path, key
+    from zibaldone.importers.importing import names_its_users, read_all
+    from zibaldone.validation import file_path
 
-    def store(
-        parts: Sequence[tuple[str, Sequence[Message]]],
-        progress: Progress | None = None,
-        *,
-        keep_first: bool = False,
-    ) -> list[Appended]:
-        # opened when the file was read and checked, so that one with a fault makes no memory
-        with open_memory(memory, create=True) as opened:
-            return opened._ingest(parts, progress, keep_first=keep_first)  # noqa: SLF001
-
-    file = file_path("path", path)
-    if user is not None:
-        key("user", user)
-    with out.progress("importing", shown=not as_json) as progress:
-        done = import_file(store, file, user=user, default_user=MYSELF, format=file_format, progress=progress)
+    # Read once before the memory is opened, so that a file with a fault makes none.
+    _, conversations = read_all(file_path("path", path), file_format)
+    whose = user if user is not None or names_its_users(conversations) else MYSELF
+    del conversations
+    with (
+        out.progress("importing", shown=not as_json) as progress,
+        open_memory(memory, create=True) as opened,
+    ):
+        done = opened.import_(path, user=whose, format=file_format, progress=progress)
     if as_json:
         out.write_json(done)
         return
     out.write(out.import_summary(done))
     if done.users:
-        whose = "" if done.users[0] == MYSELF else f" --user {done.users[0]!r}"
-        out.note(f'next: zibaldone recall "your question"{whose}')
+        option = "" if done.users[0] == MYSELF else f" --user {done.users[0]!r}"
+        out.note(f'next: zibaldone recall "your question"{option}')
 
 
 @app.command()
@@ -314,7 +303,7 @@ def export(
 
 
 def _export_to_standard_output(opened: Memory, user: str) -> None:
-    from zibaldone.file_transfer import to_line
+    from zibaldone.importers.export import to_line
 
     after = 0
     while page := opened.messages(user=user, after=after, limit=1000):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from zibaldone.core import Message, Recall
-    from zibaldone.file_transfer import Imported
     from zibaldone.forgetting import Receipt
+    from zibaldone.ingest import Imported
     from zibaldone.inspection import Stats
     from zibaldone.log import Session
     from zibaldone.views.base import Counted
@@ -96,7 +96,7 @@ def message_line(message: Message) -> str:
 
 def message_object(message: Message) -> dict[str, object]:
     """A message with the fields of an exported line, the empty ones too, and its seq in front."""
-    from zibaldone.file_transfer import to_object
+    from zibaldone.importers.export import to_object
 
     return {"seq": message.seq, **to_object(message)}
 

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.incoming import MessageLike, to_messages, to_time
+from zibaldone.message_input import MessageLike, to_messages
+from zibaldone.validation import to_time
 
 T = TypeVar("T")
 

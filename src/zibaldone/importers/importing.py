@@ -1,4 +1,4 @@
-"""A whole file, read and checked before anything is stored; transfer.import_file stores it."""
+"""A whole file, read and checked before anything is stored; ingest.import_file stores it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ def read_all(path: str | Path, format: str | None = None) -> tuple[str, list[Con
     return importer.name, [found for found in importer.read(path) if found.messages]
 
 
-def assign_users(
-    conversations: Sequence[Conversation], user: str | None, default: str | None = None
-) -> list[Assigned]:
+def names_its_users(conversations: Sequence[Conversation]) -> bool:
+    """Whether the file says of every conversation whose memory it is."""
+    return all(conversation.user_hint is not None for conversation in conversations)
+
+
+def assign_users(conversations: Sequence[Conversation], user: str | None) -> list[Assigned]:
     """Who gets which messages: all to `user`, or else each conversation to the user it names.
 
-    When one of them names none, all go to `default`. Conversations of different users that are put together
+    Conversations of different users that are put together
     keep apart by the session, which becomes `<their user>/<session>`, and by their messages' ids likewise.
     Raises NoUser where neither the file nor the caller says whose memory it is.
     """
     hints = {conversation.user_hint for conversation in conversations}
-    if user is None and None in hints:
-        if default is None:
-            raise NoUser("the file does not say whose memory it is: give user=")
-        user = default
+    if user is None and not names_its_users(conversations):
+        raise NoUser("the file does not say whose memory it is: give user=")
     messages: dict[str, list[Message]] = {}
     for conversation in conversations:
         hint = conversation.user_hint

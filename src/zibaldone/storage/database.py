@@ -22,6 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
     ClosedMemory,
+    InvalidInput,
     StorageBusy,
     StorageCorrupt,
     StorageError,
@@ -35,6 +36,8 @@ FILE = "zibaldone.sqlite3"
 _EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
+_PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
 
 
 class _Reads(threading.local):
@@ -52,12 +55,14 @@ class Database:
         self.folder = _usable(folder)
         self.path = database_file(self.folder)
         self._busy_timeout_s = busy_timeout_s
+        self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
         self._reads = _Reads()
         self._closed = False
+        self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
-            connect_args={"timeout": min(_ATTEMPT_S, busy_timeout_s), "check_same_thread": False},
+            connect_args={"timeout": self._attempt_s, "check_same_thread": False},
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout_s,
@@ -66,6 +71,7 @@ class Database:
         start_anew_in_children(self)
         try:
             migrate(self.write)
+            self._file = self._file_there()
             self._purge_what_is_due()
         except BaseException:
             self.close()
@@ -87,7 +93,7 @@ class Database:
     def after_read(self, do: Callable[[], None]) -> bool:
         """Do this when this thread's read transaction has ended; False, and nothing done, when it has none.
 
-        To write inside it can take the whole busy timeout: a purge waits for readers with the lock held.
+        A purge waits for readers, and whoever writes inside a read would wait for the purge.
         """
         if not self._reads.depth:
             return False
@@ -113,11 +119,13 @@ class Database:
     def _transaction(self, begin: str) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
+        self._check_file()  # before a connection is made, which would make an empty database
         try:
             with self._engine.connect() as connection:
                 self._begin(connection, begin)
                 try:
                     yield connection
+                    self._check_file()
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
                     # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
@@ -129,6 +137,34 @@ class Database:
             raise self._typed(error) from error
         except PoolTimeout as error:
             raise self._busy() from error
+
+    def _check_file(self) -> None:
+        """Raise StorageUnusable when the path leads to another file or to none: what is written is lost."""
+        if self._file is not None and self._file_there() != self._file:
+            raise StorageUnusable(
+                f"{str(self.path)!r} was deleted or replaced while it was open, and nothing of this call was"
+                " stored: put the file back, or open the memory again with Memory(path)"
+            )
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def keep_out(self, target: Path) -> None:
+        """Raise InvalidInput when a file or folder to be written would be in the memory's own folder.
+
+        It would destroy what is stored there, or outlive a forgetting.
+        """
+        try:
+            own = self.folder.stat()
+            for part in (target.absolute(), *target.absolute().parents, *target.resolve().parents):
+                if part.exists() and os.path.samestat(part.stat(), own):
+                    raise InvalidInput(f"{str(target)!r} is inside the memory's own folder: choose another")
+        except (OSError, RuntimeError) as error:  # not allowed to look; a circle of links
+            raise InvalidInput(f"cannot write {str(target)!r} ({error}): choose another") from error
 
     def _begin(self, connection: Connection, begin: str) -> None:
         give_up = time.monotonic() + self._busy_timeout_s
@@ -164,33 +200,42 @@ class Database:
         secure_delete alone is not enough: where SQLite moved rows between pages, copies of them stay in the
         pages' unused space, and are not zeroed when the row itself is deleted. A VACUUM takes about 4 ms per
         megabyte. False when another process still reads an older snapshot, which keeps the log alive, or
-        when there is no room for the copy.
+        when there is no room for the copy. Others may write between two tries.
         """
         give_up = time.monotonic() + self._busy_timeout_s
-        with self._writing, self._engine.connect() as connection:
-            rewritten = self._until(give_up, connection, "VACUUM")
-            if rewritten:
-                rewritten = self._until(give_up, connection, "PRAGMA user_version=0")
-            emptied = self._until(give_up, connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-            if rewritten and not emptied:
-                self._until(give_up, connection, f"PRAGMA user_version={_PURGE_DUE}")
+        rewritten = self._try(give_up, "VACUUM", "PRAGMA user_version=0")
+        emptied = self._try(give_up, "PRAGMA wal_checkpoint(TRUNCATE)")
+        if rewritten and not emptied:
+            self._try(time.monotonic() + _ATTEMPT_S, f"PRAGMA user_version={_PURGE_DUE}")
         return rewritten and emptied
 
-    def _until(self, give_up: float, connection: Connection, statement: str) -> bool:
-        """Try a statement of which others may be in the way; False when the time or the space is over."""
+    def _try(self, give_up: float, *statements: str) -> bool:
+        """Run statements of which others may be in the way; False when the time or the space is over.
+
+        The write lock is held for a short attempt at a time, since a reader may be slow.
+        """
+        left = list(statements)
+        pause_s = _FIRST_PAUSE_S
         while True:
-            try:
-                done = connection.exec_driver_sql(statement)
-                if not done.returns_rows or not done.one()[0]:  # 1: a checkpoint was blocked
-                    return True
-            except DBAPIError as error:
-                if isinstance(typed := self._typed(error), StorageFull):
-                    return False
-                if not _is_busy(error.orig):
-                    raise typed from error
-            if time.monotonic() >= give_up:
-                return False
-            time.sleep(0.01)
+            with self._writing, self._engine.connect() as connection:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={_PURGE_ATTEMPT_MS}").close()
+                try:
+                    while left:
+                        outcome = connection.exec_driver_sql(left[0])
+                        if outcome.returns_rows and outcome.one()[0]:  # 1: a checkpoint was blocked
+                            break
+                        del left[0]
+                except DBAPIError as error:
+                    if isinstance(typed := self._typed(error), StorageFull):
+                        return False
+                    if not _is_busy(error.orig):
+                        raise typed from error
+                finally:
+                    connection.exec_driver_sql(f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}").close()
+            if not left or time.monotonic() >= give_up:
+                return not left
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def faults(self) -> list[str]:
         """What SQLite's own integrity check finds; empty when the file is sound."""

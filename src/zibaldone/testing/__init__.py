@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from zibaldone.testing.fakes import FailingEmbedder, FrozenClock, HashEmbedder, ScriptedModel
+from zibaldone.testing.fakes import FailingEmbedder, FrozenClock, HangingModel, HashEmbedder, ScriptedModel
 from zibaldone.testing.server import FakeOpenAIServer, Misbehaviour
 
 __all__ = [
     "FailingEmbedder",
     "FakeOpenAIServer",
     "FrozenClock",
+    "HangingModel",
     "HashEmbedder",
     "Misbehaviour",
     "ScriptedModel",

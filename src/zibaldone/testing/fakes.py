@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from zibaldone.errors import ModelFailed
-from zibaldone.models.base import ChatReply, ChatRequest, Embedder, Vectors
+from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, Vectors
 
 
 class FrozenClock:
@@ -109,3 +109,63 @@ class ScriptedModel:
             return answer
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return ChatReply(text, prompt_tokens=10, completion_tokens=5)
+
+
+class Gate:
+    """Stands before a model: the first call after `shut` waits there until `open`, all others pass."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()  # somebody waits
+        self._opened = threading.Event()
+        self._shut = threading.Lock()
+        self._next_waits = False
+
+    def shut(self) -> None:
+        """Let the next call wait."""
+        self._next_waits = True
+
+    def open(self) -> None:
+        """Let whoever waits go on."""
+        self._next_waits = False
+        self._opened.set()
+
+    def enter(self) -> None:
+        """Go through, or wait."""
+        with self._shut:
+            waits, self._next_waits = self._next_waits, False
+        if waits:
+            self.reached.set()
+            self._opened.wait()
+
+
+class HangingModel:
+    """A chat model or an embedder that hangs in one call while its gate is shut."""
+
+    def __init__(self, *, chat: ChatModel | None = None, embedder: Embedder | None = None) -> None:
+        self.gate = Gate()
+        self._chat, self._embedder = chat, embedder
+
+    @property
+    def name(self) -> str:
+        """Of the model behind it."""
+        model = self._chat or self._embedder
+        assert model is not None
+        return model.name
+
+    @property
+    def dimension(self) -> int:
+        """Of the embedder behind it."""
+        assert self._embedder is not None
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """The embedder's vectors, in time."""
+        assert self._embedder is not None
+        self.gate.enter()
+        return self._embedder.embed(texts)
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """The chat model's reply, in time."""
+        assert self._chat is not None
+        self.gate.enter()
+        return self._chat.chat(request)

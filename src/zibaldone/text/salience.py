@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import regex
 
 from zibaldone.text.date_words import MONTHS, WEEKDAYS
-from zibaldone.text.words import STOP_WORDS, as_written, terms, words
+from zibaldone.text.words import STOP_WORDS, terms, words
 
 # What people say to each other whatever the subject. English; sentences of other languages are kept.
 _PHATIC_WORDS = frozenset(
@@ -24,6 +26,7 @@ PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # te
 _NO_NAME = STOP_WORDS | {*WEEKDAYS, *MONTHS}
 _FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves im ive id ill".split())
 _NUMBER = regex.compile(r"\p{N}")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 _LATIN = regex.compile(r"\p{Latin}")
 _CAPITALISED = regex.compile(r"\p{Lu}[\p{L}\p{M}]+")
 _NAME = regex.compile(
@@ -34,9 +37,10 @@ _NAME = regex.compile(
 def names(sentence: str) -> list[str]:
     """Runs of capitalised words as written, not counting the first word of the sentence nor "I"."""
     found = []
+    first = _WORD.search(sentence)
     for match in _NAME.finditer(sentence):
         name = match.group()
-        if match.start() == _first_letter(sentence):
+        if first and match.start() == first.start():
             _, _, name = name.partition(" ")  # it is capitalised whatever it means
         if name and _CAPITALISED.match(name) and not _NO_NAME.issuperset(words(name)):
             found.append(name.removesuffix("'s").removesuffix("’s"))
@@ -66,12 +70,7 @@ def is_phatic(sentence: str) -> bool:
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
-def is_echo(sentence: str, heard: set[str]) -> bool:
+def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
     """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
     said = set(terms(sentence)) - PHATIC
     return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))
-
-
-def _first_letter(sentence: str) -> int:
-    first = next(iter(as_written(sentence)), "")
-    return sentence.find(first) if first else -1

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import regex
 
+from zibaldone.rendering import line, line_tokens
+
 Span = tuple[int, int]  # text[start:end]
+
+PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this, so that one can be recalled
 
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
 # line break.
@@ -16,6 +21,14 @@ _BORDER = regex.compile(
     r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})(?![”’」』）。！？｡])\s*|(?<!\s)\s*\n\s*"""
 )
 _SPACE = regex.compile(r"\s+")
+# Abbreviations whose full stop ends no sentence: a name follows, or a number ("Dr. Lee", "No. 5"). "Main St."
+# may end one.
+_BEFORE_NAME = regex.compile(
+    r"(?<![\p{L}\p{N}])(?:Dr|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Sgt|Capt|Lt|Messrs|(?<!\p{Lu}\p{L}+\s)St|vs|e\.g|i\.e|cf"
+    r"|approx)\.$"
+)
+_BEFORE_NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:No|Nr|pp?|[Ff]ig|[Vv]ol|ca)\.$")
+_ABBREVIATION = 24  # characters before a border that are looked at
 
 
 def sentences(text: str) -> list[Span]:
@@ -23,11 +36,40 @@ def sentences(text: str) -> list[Span]:
     spans = []
     start = 0
     for border in _BORDER.finditer(text):
-        if border.end() > start:
+        if border.end() > start and not _goes_on(text, border):
             spans.append(_strip(text, start, border.start()))
             start = border.end()
     spans.append(_strip(text, start, len(text)))
     return [span for span in spans if span[0] < span[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """text[start:end] of a message, and what it costs as a rendered line with its line break."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+def cut_messages(
+    texts: Sequence[str], speakers: Sequence[str | None], count: Callable[[Sequence[str]], Sequence[int]]
+) -> list[list[Passage]]:
+    """Each text whole, or in passages of at most PASSAGE_TOKENS; none for one of white space."""
+    spoken = zip(speakers, texts, strict=True)
+    tokens_of = line_tokens([line(who, text.strip()) for who, text in spoken], count)
+    found: list[list[Passage]] = []
+    for text, who, tokens in zip(texts, speakers, tokens_of, strict=True):
+        start, end = _strip(text, 0, len(text))
+        if start == end:
+            found.append([])
+        elif tokens <= PASSAGE_TOKENS:
+            found.append([Passage(start, end, tokens)])
+        else:
+            spans = passages(text, PASSAGE_TOKENS, count)
+            counts = line_tokens([line(who, text[a:b]) for a, b in spans], count)
+            found.append([Passage(a, b, n) for (a, b), n in zip(spans, counts, strict=True)])
+    return found
 
 
 def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
@@ -55,6 +97,15 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
             groups.append([span])
             filled = tokens
     return _joined(text, groups, limit, count)
+
+
+def _goes_on(text: str, border: regex.Match[str]) -> bool:
+    """Whether the full stop before a border is that of an abbreviation."""
+    end, after = border.span()
+    if text[end - 1 : end] != "." or "\n" in border.group() or not end < after < len(text):
+        return False
+    before = text[max(0, end - _ABBREVIATION) : end]
+    return bool(_BEFORE_NAME.search(before) or (text[after].isnumeric() and _BEFORE_NUMBER.search(before)))
 
 
 def _joined(

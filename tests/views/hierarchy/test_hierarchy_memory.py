@@ -283,7 +283,7 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
 
 def _named(request: ChatRequest) -> str | ChatReply:
     if request.task == "hierarchy.name_theme":
-        return json.dumps({"name": "What Ann likes"})
+        return json.dumps({"name": "What they like"})
     raise ModelFailed("not today")
 
 
@@ -292,11 +292,11 @@ def test_a_model_names_themes_and_what_it_does_not_answer_is_marked(tmp_path):
     with Memory(tmp_path, chat=ScriptedModel(_named), maintained=["hierarchy"]) as memory:
         memory.add(conversation(12, talks=3), user="ann")
         memory.maintain()
-        assert {one.name for one in memory.themes(user="ann")} == {"What Ann likes"}
+        assert {one.name for one in memory.themes(user="ann")} == {"What they like"}
         assert all("not today" in one.degraded for one in memory.episodes(user="ann"))
         seq = memory.themes(user="ann")[0].semantics[0].seqs[0]
         memory.forget(user="ann", seqs=[seq])
-        assert any(one.name != "What Ann likes" for one in memory.themes(user="ann")) or not memory.themes(
+        assert any(one.name != "What they like" for one in memory.themes(user="ann")) or not memory.themes(
             user="ann"
         )
 
@@ -323,7 +323,7 @@ def test_a_model_that_does_not_answer_is_asked_for_one_name_only(tmp_path):
         assert len(asked) == len(set(asked)) == 3
         down[0] = False
         memory.maintain()
-        assert {one.name for one in memory.themes(user="ann")} == {"What Ann likes"}
+        assert {one.name for one in memory.themes(user="ann")} == {"What they like"}
 
 
 @pytest.mark.parametrize(("reader", "asks"), [("model", True), ("offline", False)])

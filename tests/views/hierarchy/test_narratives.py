@@ -6,7 +6,8 @@ import pytest
 from hierarchy_talk import START, talk
 
 from zibaldone.core import Message
-from zibaldone.views.hierarchy.narrative import narrative, resolved, title
+from zibaldone.text.dated_text import resolved
+from zibaldone.views.hierarchy.narrative import narrative, title
 
 SAID = date(2023, 5, 8)  # a Monday
 

@@ -5,8 +5,8 @@ from hierarchy_talk import EMBEDDER, Memory, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.facts import facts
 from zibaldone.views.hierarchy.semantics import distil, novelty, settle, statements
 from zibaldone.views.hierarchy.third_person import third_person
 

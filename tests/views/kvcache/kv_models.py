@@ -29,8 +29,6 @@ from zibaldone.views.kvcache.model.tap import Raw, Tap
 from zibaldone.views.kvcache.model.turns import Piece, TurnFormat
 from zibaldone.views.kvcache.storage.codec import decode
 
-torch.set_num_threads(1)
-
 VOCABULARY = 120
 PAD, BOS, EOS = 0, 1, 2
 CONTEXT, QUESTION = 80, 16  # tokens; together three times as long as the sliding windows

@@ -37,8 +37,6 @@ _WORDS = tuple(f"w{i}" for i in range(180))
 _MARKS = ("PAD", "BOS", "EOS", "END", "SAY", "PIN")
 _VECTOR = 32  # bytes of one head's key or value of one token
 
-torch.set_num_threads(1)
-
 
 @cache
 def tokenizer(*, more: bool = False) -> PreTrainedTokenizerFast:

@@ -128,11 +128,12 @@ def test_any_message_can_be_read(content: str) -> None:
         {"text": "The user moved to Bergen."},
         {"text": "The user lives in Oslo with 3 cats."},
         {"text": " "},
-        {"text": "The user lives in Oslo.", "date": "last year"},
+        {"text": "The user does not live in Oslo."},
+        {"text": "The user secretly lives in Oslo."},
     ],
 )
 def test_what_a_model_invents_is_not_kept(fact: dict[str, str]) -> None:
-    """A name, a number or a date that the message does not have; the plain answer stands in."""
+    """A word, a number or a "not" that the message does not have; the plain answer stands in."""
     by = tools(answers=lambda _task, _inputs: {"facts": [fact]})
     (message,) = said("I live in Oslo.")
     assert [one.text for one in extract(message, None, Work(by, Library()))] == ["I live in Oslo."]
@@ -145,6 +146,45 @@ def test_a_model_may_say_who_and_when() -> None:
     (message,) = said("I live in Oslo since the 1st.", name="Ann")
     (entry,) = extract(message, None, Work(by, Library()))
     assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", "2023-05-01", 1)
+
+
+def test_what_a_model_invents_is_dropped_alone() -> None:
+    """The facts beside it stand, and what it left out is told in the message's own words."""
+    facts = [{"text": "Ann lives in Oslo."}, {"text": "Ann owns a yacht."}, {"text": "Ann hates her garden."}]
+    by = tools(answers=lambda _task, _inputs: {"facts": facts})
+    (message,) = said("I live in Oslo. My garden cost 300 dollars.", name="Ann")
+    found = [one.text for one in extract(message, None, Work(by, Library()))]
+    assert found == ["Ann lives in Oslo.", "My garden cost 300 dollars."]
+
+
+@pytest.mark.parametrize("day", ["last year", "1999-01-01"])
+def test_a_date_that_the_message_does_not_name_is_not_taken(day: str) -> None:
+    """The fact has the message's own day."""
+    by = tools(answers=lambda _task, _inputs: {"facts": [{"text": "The user lives in Oslo.", "date": day}]})
+    (message,) = said("I live in Oslo.")
+    (entry,) = extract(message, None, Work(by, Library()))
+    assert (entry.text, str(entry.time)) == ("The user lives in Oslo.", "2023-05-08")
+
+
+QUESTION = Message("How long have you been married to Rosa?", name="Bea", time=NOON, seq=1)
+ANSWER = Message("Seven years already!", name="Ann", time=NOON, seq=2)
+
+
+def test_an_entry_that_quotes_a_question_names_both_messages() -> None:
+    """Whoever forgets the question forgets its words."""
+    (entry,) = entries_of(ANSWER, QUESTION)
+    assert "Rosa" in entry.text
+    assert (entry.sources, entry.seq) == ((1, 2), "2")
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"), [("Ann has been married for seven years.", (1, 2)), ("Ann: seven years.", (2,))]
+)
+def test_a_fact_with_words_of_the_message_before_names_it_too(text: str, sources: tuple[int, ...]) -> None:
+    """A model is shown it, and may use it; what the message says alone is the message's alone."""
+    by = tools(answers=lambda _task, _inputs: {"facts": [{"text": text}]})
+    (entry,) = extract(ANSWER, QUESTION, Work(by, Library()))
+    assert (entry.text, entry.sources) == (text, sources)
 
 
 def test_a_model_is_not_asked_about_politeness() -> None:

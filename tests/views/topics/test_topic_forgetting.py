@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,14 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import SMALL, fed, filed, kept, one, said, texts, tools
+from topic_steps import SMALL, count, fed, filed, kept, numbered, one, said, texts, tools
 
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.testing import HashEmbedder
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library, Step
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.read.workspace import Tools
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",
@@ -51,6 +56,22 @@ def test_an_entry_of_forgotten_messages_alone_vanishes() -> None:
         assert "Quagga" not in all_text(left)
         assert "zebra" not in all_text(left).lower()
         assert not any("zebra" in line.summary + line.title.lower() for line in left.catalogue())
+
+
+def test_a_forgotten_question_is_not_quoted_by_its_answer() -> None:
+    """The answer stays, in its own words; without the answer nothing of the question does."""
+    talk = [
+        Message("How long have you been married to Quagga?", name="Bea"),
+        Message("Seven years already!", name="Ann"),
+        Message("I live in Oslo, near the harbour.", name="Ann"),
+    ]
+    for library in (filed(numbered(talk), tools()), fed(numbered(talk), tools())[0]):
+        assert "Quagga" in all_text(library)
+        left = forget(library, [1], tools()).library
+        assert "Quagga" not in all_text(left)
+        assert one(left, "Seven years").text == "Seven years already!"
+        assert one(left, "Seven years").sources == (2,)
+        assert "Quagga" not in all_text(forget(library, [2], tools()).library)
 
 
 def test_headings_do_not_speak_of_what_is_forgotten() -> None:
@@ -210,3 +231,16 @@ def test_consolidation_goes_on_after_forgetting() -> None:
     more = replace(said("The capital of Norvia is Bern.")[0], seq=20)
     made = flush(fed([more], by, left)[0], by).library
     assert one(made, "Lund").superseded_by == (20,)
+
+
+def test_what_is_remembered_may_be_emptied_in_the_middle_of_a_step() -> None:
+    """A maintenance that embeds while somebody empties its caches goes on with what it has read."""
+    embedder = HashEmbedder(8)
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        by._vectors.clear()
+        return embedder.embed(texts)
+
+    by = Tools(embed, count)
+    by.vectors(["tea"])
+    assert by.vectors(["tea", "coffee"]).shape == (2, 8)

@@ -30,9 +30,7 @@ SHOWN = shown_entries(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(
-    MessageShown(1, "user", "2023", "I live in Oslo."), None, "I live in Oslo.", lambda: Extracted(facts=[])
-)
+EXTRACT = Extract(MessageShown(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
 CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
@@ -50,7 +48,7 @@ def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> Non
     system, user = task.turns()
     assert "instruction" in system.content
     inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "fallback", "known"}
+    assert not inputs.keys() & {"given", "fallback"}
     assert all(name in system.content for name in inputs)
     assert task.schema()["additionalProperties"] is False
 
@@ -114,9 +112,3 @@ def test_a_rewriting_is_compared_with_its_input(task: Task[Any]) -> None:
     lines = [{"entries": [1]}, {"entries": [2]}]
     refused(task, {"sections": [{"heading": "x", "lines": lines[:1]}]}, "in no line")
     task.check(task.result.model_validate({"sections": [{"heading": "x", "lines": lines}]}))
-
-
-def test_a_fact_is_of_its_message() -> None:
-    """With a date that is one."""
-    refused(EXTRACT, {"facts": [{"text": "The user lives in Rome."}]}, "rome")
-    refused(EXTRACT, {"facts": [{"text": "The user lives in Oslo.", "date": "May"}]}, "YYYY-MM-DD")

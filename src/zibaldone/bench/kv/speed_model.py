@@ -14,7 +14,7 @@ from transformers.models.llama import LlamaConfig
 
 from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import count
+from zibaldone.validation import count
 from zibaldone.views.kvcache.config import MemArt
 
 TURN_TOKENS = 32  # two full blocks

@@ -14,14 +14,21 @@ from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import MOST_GROUPED, Moved, Placement, colocate, flush, groups_above
-from zibaldone.storage.reclaim import collect
-from zibaldone.storage.records import RecordStore
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, from_record
 from zibaldone.views.chunks.forgetting import owner_of
-from zibaldone.views.chunks.tasks import Colocate, Groups, ReadTogether, shown_chunk
+from zibaldone.views.chunks.storage.placement import (
+    MOST_GROUPED,
+    Moved,
+    Placement,
+    colocate,
+    flush,
+    groups_above,
+)
+from zibaldone.views.chunks.storage.reclaim import collect
+from zibaldone.views.chunks.storage.records import RecordStore, read_again
+from zibaldone.views.chunks.tasks import Colocate, ColocationGroups, ReadTogether, shown_chunk
 
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
 
@@ -52,7 +59,6 @@ class ReadSets:
             return self._sets.pop((generation.user, generation.number), Counter())
 
     def drop(self, user: str) -> None:
-        """Nothing of the user stays in memory."""
         with self._lock:
             for key in [key for key in self._sets if key[0] == user]:
                 del self._sets[key]
@@ -69,19 +75,26 @@ def tend(
     *,
     patient: bool,
 ) -> Moved:
-    """Fill blocks, co-locate what was read together (lines 3 to 10), collect blocks (lines 11 to 24)."""
+    """Fill blocks, co-locate what was read together (lines 3 to 10), collect blocks (lines 11 to 24).
+
+    Raises StorageCorrupt when a block cannot be read.
+    """
     owner = owner_of(generation)
     with database.write() as connection:
         for chunks, times in sorted(read_sets.items()):
             if times:
                 store.note_together(connection, owner, chunks, times)
-    done = [flush(database, store, placement, owner)]
-    with database.read() as connection:
-        live = {n: c for n, c in table.load(connection, generation, embedder.dimension).items() if c.items}
-    manager = _Affinity(database, store, placement, generation, live, asker, patient=patient)
-    done.append(colocate(database, store, placement, owner, sorted(read_sets), manager.groups))
-    done.append(collect(database, store, placement, owner, manager.groups))
-    return sum(done, Moved())
+
+    def moved() -> Moved:  # again, when another process tends to the same blocks
+        done = flush(database, store, placement, owner)
+        with database.read() as connection:
+            chunks = table.load(connection, generation, embedder.dimension)
+        live = {number: chunk for number, chunk in chunks.items() if chunk.items}
+        affinity = _Affinity(database, store, placement, generation, live, asker, patient=patient)
+        done += colocate(database, store, placement, owner, sorted(read_sets), affinity.groups)
+        return done + collect(database, store, placement, owner, affinity.groups)
+
+    return read_again(moved)
 
 
 class _Affinity:
@@ -107,7 +120,7 @@ class _Affinity:
         self._chunks, self._asker, self._patient = chunks, asker, patient
 
     def groups(self, numbers: Sequence[int]) -> list[list[int]]:
-        """Groups of two and more; what is in none stays alone."""
+        """ColocationGroups of two and more; what is in none stays alone."""
         numbers = [number for number in numbers if number in self._chunks]
         owner, store = owner_of(self._generation), self._store
         with self._database.read() as connection:
@@ -123,7 +136,7 @@ class _Affinity:
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                fallback=lambda: Groups(groups=plain),
+                fallback=lambda: ColocationGroups(groups=plain),
             ),
             user=self._generation.user,
             patient=self._patient,
@@ -142,24 +155,31 @@ class _Affinity:
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
-    """Vectors for chunks that lost them when something was forgotten. Raises ModelFailed."""
-    with database.read() as connection:
-        chunks = table.load(connection, generation, embedder.dimension)
-        bare = [c for c in chunks.values() if c.items and not len(c.metadata.vectors)]
-        if not bare:
-            return
-        data = store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
-    bare = [chunk for chunk in bare if chunk.id in data]
-    made = {c.id: metadata.embedded(from_record(data[c.id]), embedder) for c in bare}
+    """Vectors for chunks that lost them when something was forgotten.
+
+    Raises ModelFailed, and StorageCorrupt when a block cannot be read.
+    """
+
+    def read() -> tuple[list[Chunk], dict[int, bytes]]:
+        with database.read() as connection:
+            chunks = table.load(connection, generation, embedder.dimension)
+            bare = [c for c in chunks.values() if c.items and not len(c.metadata.vectors)]
+            return bare, store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
+
+    bare, data = read_again(read)
+    made = {
+        chunk.id: metadata.embedded(from_record(data[chunk.id]), embedder)
+        for chunk in bare
+        if chunk.id in data
+    }
+    if not made:
+        return
     with database.write() as connection:
         now = table.load(connection, generation, embedder.dimension)
-        table.write(
-            connection,
-            generation,
-            [
-                replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))
-                for chunk in bare
-                if chunk.id in now and now[chunk.id].version == chunk.version
-            ],
-        )
+        embedded = [
+            replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))
+            for chunk in bare
+            if chunk.id in made and chunk.id in now and now[chunk.id].version == chunk.version
+        ]
+        table.write(connection, generation, embedded)
         log.touch(connection, generation.user)

@@ -18,8 +18,8 @@ _MOST_USERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What recall needs of a generation; never changed once made."""
+class ChunkTable:
+    """`T` of Algorithm 1 as recall needs it: one generation's metadata; never changed once made."""
 
     version: int
     generation: int
@@ -28,11 +28,11 @@ class Shown:
 
 
 class TableCache:
-    """The least recently used user goes first."""
+    """Tables of the users who asked last."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self._users: OrderedDict[str, Shown] = OrderedDict()
+        self._users: OrderedDict[str, ChunkTable] = OrderedDict()
         self._lock = threading.Lock()
         start_anew_in_children(self)
 
@@ -41,26 +41,25 @@ class TableCache:
         self._users = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, connection: Connection, generation: Generation) -> Shown:
+    def get(self, connection: Connection, generation: Generation) -> ChunkTable:
         """As of the connection's snapshot."""
         version = log.state(connection, generation.user).version
         with self._lock:
-            found = self._users.get(generation.user)
-        if found is None or (found.version, found.generation) != (version, generation.number):
+            held = self._users.get(generation.user)
+        if held is None or (held.version, held.generation) != (version, generation.number):
             chunks = table.load(connection, generation, self._dimension)
             covered: dict[int, tuple[int, ...]] = {}
             for seq, chunk in table.sources(connection, generation):
                 covered[seq] = (*covered.get(seq, ()), chunk)
             live = tuple(chunk for chunk in chunks.values() if chunk.items)
-            found = Shown(version, generation.number, live, covered)
+            held = ChunkTable(version, generation.number, live, covered)
         with self._lock:
-            self._users[generation.user] = found
+            self._users[generation.user] = held
             self._users.move_to_end(generation.user)
             while len(self._users) > _MOST_USERS:
                 self._users.popitem(last=False)
-        return found
+        return held
 
     def drop(self, user: str) -> None:
-        """Nothing of the user stays in memory."""
         with self._lock:
             self._users.pop(user, None)

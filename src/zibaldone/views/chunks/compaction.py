@@ -8,23 +8,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from zibaldone.models.asker import Asker
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.compress import compress
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.gate import Gate
+from zibaldone.views.chunks.gate import Gate, Piece
+from zibaldone.views.chunks.grounding import grounded, may_replace, source_texts
 from zibaldone.views.chunks.joint_compact import (
     DUPLICATE,
     SUPERSEDED,
     Compaction,
-    Update,
+    ItemUpdate,
     apply,
     joint_compact,
 )
-from zibaldone.views.chunks.relevance import Wanted
+from zibaldone.views.chunks.relevance import Target
 from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
     Compacted,
@@ -40,32 +41,18 @@ from zibaldone.views.chunks.tasks import (
     shown_metadata,
 )
 
-OFFLINE = "offline"
-
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What a compaction works with."""
-
-    asker: Asker
-    embedder: Embedder
-    tokenizer: Tokenizer
-    config: MemAttention
-    user: str
-    patient: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """COMPRESS of one gate: independent of all other chunks, so that gates can be compressed side by side."""
+class CompressedGate:
+    """`m` and `K_m`: one gate, compressed on its own, so that gates can be compressed side by side."""
 
     gate: Gate
     items: tuple[Item, ...]
-    keywords: tuple[str, ...]  # what the model gave; () without one
-    entities: tuple[str, ...]
-    summary: str
-    made_by: str
-    degraded: str
+    keywords: tuple[str, ...] = ()  # what the model gave; () without one
+    entities: tuple[str, ...] = ()
+    summary: str = ""
+    made_by: str = OFFLINE
+    degraded: str = ""
 
 
 @dataclass(slots=True)
@@ -77,9 +64,7 @@ class Namespace:
     fetch: Callable[[Sequence[int]], Mapping[int, Sequence[Item]]]
     items: dict[int, list[Item]] = field(default_factory=dict)  # of the chunks that were read or written
     changed: set[int] = field(default_factory=set)
-    covered: dict[int, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # seqs whose messages a new chunk has read
+    covered: dict[int, tuple[int, ...]] = field(default_factory=dict)  # seqs that a new chunk has read
     past: list[Past] = field(default_factory=list)
     together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that were read in one go
     df: Counter[str] = field(default_factory=Counter)
@@ -99,8 +84,8 @@ class Namespace:
         """
         missing = [number for number in numbers if number not in self.items]
         if missing:
-            found = self.fetch(missing)
-            self.items.update({number: list(found.get(number, ())) for number in missing})
+            fetched = self.fetch(missing)
+            self.items.update({number: list(fetched.get(number, ())) for number in missing})
         return {number: self.items[number] for number in numbers}
 
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:
@@ -113,193 +98,234 @@ class Namespace:
         self.changed.add(chunk.id)
 
 
-def draft(gate: Gate, tools: Tools) -> Draft:
-    """Lines 4 and 5: one bounded chunk, compressed. The cost depends on the gate alone."""
-    plain = compress(gate.pieces)
-    if not gate.pieces or not tools.asker.has_model:
-        return Draft(gate, tuple(plain), (), (), "", OFFLINE, "")
-    answer = tools.asker.ask(
-        Compress(messages=shown_messages(gate), fallback=lambda: _as_compressed(plain)),
-        user=tools.user,
-        patient=tools.patient,
-    )
-    if answer.made_by == OFFLINE:
-        return Draft(gate, tuple(plain), (), (), "", OFFLINE, answer.degraded)
-    by_seq = {piece.message.seq: piece.message for piece in gate.pieces}
-    items = []
-    for number, note in enumerate(answer.result.items, 1):
-        sources = tuple(sorted(set(note.sources)))
-        last = by_seq[sources[-1]]
-        assert last.time is not None
-        items.append(Item(number, note.text.strip(), None, sources, last.time, last.session))
-    told = answer.result
-    return Draft(
-        gate,
-        tuple(items),
-        tuple(told.keywords),
-        tuple(told.entities),
-        told.summary,
-        answer.made_by,
-        answer.degraded,
-    )
+@dataclass(frozen=True, slots=True)
+class Compactor:
+    """Algorithm 1 for one user's gates. Models are asked with no transaction open."""
 
+    asker: Asker
+    embedder: Embedder
+    tokenizer: Tokenizer
+    config: MemAttention
+    user: str
+    patient: bool
 
-def compact(made: Draft, number: int, space: Namespace, tools: Tools) -> None:
-    """Lines 6 to 11: select related chunks, compact jointly, write the new chunk and new versions."""
-    config, gate = tools.config, made.gate
-    live = space.live()
-    related: tuple[int, ...] = ()
-    degraded = [made.degraded]
-    if made.items and config.maintenance == "whole_context":
-        related = tuple(chunk.id for chunk in live)
-    elif made.items and config.joint:
-        about = _metadata(list(made.items), made, space, tools)
+    def compress(self, gate: Gate) -> CompressedGate:
+        """Lines 4 and 5. The cost depends on the gate alone."""
+        plain = tuple(compress(gate.pieces))
+        if not gate.pieces or not self.asker.has_model:
+            return CompressedGate(gate, plain)
+        answer = self.asker.ask(
+            Compress(messages=shown_messages(gate), fallback=lambda: _as_compressed(plain)),
+            user=self.user,
+            patient=self.patient,
+        )
+        if answer.made_by == OFFLINE:
+            return CompressedGate(gate, plain, degraded=answer.degraded)
+        written = answer.result
+        pieces: dict[int, list[Piece]] = {}
+        for piece in gate.pieces:
+            pieces.setdefault(piece.message.seq, []).append(piece)
+        plain_of: dict[int, list[Item]] = {}
+        for item in plain:
+            plain_of.setdefault(item.sources[0], []).append(item)
+        kept, refused = grounded(written.items, pieces, plain_of)
+        items = []
+        for number, entry in enumerate(kept, 1):
+            if isinstance(entry, Item):
+                items.append(replace(entry, id=number))
+                continue
+            sources = tuple(sorted(set(entry.sources)))
+            last = pieces[sources[-1]][-1].message
+            assert last.time is not None
+            items.append(Item(number, entry.text.strip(), None, sources, last.time, last.session))
+        return CompressedGate(
+            gate,
+            tuple(items),
+            tuple(written.keywords),
+            tuple(written.entities),
+            written.summary,
+            answer.made_by,
+            _refused("compress", refused),
+        )
+
+    def compact(self, compressed: CompressedGate, number: int, space: Namespace) -> None:
+        """Lines 6 to 11: select related chunks, compact jointly, write the new chunk and new versions."""
+        related, selection_degraded = self._related(compressed, space)
+        degraded = [compressed.degraded, selection_degraded]
+        compaction, refined = Compaction(compressed.items, ()), compressed
+        if related:
+            compaction, refined = self._joint_compact(compressed, space.read(related))
+            degraded.append(refined.degraded)
+            space.together.append((*related, number))
+        self._apply(compaction.updates, space)
+        items = list(compaction.items)
+        if self.config.maintenance == "whole_context":
+            items = self._absorb(items, related, space)
+        gate = compressed.gate
+        chunk = Chunk(
+            id=number,
+            namespace=space.name,
+            version=1,
+            last_seq=gate.last_seq,
+            raw_tokens=gate.tokens,
+            tokens=self._tokens(items),
+            items=len(items),
+            metadata=self._metadata(items, refined, space),
+            made_by=refined.made_by,
+            degraded="; ".join(dict.fromkeys(filter(None, degraded))),
+        )
+        space.write(chunk, items)
+        space.covered[number] = gate.seqs
+
+    def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
+        """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them."""
+        live = space.live()
+        if not compressed.items:
+            return (), ""
+        if self.config.maintenance == "whole_context":
+            return tuple(chunk.id for chunk in live), ""
+        if not self.config.joint:
+            return (), ""
+        about = self._metadata(list(compressed.items), compressed, space)
         selected = select(
-            tools.asker,
-            tools.user,
-            Wanted(about.keywords, about.vectors),
+            self.asker,
+            self.user,
+            Target(about.keywords, about.vectors),
             shown_metadata(0, about),
             live,
-            config,
-            patient=tools.patient,
+            self.config,
+            patient=self.patient,
         )
-        related = tuple(chunk.id for chunk in selected.chunks)
-        degraded.append(selected.degraded)
-    compaction, told = Compaction(made.items, ()), made
-    if related:
-        compaction, told = _jointly(made, space.read(related), tools)
-        degraded.append(told.degraded)
-        space.together.append((*related, number))
-    _apply(compaction.updates, space, tools)
-    items = list(compaction.items)
-    if config.maintenance == "whole_context":
-        items = _absorb(items, related, space, tools)
-    chunk = Chunk(
-        id=number,
-        namespace=space.name,
-        version=1,
-        last_seq=gate.last_seq,
-        raw_tokens=gate.tokens,
-        tokens=_tokens(items, tools),
-        items=len(items),
-        metadata=_metadata(items, told, space, tools),
-        made_by=told.made_by,
-        degraded="; ".join(dict.fromkeys(filter(None, degraded))),
-    )
-    space.write(chunk, items)
-    space.covered[number] = gate.seqs
+        return tuple(chunk.id for chunk in selected.chunks), selected.degraded
 
-
-def _jointly(made: Draft, related: Mapping[int, Sequence[Item]], tools: Tools) -> tuple[Compaction, Draft]:
-    """JOINTCOMPACT, and the draft with the refined items' metadata."""
-    plain = joint_compact(made.items, related)
-    if not tools.asker.has_model or not any(related.values()):
-        return plain, made
-    answer = tools.asker.ask(
-        JointCompact(
-            new_items=tuple(map(shown_item, made.items)),
-            related=tuple(
-                RelatedShown(number, tuple(map(shown_item, items))) for number, items in related.items()
+    def _joint_compact(
+        self, compressed: CompressedGate, related: Mapping[int, Sequence[Item]]
+    ) -> tuple[Compaction, CompressedGate]:
+        """Line 8, and what was compressed with the refined items' metadata."""
+        plain = joint_compact(compressed.items, related)
+        if not self.asker.has_model or not any(related.values()):
+            return plain, compressed
+        answer = self.asker.ask(
+            JointCompact(
+                new_items=tuple(map(shown_item, compressed.items)),
+                related=tuple(
+                    RelatedShown(number, tuple(map(shown_item, items))) for number, items in related.items()
+                ),
+                fallback=lambda: _as_compacted(compressed, plain),
             ),
-            fallback=lambda: _as_compacted(made, plain),
-        ),
-        user=tools.user,
-        patient=tools.patient,
-    )
-    if answer.made_by == OFFLINE:
-        return plain, replace(made, degraded=answer.degraded)
-    told = answer.result
-    by_id = {item.id: item for item in made.items}
-
-    def seqs(ids: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted({seq for one in ids for seq in by_id[one].sources}))
-
-    items = []
-    for number, note in enumerate(told.items, 1):
-        last = max((by_id[one] for one in note.sources), key=lambda item: (item.time, item.sources))
-        same = last if len(note.sources) == 1 and note.text.strip() == last.text else None
-        items.append(
-            replace(same, id=number)
-            if same
-            else Item(number, note.text.strip(), None, seqs(note.sources), last.time, last.session)
+            user=self.user,
+            patient=self.patient,
         )
-    updates = [
-        *(Update(u.chunk, u.item, u.text.strip(), SUPERSEDED, seqs(u.because)) for u in told.updates),
-        *(Update(d.chunk, d.item, None, d.reason, seqs(d.because)) for d in told.deletions),
-    ]
-    by = answer.made_by if made.made_by in (OFFLINE, answer.made_by) else f"{made.made_by}; {answer.made_by}"
-    refined = Draft(
-        made.gate,
-        tuple(items),
-        tuple(told.keywords),
-        tuple(told.entities),
-        told.summary,
-        by,
-        answer.degraded,
-    )
-    return Compaction(tuple(items), tuple(updates)), refined
+        if answer.made_by == OFFLINE:
+            return plain, replace(compressed, degraded=answer.degraded)
+        compaction, refused = _grounded_compaction(answer.result, compressed.items, related)
+        made_by = compressed.made_by
+        if made_by != answer.made_by:
+            made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
+        return compaction, CompressedGate(
+            compressed.gate,
+            compaction.items,
+            tuple(answer.result.keywords),
+            tuple(answer.result.entities),
+            answer.result.summary,
+            made_by,
+            _refused("joint_compact", refused),
+        )
+
+    def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
+        """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
+        changed: dict[int, list[Item]] = {}
+        for update in updates:
+            items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
+            if old is not None:
+                changed[update.chunk] = items
+                space.past.append(Past(update.chunk, old, update.reason, update.because))
+        for number, items in changed.items():
+            space.write(self._renewed(space.chunks[number], items, space), items)
+
+    def _absorb(self, items: list[Item], related: Sequence[int], space: Namespace) -> list[Item]:
+        """Whole-context maintenance: all earlier chunks become part of the new one."""
+        whole: list[Item] = []
+        for number in related:
+            whole += space.items[number]
+            space.write(self._renewed(space.chunks[number], [], space), [])
+        return [replace(item, id=place) for place, item in enumerate(whole + items, 1)]
+
+    def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
+        """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""
+        vectors = metadata.embedded(items, self.embedder)
+        about = metadata.rebuilt(
+            chunk.metadata, items, space.df, len(space.chunks), self.config.keywords, vectors
+        )
+        version = chunk.version + 1
+        return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
+
+    def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
+        """BUILDMETA: the plain one, headed by what the model said in words of the chunk's own messages."""
+        pieces = compressed.gate.pieces
+        if not items:
+            times = [piece.message.time for piece in pieces if piece.message.time]
+            none = np.zeros((0, self.embedder.dimension), dtype=np.float32)
+            return Metadata((), (), "", min(times), max(times), none)
+        vectors = metadata.embedded(items, self.embedder)
+        plain = metadata.build(items, space.df, len(space.chunks), self.config.keywords, vectors)
+        if compressed.made_by == OFFLINE:
+            return plain
+        own = source_texts([*pieces, *items])
+        summary = " ".join(compressed.summary.split())
+        keywords = [word for word in compressed.keywords if not own.invented(word)]
+        return replace(
+            plain,
+            keywords=tuple(dict.fromkeys((*keywords, *plain.keywords)))[: self.config.keywords],
+            entities=tuple(name for name in compressed.entities if not own.invented(name)) or plain.entities,
+            summary=plain.summary if own.refusal(summary) else summary,
+        )
+
+    def _tokens(self, items: Sequence[Item]) -> int:
+        return sum(line_tokens([line(item.speaker, item.text) for item in items], self.tokenizer.count))
 
 
-def _apply(updates: Sequence[Update], space: Namespace, tools: Tools) -> None:
-    """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
-    changed: dict[int, list[Item]] = {}
-    for update in updates:
-        items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
-        if old is not None:
-            changed[update.chunk] = items
-            space.past.append(Past(update.chunk, old, update.reason, update.because))
-    for number, items in changed.items():
-        space.write(renewed(space.chunks[number], items, space.df, len(space.chunks), tools), items)
+def _grounded_compaction(
+    answer: Compacted, new: Sequence[Item], related: Mapping[int, Sequence[Item]]
+) -> tuple[Compaction, int]:
+    """`(m', U, D)` of a model's answer as far as its sources bear it out; how much was refused."""
+    new_of = {item.id: [item] for item in new}
+    old_of = {(chunk, item.id): item for chunk, items in related.items() for item in items}
+    kept, refused = grounded(answer.items, new_of, new_of)
+    items = []
+    for number, entry in enumerate(kept, 1):
+        if isinstance(entry, Item):
+            items.append(replace(entry, id=number))
+            continue
+        stands_on = [new_of[i][0] for i in entry.sources]
+        last = max(stands_on, key=lambda item: (item.time, item.sources))
+        if len(stands_on) == 1 and entry.text.strip() == last.text:
+            items.append(replace(last, id=number))
+        else:
+            items.append(Item(number, entry.text.strip(), None, _seqs(stands_on), last.time, last.session))
+    updates = []
+    changes: list[NoteUpdate | NoteDeletion] = [*answer.updates, *answer.deletions]
+    for change in changes:
+        old = old_of[change.chunk, change.item]
+        because = [new_of[i][0] for i in change.because]
+        if isinstance(change, NoteUpdate):
+            stands = not source_texts([old, *because]).refusal(change.text)
+            update = ItemUpdate(change.chunk, old.id, change.text.strip(), SUPERSEDED, _seqs(because))
+        else:
+            stands = may_replace(old, because, change.reason)
+            update = ItemUpdate(change.chunk, old.id, None, change.reason, _seqs(because))
+        refused += not stands
+        if stands:
+            updates.append(update)
+    return Compaction(tuple(items), tuple(updates)), refused
 
 
-def _absorb(items: list[Item], related: Sequence[int], space: Namespace, tools: Tools) -> list[Item]:
-    """Whole-context maintenance: all earlier chunks become part of the new one."""
-    whole: list[Item] = []
-    for number in related:
-        whole += space.items[number]
-        space.write(renewed(space.chunks[number], [], space.df, len(space.chunks), tools), [])
-    return [replace(item, id=place) for place, item in enumerate(whole + items, 1)]
+def _seqs(items: Sequence[Item]) -> tuple[int, ...]:
+    return tuple(sorted({seq for item in items for seq in item.sources}))
 
 
-def renewed(chunk: Chunk, items: Sequence[Item], df: Mapping[str, int], n: int, tools: Tools) -> Chunk:
-    """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""
-    about = replace(
-        chunk.metadata,
-        keywords=(),
-        entities=(),
-        summary="",
-        vectors=np.zeros((0, tools.embedder.dimension), dtype=np.float32),
-    )
-    if items:
-        vectors = metadata.embedded(items, tools.embedder)
-        about = metadata.build(items, df, n, tools.config.keywords, vectors)
-    return replace(
-        chunk,
-        version=chunk.version + 1,
-        items=len(items),
-        tokens=_tokens(items, tools),
-        metadata=about,
-    )
-
-
-def _metadata(items: Sequence[Item], told: Draft, space: Namespace, tools: Tools) -> Metadata:
-    """BUILDMETA: the plain one, headed by what the model said."""
-    if not items:
-        times = [piece.message.time for piece in told.gate.pieces if piece.message.time]
-        none = np.zeros((0, tools.embedder.dimension), dtype=np.float32)
-        return Metadata((), (), "", min(times), max(times), none)
-    vectors = metadata.embedded(items, tools.embedder)
-    plain = metadata.build(items, space.df, len(space.chunks), tools.config.keywords, vectors)
-    return replace(
-        plain,
-        keywords=tuple(dict.fromkeys((*told.keywords, *plain.keywords)))[: tools.config.keywords],
-        entities=told.entities or plain.entities,
-        summary=" ".join(told.summary.split()) or plain.summary,
-    )
-
-
-def _tokens(items: Sequence[Item], tools: Tools) -> int:
-    return sum(line_tokens([line(item.speaker, item.text) for item in items], tools.tokenizer.count))
+def _refused(task: str, times: int) -> str:
+    return f"{task}: {times} of its notes say what their sources do not" if times else ""
 
 
 def _as_compressed(items: Sequence[Item]) -> Compressed:
@@ -307,8 +333,8 @@ def _as_compressed(items: Sequence[Item]) -> Compressed:
     return Compressed(items=notes, keywords=[], entities=[], summary="")
 
 
-def _as_compacted(made: Draft, plain: Compaction) -> Compacted:
-    ids = {seq: item.id for item in made.items for seq in item.sources}
+def _as_compacted(compressed: CompressedGate, plain: Compaction) -> Compacted:
+    ids = {seq: item.id for item in compressed.items for seq in item.sources}
     changed = [u for u in plain.updates if u.text is not None]
     gone = [u for u in plain.updates if u.text is None]
     return Compacted(

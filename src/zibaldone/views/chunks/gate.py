@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer
-from zibaldone.rendering import line, line_tokens
-from zibaldone.text.sentences import passages
-
-PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this, so that one can be recalled
+from zibaldone.views.toolkit import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +21,15 @@ class Piece:
 
     @property
     def text(self) -> str:
-        """The words themselves."""
         return self.message.content[self.start : self.end]
 
 
 def pieces(messages: Sequence[Message], tokenizer: Tokenizer) -> list[list[Piece]]:
     """Each message in pieces; none for a message of white space."""
-    lines = line_tokens([line(m.speaker, m.content.strip()) for m in messages], tokenizer.count)
-    cut: list[list[Piece]] = []
-    for message, tokens in zip(messages, lines, strict=True):
-        content = message.content
-        if not content.strip():
-            cut.append([])
-        elif tokens <= PASSAGE_TOKENS:
-            start = len(content) - len(content.lstrip())
-            cut.append([Piece(message, start, len(content.rstrip()), tokens)])
-        else:
-            spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
-            counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
-            cut.append([Piece(message, a, b, n) for (a, b), n in zip(spans, counts, strict=True)])
-    return cut
+    return [
+        [Piece(message, start, end, n) for (start, end), n in zip(whole.spans, whole.tokens, strict=True)]
+        for message, whole in zip(messages, cut(messages, tokenizer), strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _LEAST_TERMS = 3  # of a text that can be another's duplicate
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class ItemUpdate:
     """An item of an earlier chunk changes, or goes."""
 
     chunk: int
@@ -35,7 +35,7 @@ class Compaction:
     """`(m', U, D)`: the new chunk's items and what becomes of earlier ones."""
 
     items: tuple[Item, ...]
-    updates: tuple[Update, ...]
+    updates: tuple[ItemUpdate, ...]
 
 
 def joint_compact(items: Sequence[Item], related: Mapping[int, Sequence[Item]]) -> Compaction:
@@ -51,15 +51,15 @@ def joint_compact(items: Sequence[Item], related: Mapping[int, Sequence[Item]]) 
             told = _Told(old)
             same = next((new for new in newer if new.same(told)), None)
             if same:
-                updates.append(Update(chunk, old.id, None, DUPLICATE, same.item.sources))
+                updates.append(ItemUpdate(chunk, old.id, None, DUPLICATE, same.item.sources))
                 continue
             left, because = _less_superseded(told, newer)
             if because:
-                updates.append(Update(chunk, old.id, left or None, SUPERSEDED, because))
+                updates.append(ItemUpdate(chunk, old.id, left or None, SUPERSEDED, because))
     return Compaction(tuple(items), tuple(updates))
 
 
-def apply(update: Update, items: Sequence[Item]) -> tuple[list[Item], Item | None]:
+def apply(update: ItemUpdate, items: Sequence[Item]) -> tuple[list[Item], Item | None]:
     """The chunk's items afterwards, and the item as it was; None when it is not there any more."""
     old = next((item for item in items if item.id == update.item), None)
     if old is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,6 +34,20 @@ def build(
         last=max(item.time for item in items),
         vectors=vectors,
     )
+
+
+def rebuilt(
+    about: Metadata,
+    items: Sequence[Item],
+    df: Mapping[str, int],
+    n: int,
+    most_keywords: int,
+    vectors: Vectors,
+) -> Metadata:
+    """Of what is left of a chunk: no word of what went stays, only the time span of a chunk that is empty."""
+    if items:
+        return build(items, df, n, most_keywords, vectors)
+    return replace(about, keywords=(), entities=(), summary="", vectors=vectors[:0])
 
 
 def entities(items: Iterable[Item]) -> list[str]:

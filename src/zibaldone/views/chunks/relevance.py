@@ -10,8 +10,7 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.fusion import standardised
-from zibaldone.search.lexical import Doubles
-from zibaldone.text.keywords import idf
+from zibaldone.search.lexical import Doubles, inverse_frequency
 from zibaldone.views.chunks.chunk import Chunk, terms_of
 
 _DENSE = 1.0  # weight of the cosine beside the words, both in standard deviations
@@ -19,7 +18,7 @@ _DATE = 1.0  # a chunk of the days that a query names
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Target:
     """What is looked for: the metadata of a new chunk, or a query."""
 
     keywords: tuple[str, ...]
@@ -27,19 +26,19 @@ class Wanted:
     days: tuple[tuple[int, int], ...] = ()  # ordinals, inclusive
 
 
-def scores(wanted: Wanted, candidates: Sequence[Chunk], *, dense_only: bool = False) -> Doubles:
+def scores(target: Target, candidates: Sequence[Chunk], *, dense_only: bool = False) -> Doubles:
     """(n,) how related each candidate is, by its metadata alone: words, cosine, time span."""
-    cosines = _cosines(wanted.vectors, candidates)
+    cosines = _cosines(target.vectors, candidates)
     if dense_only:
         return cosines
-    sought = sorted(terms_of(wanted.keywords))
+    sought = sorted(terms_of(target.keywords))
     df = Counter(term for chunk in candidates for term in chunk.metadata.terms.intersection(sought))
-    weights = [(term, idf(df[term], len(candidates))) for term in sought]
+    weights = [(term, inverse_frequency(df[term], len(candidates))) for term in sought]
     lexical = np.array(
         [sum(w for t, w in weights if t in c.metadata.terms) for c in candidates], dtype=np.float64
     )
     total = standardised(lexical) + _DENSE * standardised(cosines)
-    for first, last in wanted.days:
+    for first, last in target.days:
         inside = [
             first <= c.metadata.last.toordinal() and c.metadata.first.toordinal() <= last for c in candidates
         ]
@@ -53,13 +52,13 @@ def best(scored: Doubles, candidates: Sequence[Chunk], most: int) -> list[Chunk]
     return [candidates[i] for i in order[:most]]
 
 
-def _cosines(wanted: Vectors, candidates: Sequence[Chunk]) -> Doubles:
-    """(n,) per candidate the mean, over what is wanted, of the best quarter's cosine; 0 without vectors."""
+def _cosines(target: Vectors, candidates: Sequence[Chunk]) -> Doubles:
+    """(n,) per candidate the mean, over what is target, of the best quarter's cosine; 0 without vectors."""
     found = np.zeros(len(candidates))
     embedded = [i for i, chunk in enumerate(candidates) if len(chunk.metadata.vectors)]
-    if embedded and len(wanted):
+    if embedded and len(target):
         of_each = [candidates[i].metadata.vectors for i in embedded]
         starts = np.cumsum([0, *(len(vectors) for vectors in of_each[:-1])])
-        cosines = np.concatenate(of_each) @ wanted.T
+        cosines = np.concatenate(of_each) @ target.T
         found[embedded] = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
     return found

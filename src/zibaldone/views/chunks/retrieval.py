@@ -1,123 +1,119 @@
-"""MemAttention's read side: Algorithm 1, lines 14 to 20."""
+"""MemAttention's read side: Algorithm 1, lines 14 to 20.
+
+The paper concatenates whole chunks and is silent on what its budget cuts; we keep the items that answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
-
-import numpy as np
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from zibaldone.core import ChannelScore, Evidence
 from zibaldone.models.base import Embedder, Tokenizer
-from zibaldone.rendering import line, line_tokens
-from zibaldone.search.lexical import Doubles
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question, narrowed, take_apart
+from zibaldone.search.ranker import Scores, best_first, score
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.dates import find_days
 from zibaldone.views.base import Query
+from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item
-from zibaldone.views.chunks.ranking import Asked, Ranking, rank, take_apart
+from zibaldone.views.chunks.select_related import Selected
+from zibaldone.views.toolkit import evidence_of, fill
 
 NAME = "chunks"
-_AT_ONCE = 16  # lines counted at a time while the budget is filled
+_ROLES = ("user", "assistant", "system", "tool")
 
 
-def asked(query: Query, chunks: Sequence[Chunk], tail: Sequence[Item]) -> Asked:
-    """BUILDQUERY, line 15: content words, less the names of those who speak in the candidates."""
+def build_query(query: Query, chunks: Sequence[Chunk], tail: Sequence[Item]) -> Question:
+    """BUILDQUERY, line 15: against what metadata and tail say of who spoke, and when."""
     speakers = {item.speaker for item in tail if item.speaker}
-    first_of_all = {chunk.metadata.entities[0] for chunk in chunks if chunk.metadata.entities}
-    seconds = {chunk.metadata.entities[1] for chunk in chunks if len(chunk.metadata.entities) > 1}
+    speakers |= {name for chunk in chunks for name in chunk.metadata.entities[:2]}  # they come first there
+    times = [(chunk.metadata.first.toordinal(), chunk.metadata.last.toordinal()) for chunk in chunks]
+    times += [(day, day) for day in {item.time.toordinal() for item in tail}]
     today = query.now.date()
-    return take_apart(query.text, sorted(speakers | first_of_all | seconds), _days(query.text, today, chunks))
+    newest = max((last for _, last in times), default=today.toordinal())
 
+    def knows_of(first: int, last: int) -> bool:
+        return any(begun <= last + AFTER_DAYS and first <= ended for begun, ended in times)
 
-def _days(text: str, today: date, chunks: Sequence[Chunk]) -> tuple[tuple[int, int], ...]:
-    """Days that the query names; a date without a year is one that memory knows of."""
-    found = [(d.first.toordinal(), d.last.toordinal()) for d in find_days(text, today)]
-    spans = [(c.metadata.first.toordinal(), c.metadata.last.toordinal()) for c in chunks]
-    if found and spans and not any(a <= last and first <= b for a, b in spans for first, last in found):
-        newest = date.fromordinal(max(b for _, b in spans))
-        found = [(d.first.toordinal(), d.last.toordinal()) for d in find_days(text, newest)]
-    return tuple(dict.fromkeys(found))
+    return take_apart(query.text, sorted(speakers), today, knows_of, today.fromordinal(newest))
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """The items of the chosen chunks and of the tail, in the order of time, with what they say to a query."""
+class RankedItems:
+    """The items of the chosen chunks and of the tail, in the order of time, and how they were scored."""
 
     items: tuple[Item, ...]
-    ranking: Ranking | None
-    relevance: float
+    index: UnitIndex
+    scores: Scores | None  # None: there are no items
+
+    @property
+    def relevance(self) -> float:
+        return self.scores.relevance if self.scores else 0.0
 
 
-def read(query: Asked, items: Sequence[Item], embedder: Embedder) -> Read:
+def rank(question: Question, items: Sequence[Item], embedder: Embedder) -> RankedItems:
     """SORTBYTIME, line 19, and the scores by which a budget is filled."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
+    index = UnitIndex(embedder.dimension, embedder)
     if not ordered:
-        return Read((), None, 0.0)
-    vector = embedder.embed([query.subject])[0]
-    ranking = rank(query, ordered, vector, embedder)
-    return Read(ordered, ranking, _relevance(query, ordered, ranking))
+        return RankedItems((), index, None)
+    vectors = embedder.embed([question.subject, *(" ".join(metadata.said(item.text)) for item in ordered)])
+    index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors[1:])
+    return RankedItems(ordered, index, score(index, narrowed(question, index.lexical), vectors[0]))
 
 
-def _relevance(query: Asked, items: Sequence[Item], ranking: Ranking) -> float:
-    """As the messages view has it: the share of the query's words in the best item, plus its cosine."""
-    spoken = {item.time.toordinal() for item in items}
-    if any(last - first < 31 and any(first <= d <= last for d in spoken) for first, last in query.days):
-        return 1.0
-    if query.speakers and len(set(query.words) - query.speakers) < 2:
-        return 1.0
-    if not query.words:
-        return 0.0
-    return float(ranking.covered.max() + ranking.cosines.max() - ranking.cosines.mean())
-
-
-def evidence(found: Read, budget_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:
-    """Items as the view offers them, best first, until they fill the budget."""
-    if found.ranking is None:
+def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:
+    """Line 20: items as the view offers them, best first, until they fill the room."""
+    scores = ranked.scores
+    if scores is None:
         return ()
-    order = falling(found.ranking.total)
-    channels = channels_of(found)
-    offered: list[Evidence] = []
-    room = budget_tokens
-    for start in range(0, len(order), _AT_ONCE):
-        some = [found.items[row] for row in order[start : start + _AT_ONCE]]
-        counts = line_tokens([line(item.speaker, item.text) for item in some], tokenizer.count)
-        for row, item, tokens in zip(order[start : start + _AT_ONCE], some, counts, strict=True):
-            if tokens > room and offered:
-                continue
-            room -= tokens
-            offered.append(
-                Evidence(
-                    text=item.text,
-                    speaker=item.speaker,
-                    sources=item.sources,
-                    time=item.time,
-                    session=item.session,
-                    view=NAME,
-                    kind="item" if item.id else "message",
-                    score=round(float(found.ranking.total[row]), 6),
-                    tokens=tokens,
-                    place=item.place,
-                    channels=channels[row],
-                )
+    channels = Explanation.of(ranked.index, scores).of_rows(range(len(ranked.items)))
+
+    def best() -> Iterator[Evidence]:
+        for row in best_first(scores.total, room_tokens, ranked.index):
+            offered = evidence_of(
+                ranked.index.units[row], NAME, round(float(scores.total[row]), 6), channels[row]
             )
-        if room < _AT_ONCE:
-            break
-    return tuple(offered)
+            yield replace(offered, speaker=ranked.items[row].speaker)
+
+    return fill(best(), room_tokens, tokenizer.count)
 
 
-def channels_of(found: Read) -> list[tuple[ChannelScore, ...]]:
-    """Per item, what words and cosine say of it."""
-    if found.ranking is None:
-        return []
-    told: list[list[ChannelScore]] = [[] for _ in found.items]
-    for name, values in (("bm25", found.ranking.lexical), ("dense", found.ranking.cosines)):
-        for place, row in enumerate(falling(values), 1):
-            value = float(values[row])
-            told[row].append(ChannelScore(name, place if value > 0 else 0, round(value, 6)))
-    return [tuple(channels) for channels in told]
+def explanation(
+    ranked: RankedItems, selected: Selected, covered: Mapping[int, Sequence[int]]
+) -> Callable[[int], tuple[ChannelScore, ...] | None]:
+    """Of a message: how its best item ranked, or where its chunk stood among the candidates."""
+    of_items = Explanation.of(ranked.index, ranked.scores) if ranked.scores else Explanation.of_nothing()
+    places = {number: (place, value) for place, (number, value) in enumerate(selected.ranked, 1)}
+
+    def explain(seq: int) -> tuple[ChannelScore, ...] | None:
+        channels = of_items(seq)
+        if channels is not None or seq not in covered:
+            return channels
+        ranks = sorted(places[number] for number in covered[seq] if number in places)
+        return tuple(ChannelScore("chunk", place, round(value, 6)) for place, value in ranks[:1])
+
+    return explain
 
 
-def falling(values: Doubles) -> list[int]:
-    """Rows by falling value, ties in their order."""
-    return [int(row) for row in np.argsort(-np.round(values, 4), kind="stable")]
+def _unit(item: Item, *, with_days: bool) -> Unit:
+    """An item as it is ranked; it stands on its last message, whose time and session it has."""
+    *others, last = item.sources
+    said_by_role = item.speaker in _ROLES
+    days = find_days(item.text, item.time.date()) if with_days else ()
+    return Unit(
+        sources=(last, *others),
+        part=item.id,
+        text=item.text,
+        kind="item" if item.id else "message",
+        tokens=0,  # counted when it is offered
+        session=item.session,
+        role=item.speaker if said_by_role and item.speaker else "user",
+        name=None if said_by_role else item.speaker,
+        time=item.time,
+        days=tuple((d.first.toordinal(), d.last.toordinal()) for d in days),
+        start=item.place,
+    )

@@ -9,7 +9,7 @@ from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.views.chunks.chunk import Chunk
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.relevance import Wanted, best, scores
+from zibaldone.views.chunks.relevance import Target, best, scores
 from zibaldone.views.chunks.tasks import ChunkShown, Selection, SelectRelated, shown_chunk
 
 
@@ -26,7 +26,7 @@ class Selected:
 def select(
     asker: Asker,
     user: str,
-    wanted: Wanted,
+    target: Target,
     about: str | ChunkShown,
     candidates: Sequence[Chunk],
     config: MemAttention,
@@ -44,7 +44,7 @@ def select(
     if not candidates:
         return Selected((), (), "", 0)
     dense_only = config.relevance == "dense"
-    scored = scores(wanted, candidates, dense_only=dense_only)
+    scored = scores(target, candidates, dense_only=dense_only)
     ranking = best(scored, candidates, len(candidates))
     by_id = {chunk.id: float(score) for chunk, score in zip(candidates, scored, strict=True)}
     ranked = tuple((chunk.id, by_id[chunk.id]) for chunk in ranking)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, update
 
 from zibaldone.log import from_us, to_us
 from zibaldone.search import dense
@@ -16,6 +16,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
 
 _PER_STATEMENT = 500
+_REASON_GONE = "a model failed or was refused: the reason went when something was forgotten"
 
 
 def load(
@@ -38,6 +39,15 @@ def write(connection: Connection, generation: Generation, written: Sequence[Chun
         numbers = [chunk.id for chunk in some]
         connection.execute(delete(chunks).where(of(chunks, generation), chunks.c.chunk.in_(numbers)))
         connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in some])
+
+
+def forget_reasons(connection: Connection, generation: Generation) -> None:
+    """Leave of every reason why a chunk was made offline that there is one.
+
+    It quotes a model or its server, who were shown words of other chunks too.
+    """
+    failed = and_(of(chunks, generation), chunks.c.degraded != "")
+    connection.execute(update(chunks).where(failed).values(degraded=_REASON_GONE))
 
 
 def remove(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:

@@ -17,20 +17,20 @@ _MOST = 64  # of anything that a model may list
 Words = Annotated[list[str], Field(max_length=_MOST)]
 
 
-class Answer(BaseModel):
+class ChunkAnswer(BaseModel):
     """What every answer has in common: no field beside those asked for."""
 
     model_config = {"extra": "forbid"}
 
 
-class Note(Answer):
+class Note(ChunkAnswer):
     """One item that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class Compressed(Answer):
+class Compressed(ChunkAnswer):
     """`m` and `K_m`: Algorithm 1, lines 4 and 5, in one call."""
 
     items: list[Note]
@@ -39,13 +39,13 @@ class Compressed(Answer):
     summary: str
 
 
-class Selection(Answer):
+class Selection(ChunkAnswer):
     """Ids of chunks, the most related first."""
 
     chunks: list[int]
 
 
-class NoteUpdate(Answer):
+class NoteUpdate(ChunkAnswer):
     """An earlier item, rewritten."""
 
     chunk: int
@@ -54,7 +54,7 @@ class NoteUpdate(Answer):
     because: list[int]
 
 
-class NoteDeletion(Answer):
+class NoteDeletion(ChunkAnswer):
     """An earlier item that goes."""
 
     chunk: int
@@ -63,7 +63,7 @@ class NoteDeletion(Answer):
     reason: Literal["superseded", "duplicate"]
 
 
-class Compacted(Answer):
+class Compacted(ChunkAnswer):
     """`(m', U, D)` and `K_m'`: Algorithm 1, lines 8 and 10, in one call."""
 
     items: list[Note]
@@ -74,7 +74,7 @@ class Compacted(Answer):
     summary: str
 
 
-class Groups(Answer):
+class ColocationGroups(ChunkAnswer):
     """Chunks to put together: Algorithm 2, lines 3 and 15."""
 
     groups: list[list[int]]
@@ -217,25 +217,25 @@ class ReadTogether:
 
 
 @dataclass(frozen=True)
-class Colocate(Task[Groups]):
+class Colocate(Task[ColocationGroups]):
     """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
 
     view = "chunks"
     prompt = "colocate"
-    result = Groups
+    result = ColocationGroups
     max_tokens = 512
 
     chunks: tuple[ChunkShown, ...]
     read_together: tuple[ReadTogether, ...]
-    fallback: Callable[[], Groups] = field(metadata={"sent": False}, compare=False)
+    fallback: Callable[[], ColocationGroups] = field(metadata={"sent": False}, compare=False)
 
-    def check(self, result: Groups) -> None:
+    def check(self, result: ColocationGroups) -> None:
         """Only chunks that were shown, each in one group at most."""
         _check_ids(
             [one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups"
         )
 
-    def offline(self) -> Groups:
+    def offline(self) -> ColocationGroups:
         """By co-retrieval and similarity, above tau_assoc."""
         return self.fallback()
 

@@ -4,59 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import ChannelScore, Message
-from zibaldone.errors import BlockMissing, ModelFailed
-from zibaldone.log import to_us
+from zibaldone.core import Message
+from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
+from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Moved, Placement
-from zibaldone.storage.reclaim import reclaim_orphans, release
-from zibaldone.storage.records import Record, RecordStore, read_again
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.cache import TableCache
-from zibaldone.views.chunks.chunk import (
-    Chunk,
-    Item,
-    Past,
-    StoredChunk,
-    from_record,
-    sources_of,
-    stored,
-    to_record,
-)
-from zibaldone.views.chunks.compaction import Draft, Namespace, Tools, compact, draft
+from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
+from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import owner_of
+from zibaldone.views.chunks.forgetting import owner_of, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
-from zibaldone.views.chunks.relevance import Wanted
-from zibaldone.views.chunks.retrieval import NAME, Read, asked, channels_of, evidence, read
-from zibaldone.views.chunks.select_related import Selected, select
+from zibaldone.views.chunks.relevance import Target
+from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank
+from zibaldone.views.chunks.select_related import select
+from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import RecordStore, read_again
+from zibaldone.views.toolkit import OFFERED
 
 _ANALYSIS = 1  # raise it when other chunks would be made of the same log without a model
 _MOST_TAIL = 1000  # messages that no chunk has read and that one recall looks through, the newest
-_OFFERED = 2.0  # budgets' worth of items, as far as memory_budget_tokens goes
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedChunks:
     """What a batch of messages did to the chunk table, by namespace, and where each has been read to."""
 
     spaces: tuple[Namespace, ...]
     compacted_to: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableMemory:
+    """What one snapshot shows to a recall: metadata alone, and what is in no chunk yet."""
+
+    generation: Generation | None  # None: none that can be used
+    deletions: int  # the user's counter
+    chunks: tuple[Chunk, ...]  # live ones that may be selected
+    covered: Mapping[int, Sequence[int]]  # by seq, the chunks that have read the message
+    inside: frozenset[int] | None  # seqs of the session that is asked for; None: of all
+    tail: tuple[Item, ...]  # of id 0
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenItems:
+    """The items of the selected chunks, and the tail."""
+
+    items: tuple[Item, ...]
+    blocks_read: int
+    unreadable: str  # why some chunk is left out
 
 
 class ChunksView:
@@ -101,46 +116,50 @@ class ChunksView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Prepared | None:
-        """Compact the gates that these messages close; those that close none stay in the active chunk."""
+    ) -> PreparedChunks | None:
+        """Compact the gates that these messages close; those that close none stay in the active chunk.
+
+        Raises StorageCorrupt when an earlier chunk cannot be read.
+        """
         if basis is None:
             return None
-        tools = Tools(
+        compactor = Compactor(
             self._asker, self._embedder, self._tokenizer, self.config, basis.user, patient=basis.patient
         )
         gates = self._gates(messages, basis)
-        drafts = self._map(lambda one: draft(one[1], tools), gates)
+        compressed = self._map(lambda closed: compactor.compress(closed[1]), gates)
         numbers, spaces = self._spaces(basis, [namespace for namespace, _ in gates])
-        work: dict[str, list[tuple[int, Draft]]] = {}
-        for number, (namespace, _), made in zip(numbers, gates, drafts, strict=True):
-            work.setdefault(namespace, []).append((number, made))
+        work: dict[str, list[tuple[int, CompressedGate]]] = {}
+        for number, (namespace, _), gate in zip(numbers, gates, compressed, strict=True):
+            work.setdefault(namespace, []).append((number, gate))
 
         def compact_all(name: str) -> None:
-            for number, made in work[name]:
-                compact(made, number, spaces[name], tools)
+            for number, gate in work[name]:
+                compactor.compact(gate, number, spaces[name])
 
         self._map(compact_all, list(work))
         if progress:
             progress(len(messages))
         ends = {namespace: gate.last_seq for namespace, gate in gates}
-        return Prepared(tuple(spaces[name] for name in work), ends)
+        return PreparedChunks(tuple(spaces[name] for name in work), ends)
 
     def commit(
         self,
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
-        prepared: Prepared,
+        prepared: PreparedChunks,
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
         for space in prepared.spaces:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
+            owner = owner_of(generation)
             self._store.stage(
-                connection, owner_of(generation), [_record(c, space.items[c.id]) for c in changed if c.items]
+                connection, owner, [record_of(c, space.items[c.id]) for c in changed if c.items]
             )
-            self._store.remove(connection, owner_of(generation), [c.id for c in changed if not c.items])
+            self._store.remove(connection, owner, [c.id for c in changed if not c.items])
             pairs = [(seq, number) for number, seqs in space.covered.items() for seq in seqs]
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
@@ -153,44 +172,26 @@ class ChunksView:
             table.set_compacted_to(connection, generation, namespace, seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Items of the related chunks and of what is in none yet, best first."""
+        """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
         with take_snapshot() as now:
-            return self._retrieve(now.connection, now.generation, query)
-
-    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
-        user = query.scope.user
-        if not log.state(connection, user).last_seq:
-            return Retrieved((), 0, 0.0, lambda _: None)
-        usable = generation if generation and generation.fingerprint == self.fingerprint else None
-        shown = self._cache.get(connection, usable) if usable else None
-        candidates = list(shown.chunks) if shown else []
-        inside = self._of_session(connection, user, query.scope.session)
-        if inside is not None and shown:
-            here = {number for seq in inside for number in shown.covered.get(seq, ())}
-            candidates = [chunk for chunk in candidates if chunk.id in here]
-        notes = []
-        if generation is not None and usable is None:
-            notes.append(
-                "the chunks were made with other settings: the newest messages only, until a rebuild"
-            )
-        tail, cut_off = self._tail(connection, user, usable, query.scope.session)
-        if cut_off:
-            notes.append(
-                f"only the newest {_MOST_TAIL} messages that are in no chunk yet were looked through"
-            )
-        taken_apart = asked(query, candidates, tail)
-        try:
-            vectors = embed(self._embedder, [taken_apart.subject])
-        except ModelFailed as error:
-            vectors = embed(self._embedder, [])
-            notes.append(f"chunks by words only: {error}")
-        wanted = Wanted(taken_apart.words, vectors, taken_apart.days)
+            memory = self._readable(now, query)
+        if memory is None:
+            return Retrieved((), 0, 0.0, Explanation.of_nothing())
+        notes = list(memory.notes)
+        question = build_query(query, memory.chunks, memory.tail)
+        sought = tuple(form for form, _ in question.terms) or question.speakers
+        vectors = np.zeros((0, self._embedder.dimension), dtype=np.float32)
+        if sought and memory.chunks:
+            try:
+                vectors = embed(self._embedder, [" ".join(sought)])
+            except ModelFailed as error:
+                notes.append(f"chunks by words only: {error}")
         selected = select(
             self._asker,
-            user,
-            wanted,
+            query.scope.user,
+            Target(sought, vectors, question.days),
             query.text,
-            candidates,
+            memory.chunks,
             self.config,
             timeout_s=_RECALL_TIMEOUT_S,
             open_is_offline=True,
@@ -198,23 +199,86 @@ class ChunksView:
         if selected.degraded:
             notes.append(f"chunks selected offline: {selected.degraded}")
         ids = sorted(chunk.id for chunk in selected.chunks)
-        items, blocks_read = self._items(connection, usable, ids)
-        if usable and len(ids) > 1:
-            self._read_sets.add(usable, ids)
-        pool = [
-            item for number in ids for item in items[number] if inside is None or inside & set(item.sources)
-        ]
-        found = read(taken_apart, [*pool, *tail], self._static)
-        budget = min(int(_OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
+        chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
+        if chosen is None:  # the view was made anew while a model was asked: these are other chunks now
+            return self.retrieve(take_snapshot, query)
+        if chosen.unreadable:
+            notes.append(f"left out: {chosen.unreadable}")
+        ranked = rank(question, chosen.items, self._static)
+        room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
-            evidence(found, budget, self._tokenizer),
-            len(found.items),
-            found.relevance,
-            _explanation(found, selected, shown.covered if shown else {}),
+            evidence(ranked, room, self._tokenizer),
+            len(ranked.items),
+            ranked.relevance,
+            explanation(ranked, selected, memory.covered),
             "; ".join(notes),
             selected.model_calls,
-            blocks_read,
+            chosen.blocks_read,
         )
+
+    def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
+        """None when nobody of this name ever said anything."""
+        connection, user, session = now.connection, query.scope.user, query.scope.session
+        state = log.state(connection, user)
+        if not state.last_seq:
+            return None
+        usable = now.generation
+        notes = []
+        if usable is not None and usable.fingerprint != self.fingerprint:
+            usable = None
+            notes.append(
+                "the chunks were made with other settings: the newest messages only, until a rebuild"
+            )
+        held = self._cache.get(connection, usable) if usable else None
+        chunks, covered = (held.chunks, held.covered) if held else ((), {})
+        inside = None
+        if session is not None:
+            inside = frozenset(log.seqs_where(connection, user, session=session))
+            here = {number for seq in inside for number in covered.get(seq, ())}
+            chunks = tuple(chunk for chunk in chunks if chunk.id in here)
+        seqs = table.uncovered(connection, usable, user, session, _MOST_TAIL + 1)
+        if len(seqs) > _MOST_TAIL:
+            notes.append(
+                f"only the newest {_MOST_TAIL} messages that are in no chunk yet were looked through"
+            )
+        unread = log.fetch(connection, user, seqs[-_MOST_TAIL:])
+        cut = pieces([unread[seq] for seq in sorted(unread)], self._tokenizer)
+        tail = tuple(verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts)
+        return ReadableMemory(usable, state.deletions, chunks, covered, inside, tail, tuple(notes))
+
+    def _read_chosen(
+        self, take_snapshot: TakeSnapshot, user: str, memory: ReadableMemory, ids: Sequence[int]
+    ) -> ChosenItems | None:
+        """FETCHBYID, line 18, with the tail as it is by now; None when another generation serves by now."""
+
+        def read(*, readable: bool = False) -> ChosenItems | None:
+            with take_snapshot() as now:
+                tail = memory.tail
+                if log.state(now.connection, user).deletions != memory.deletions:
+                    here = log.present(now.connection, user, sources_of(tail))
+                    tail = tuple(item for item in tail if here.issuperset(item.sources))
+                if memory.generation is None or not ids:
+                    return ChosenItems(tail, 0, "")
+                if now.generation is None or now.generation.number != memory.generation.number:
+                    return None
+                owner = owner_of(memory.generation)
+                fault = ""
+                if readable:
+                    fetched, fault = self._store.fetch_readable(now.connection, owner, ids)
+                else:
+                    fetched = self._store.fetch(now.connection, owner, ids)
+            items = [item for number in sorted(fetched.data) for item in from_record(fetched.data[number])]
+            if memory.inside is not None:
+                items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
+            return ChosenItems((*items, *tail), fetched.blocks_read, fault)
+
+        try:
+            chosen = read_again(read)
+        except StorageCorrupt:  # the other chunks can be read
+            chosen = read(readable=True)
+        if memory.generation is not None and len(ids) > 1 and chosen is not None:
+            self._read_sets.add(memory.generation, ids)
+        return chosen
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Items, metadata, history and blocks, in every generation."""
@@ -233,37 +297,40 @@ class ChunksView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Delete released blocks and what a crash left of them; embed what is left of chunks anew."""
+        """Delete released blocks and what a crash left of them; embed what is left of chunks anew.
+
+        Only an embedder of this process is asked: whoever forgets waits for no model. Until `housekeep` has
+        their vectors, chunks are found by their words.
+        """
         self._cache.drop(user)
         self._read_sets.drop(user)
         release(database, self._store, user)
         reclaim_orphans(database, self._store, 0, user)
-        if generation is not None and generation.fingerprint == self.fingerprint:
-            try:
+        at_once = generation is not None and self._embedder is self._static
+        if generation is not None and at_once and generation.fingerprint == self.fingerprint:
+            with suppress(ModelFailed, StorageCorrupt):
                 embed_anew(database, self._store, generation, self._embedder)
-            except (ModelFailed, BlockMissing):
-                return  # found by their words until `housekeep` gets the vectors
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Algorithm 2, and whatever an earlier crash or failure left undone."""
+        """Algorithm 2, and whatever an earlier crash or failure left undone.
+
+        Raises ModelFailed, and StorageCorrupt, which says what to do, when a block cannot be read.
+        """
         if generation.fingerprint != self.fingerprint:
             return ()
-        try:
-            embed_anew(database, self._store, generation, self._embedder)
-            moved = tend(
-                database,
-                self._store,
-                self.placement,
-                generation,
-                self._read_sets.take(generation),
-                self._asker,
-                self._embedder,
-                patient=patient,
-            )
-        except BlockMissing:  # another process tends to the same blocks: one of us is enough
-            moved = Moved()
+        embed_anew(database, self._store, generation, self._embedder)
+        moved = tend(
+            database,
+            self._store,
+            self.placement,
+            generation,
+            self._read_sets.take(generation),
+            self._asker,
+            self._embedder,
+            patient=patient,
+        )
         release(database, self._store, generation.user)
         done = {
             "records": moved.records,
@@ -310,40 +377,57 @@ class ChunksView:
             ]
         return found
 
-    def chunks(self, connection: Connection, generation: Generation) -> list[StoredChunk]:
-        """Every chunk with its items, in the order in which they were made."""
-        found = table.load(connection, generation, 0)
-        items, _ = self._items(connection, generation, [c.id for c in found.values() if c.items])
-        return [stored(chunk, items.get(chunk.id, [])) for chunk in found.values()]
+    def chunks(self, take_snapshot: TakeSnapshot) -> list[StoredChunk]:
+        """Every chunk of the serving generation with its items, in the order in which they were made."""
+
+        def read() -> tuple[dict[int, Chunk], dict[int, bytes]]:
+            with take_snapshot() as now:
+                if now.generation is None:
+                    return {}, {}
+                chunks = table.load(now.connection, now.generation, 0)
+                full = [chunk.id for chunk in chunks.values() if chunk.items]
+                return chunks, self._store.fetch(now.connection, owner_of(now.generation), full).data
+
+        chunks, data = read_again(read)
+        return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
 
     def live(self, connection: Connection, user: str) -> list[Chunk]:
         """Chunks that hold something, with their metadata, of the user's newest generation."""
         generations = self._generations(connection, user)
-        found = table.load(connection, generations[-1], self._embedder.dimension) if generations else {}
-        return [chunk for chunk in found.values() if chunk.items]
+        chunks = table.load(connection, generations[-1], self._embedder.dimension) if generations else {}
+        return [chunk for chunk in chunks.values() if chunk.items]
 
-    def history(self, connection: Connection, generation: Generation) -> list[Past]:
-        """What chunks no longer say, in the order in which it went."""
-        return [one for _, one in table.history(connection, generation)]
+    def history(self, take_snapshot: TakeSnapshot) -> list[Past]:
+        """What chunks of the serving generation no longer say, in the order in which it went."""
+        with take_snapshot() as now:
+            entries = table.history(now.connection, now.generation) if now.generation else []
+        return [past for _, past in entries]
 
     def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
         """The gates that close, with their namespaces, in the order in which they close."""
         by_namespace: dict[str, list[Message]] = {}
         for message in messages:
             by_namespace.setdefault(self._namespace(message), []).append(message)
-        cursor = basis.generation.cursor if basis.generation else 0
-        closed = []
-        with basis.read() as connection:
-            ends = table.compacted_to(connection, basis.generation) if basis.generation else {}
-            for namespace, new in by_namespace.items():
-                active = []
-                if cursor:
-                    session = namespace if self.config.scope == "session" else None
-                    after = ends.get(namespace, 0)
-                    active = log.read(connection, basis.user, session=session, after=after, to=cursor)
-                gates = closed_gates([*active, *new], self.config.chunk_gate_tokens, self._tokenizer)
-                closed += [(namespace, gate) for gate in gates]
-        return sorted(closed, key=lambda one: one[1].last_seq)
+        active: dict[str, list[Message]] = {}
+        if basis.generation is not None and basis.generation.cursor:
+            with basis.read() as connection:
+                ends = table.compacted_to(connection, basis.generation)
+                for namespace in by_namespace:
+                    active[namespace] = log.read(
+                        connection,
+                        basis.user,
+                        session=namespace if self.config.scope == "session" else None,
+                        after=ends.get(namespace, 0),
+                        to=basis.generation.cursor,
+                    )
+        closed = [
+            (namespace, gate)
+            for namespace, new in by_namespace.items()
+            for gate in closed_gates(
+                [*active.get(namespace, ()), *new], self.config.chunk_gate_tokens, self._tokenizer
+            )
+        ]
+        return sorted(closed, key=lambda pair: pair[1].last_seq)
 
     def _spaces(self, basis: PrepareContext, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
         """Ids for new chunks, one per name in the order given, and the working sets."""
@@ -353,11 +437,11 @@ class ChunksView:
             return list(range(1, len(names) + 1)), empty
 
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
-            def once() -> Mapping[int, Sequence[Item]]:
+            def read() -> Mapping[int, bytes]:
                 with basis.read() as connection:
-                    return self._items(connection, generation, ids)[0]
+                    return self._store.fetch(connection, owner_of(generation), ids).data
 
-            return read_again(once)
+            return {number: from_record(data) for number, data in read_again(read).items()}
 
         with basis.read() as connection:
             chunks = table.load(connection, generation, self._embedder.dimension) if names else {}
@@ -378,61 +462,15 @@ class ChunksView:
         with ThreadPoolExecutor(self._workers, thread_name_prefix="zibaldone-chunks") as pool:
             return list(pool.map(do, given))
 
-    def _items(
-        self, connection: Connection, generation: Generation | None, ids: Sequence[int]
-    ) -> tuple[dict[int, list[Item]], int]:
-        if generation is None or not ids:
-            return {}, 0
-        fetched = self._store.fetch(connection, owner_of(generation), ids)
-        return {number: from_record(data) for number, data in fetched.data.items()}, fetched.blocks_read
-
-    def _tail(
-        self, connection: Connection, user: str, generation: Generation | None, session: str | None
-    ) -> tuple[list[Item], bool]:
-        """The active chunks and what the view has not read yet, as items of id 0; True when it was cut."""
-        seqs = table.uncovered(connection, generation, user, session, _MOST_TAIL + 1)
-        messages = log.fetch(connection, user, seqs[-_MOST_TAIL:])
-        cut = pieces([messages[seq] for seq in sorted(messages)], self._tokenizer)
-        return [verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts], len(seqs) > _MOST_TAIL
-
-    @staticmethod
-    def _of_session(connection: Connection, user: str, session: str | None) -> set[int] | None:
-        return None if session is None else set(log.seqs_where(connection, user, session=session))
-
     @staticmethod
     def _generations(connection: Connection, user: str) -> list[Generation]:
         return [Generation(user, number, "", 0) for number in table.generations(connection, user)]
 
 
-def _record(chunk: Chunk, items: Sequence[Item]) -> Record:
-    return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
-
-
-def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
+def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
     found = list(losses)
     return (
         Counted("chunks", sum(one.chunks for one in found)),
         Counted("items", sum(one.items for one in found)),
         Counted("history", sum(one.history for one in found)),
     )
-
-
-def _explanation(
-    found: Read, selected: Selected, covered: Mapping[int, tuple[int, ...]]
-) -> Callable[[int], tuple[ChannelScore, ...] | None]:
-    """Of a message: how its best item ranked, or where its chunk stood among the candidates."""
-    of_message: dict[int, tuple[ChannelScore, ...]] = {}
-    for item, channels in zip(found.items, channels_of(found), strict=True):
-        for seq in item.sources:
-            of_message.setdefault(seq, channels)
-    places = {number: (place, score) for place, (number, score) in enumerate(selected.ranked, 1)}
-
-    def explain(seq: int) -> tuple[ChannelScore, ...] | None:
-        if seq in of_message:
-            return of_message[seq]
-        if seq not in covered:
-            return None
-        ranked = [places[number] for number in covered[seq] if number in places]
-        return tuple(ChannelScore("chunk", place, round(score, 6)) for place, score in sorted(ranked)[:1])
-
-    return explain

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import count, shown
+from zibaldone.validation import count, shown
 from zibaldone.views.hierarchy.stage_one import StageOne
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.themes import CAP

@@ -17,10 +17,12 @@ from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Answer, Asker
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
+from zibaldone.text.dated_text import resolved
 from zibaldone.text.sentences import sentences
+from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.episodes import SHORTEST, Cut, Window, closed, due, turns_away
-from zibaldone.views.hierarchy.narrative import narrative, resolved, telling, title
+from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.semantics import (
     MOST_KNOWN,
@@ -165,20 +167,34 @@ def read_episode(
         cost.count(answer)
         return answer.result, answer.made_by != OFFLINE
 
-    told, _ = ask(
-        Narrate(shown, lambda: Narrated(title=title(messages, df, n), narrative=narrative(messages)))
-    )
+    narrate = Narrate(shown, lambda: Narrated(title=title(messages, df, n), narrative=narrative(messages)))
+    told, by_model = ask(narrate)
+    if by_model and (borne_out := narrate.borne_out(told)) != told:
+        cost.degraded.append("narrate: less what no message says")
+        told = borne_out
     offline = statements(messages)
     facts: list[list[Statement]] = [[one] for one in offline]
     repeats: list[Statement] = []
     if asker.has_model:
         near = known(embed([f"{told.title}. {told.narrative}"]))[0][:MOST_KNOWN]
         expected = _expected(told.title, near, ask)
-        news, by_model = ask(Distil(shown, tuple(expected), lambda: _as_news(offline)))
+        distil = Distil(shown, tuple(expected), lambda: _as_news(offline))
+        news, by_model = ask(distil)
         if by_model:
-            facts = [_grounded(one, messages) for one in news.statements]
-            heard = {seq for one in news.statements for seq in one.sources}
-            repeats = [one for one in offline if one.seq not in heard]
+            refused = distil.refusals(news)
+            kept = [fact for place, fact in enumerate(news.statements) if place not in refused]
+            facts = [_grounded(fact, messages) for fact in kept]
+            # Where a fact is refused, the sentences of its sources say what they say; where all are, of all.
+            again = {seq for place in refused for seq in news.statements[place].sources}
+            if refused and not kept:
+                again = {fact.seq for fact in offline}
+            facts += [[fact] for fact in offline if fact.seq in again]
+            heard = {seq for fact in kept for seq in fact.sources} | again
+            repeats = [fact for fact in offline if fact.seq not in heard]
+            if refused:
+                cost.degraded.append(
+                    f"distil: {len(refused)} refused, the first {next(iter(refused.values()))}"
+                )
     distilled = settle(
         facts,
         messages,
@@ -208,7 +224,7 @@ def name_theme(asker: Asker, texts: Sequence[str], *, user: str, patient: bool =
     """A name for a theme of these statements; offline the words that most of them have."""
 
     def fallback() -> ThemeName:
-        return ThemeName(name=", ".join(telling(texts, frozenset(), _NAME_WORDS)) or texts[0][:60])
+        return ThemeName(name=", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60])
 
     return asker.ask(NameTheme(tuple(texts[:_SHOWN]), fallback), user=user, patient=patient)
 

@@ -59,9 +59,8 @@ class Gatherer:
         session = _session_of(self.shown, said[0].seq) or own.session
         time = semantic.time
         if said[0] is not semantic.statements[0]:
-            told = self.fetch([said[0].seq])[said[0].seq].time
-            assert told is not None  # what is stored has one
-            time = told
+            told = self.fetch([said[0].seq]).get(said[0].seq)
+            time = told.time if told and told.time else time  # what was forgotten meanwhile is left out later
         unit = of_semantic(said, time, session)
         return Unit(unit, float(self.scores.total[row]), row)
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from sqlalchemy import Connection
 
-from zibaldone import log
 from zibaldone.core import ChannelScore, Evidence, Message
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.logprobs import Drafter
@@ -36,10 +33,10 @@ MakeSignal = Callable[[CoverageSignal], Signal]
 
 
 def offer(
-    connection: Connection,
     shown: Shown | None,
     tail: Sequence[Message],
     query: Query,
+    fetch: Fetch,
     *,
     embedder: Embedder,
     tokenizer: Tokenizer,
@@ -59,7 +56,7 @@ def offer(
         shown or Shown.nothing(embedder.dimension),
         tail,
         query,
-        partial(log.fetch, connection, user),
+        fetch,
         embedder=embedder,
         tokenizer=tokenizer,
         config=config,

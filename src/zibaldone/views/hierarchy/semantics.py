@@ -16,10 +16,14 @@ import numpy as np
 
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
+from zibaldone.text.dated_text import resolved
+from zibaldone.text.facts import Fact, facts
 from zibaldone.text.salience import PHATIC
+from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms, words
-from zibaldone.views.hierarchy.facts import facts, statement
+from zibaldone.views.hierarchy.narrative import day_of, speaker_of
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
+from zibaldone.views.hierarchy.third_person import third_person
 
 MOST_KNOWN = 10  # semantics that a fact is held against
 _DENIES = frozenset("not no never nobody nothing none neither nor without hardly t cannot".split())
@@ -61,7 +65,25 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
     """The facts of an episode, each so that it stands alone."""
-    return [statement(fact) for fact in facts(messages)]
+    return [_statement(fact) for fact in facts(messages)]
+
+
+def _statement(fact: Fact) -> Statement:
+    """The fact so that it stands alone: who says it, in which answer, and when what it speaks of was."""
+    message, words_as_said = fact.message, " ".join(fact.verbatim.split())
+    who = speaker_of(message)
+    told = None if fact.question else _retold(words_as_said, who)
+    if told is None:
+        told = f'{who}: "{words_as_said}"'
+        if fact.question:
+            told = f'Asked "{fact.question}", {told}'
+    return Statement(message.seq, resolved(told[0].upper() + told[1:], day_of(message)), fact.verbatim)
+
+
+def _retold(text: str, who: str) -> str | None:
+    """Each sentence of it in the third person; None when one of them cannot be."""
+    told = [third_person(text[start:end], who) for start, end in sentences(text)]
+    return " ".join(sentence for sentence in told if sentence) if all(told) else None
 
 
 def settle(

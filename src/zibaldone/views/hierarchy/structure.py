@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.models.base import Vectors
+from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
@@ -22,7 +23,6 @@ from zibaldone.views.hierarchy.calibration import Thresholds
 from zibaldone.views.hierarchy.changes import Changes
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, on_grid
-from zibaldone.views.hierarchy.narrative import CAPTION, telling
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Distilled, Near
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
@@ -218,5 +218,5 @@ class Structure:
                     del self.df[term]
 
     def _plain_name(self, theme: int) -> str:
-        texts = [CAPTION.sub(" ", text) for text in self.texts(theme)]
-        return ", ".join(telling(texts, frozenset(), _NAME_WORDS)) or self.texts(theme)[0][:60]
+        texts = self.texts(theme)
+        return ", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60]

@@ -13,10 +13,11 @@ from pydantic import BaseModel, Field
 
 from zibaldone.core import Message
 from zibaldone.models.task import Task
-from zibaldone.text.salience import PHATIC
-from zibaldone.text.words import terms, words
+from zibaldone.text.dated_text import day_in_words, resolved
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.sentences import sentences
+from zibaldone.text.words import words
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
-from zibaldone.views.hierarchy.narrative import dated, resolved
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
@@ -150,6 +151,26 @@ class Narrate(Task[Narrated]):
         if (lost := given - told) and len(given) <= _MOST_NUMBERS:
             raise ValueError(f"the narrative has lost numbers of the messages: {sorted(lost)}")
 
+    def borne_out(self, result: Narrated) -> Narrated:
+        """Less the sentences with a name or number that no message has, or a "not" too much or too few.
+
+        A title with such a name, and a narrative that does not pass `check` any more, are the offline ones.
+        """
+        given = SourceTexts([_text(message) for message in self.messages], _context(self.messages))
+        text = result.narrative
+        spans = sentences(text)
+        kept = [(start, end) for start, end in spans if not _strays(text[start:end], given)]
+        offline = self.fallback()
+        told = Narrated(
+            title=offline.title if _strays(result.title, given) else result.title,
+            narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
+        )
+        try:
+            self.check(told)
+        except ValueError:
+            return Narrated(title=told.title, narrative=offline.narrative)
+        return told
+
     def offline(self) -> Narrated:
         """The messages themselves, with dates resolved."""
         return self.fallback()
@@ -193,37 +214,27 @@ class Distil(Task[News]):
     fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: News) -> None:
-        """Every fact stands on messages of this episode, shares words with them, and has none of elsewhere.
+        """Every fact names messages of this episode as its sources."""
+        known = {message.seq for message in self.messages}
+        for fact in result.statements:
+            shown = f"the statement {fact.text[:60]!r}"
+            if not fact.sources:
+                raise ValueError(f"{shown} names no sources: give seqs of `messages`")
+            if unknown := set(fact.sources) - known:
+                raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
+
+    def refusals(self, result: News) -> dict[int, str]:
+        """By place, why the sources that a fact names do not bear it out.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
         """
-        elsewhere = set(terms(" ".join(self.expected))) - self._own()
-        text = {message.seq: f"{message.speaker} {message.text}" for message in self.messages}
-        for one in result.statements:
-            if not one.text.strip():
-                raise ValueError("a statement has no text")
-            shown = f"the statement {one.text[:60]!r}"
-            if not one.sources:
-                raise ValueError(f"{shown} names no sources: give seqs of `messages`")
-            if unknown := set(one.sources) - text.keys():
-                raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
-            said = {term for seq in one.sources for term in terms(text[seq])}
-            if not (set(terms(one.text)) - PHATIC) & said:
-                raise ValueError(f"{shown} has no word of its sources {one.sources}")
-            if copied := elsewhere.intersection(terms(one.text)):
-                raise ValueError(
-                    f"{shown} has {sorted(copied)[:8]} of `expected`: keep to words of `messages`"
-                )
-
-    def _own(self) -> set[str]:
-        """What this episode holds: what was said, by whom, and on which days, spoken of ones too."""
-        texts = []
-        for message in self.messages:
-            texts += [message.speaker, message.text]
-            if message.time:
-                day = datetime.fromisoformat(message.time).date()
-                texts += [dated(day), day.isoformat(), resolved(message.text, day)]
-        return set(terms(" ".join(texts)))
+        by_seq = {message.seq: message for message in self.messages}
+        context = _context(self.messages)
+        return {
+            place: why
+            for place, fact in enumerate(result.statements)
+            if (why := SourceTexts([_text(by_seq[seq]) for seq in fact.sources], context).refusal(fact.text))
+        }
 
     def offline(self) -> News:
         """The sentences that are facts."""
@@ -247,6 +258,8 @@ class NameTheme(Task[ThemeName]):
         name = result.name.strip()
         if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
             raise ValueError("name must be a phrase of 2 to 8 words")
+        if strays := _strays(name, SourceTexts(self.statements)):
+            raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
 
     def offline(self) -> ThemeName:
         """The words that most statements share."""
@@ -264,6 +277,26 @@ def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
         )
         for message in messages
     )
+
+
+def _text(message: MessageShown) -> str:
+    """What a message says, its relative dates resolved."""
+    return (
+        resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
+    )
+
+
+def _context(messages: Sequence[MessageShown]) -> str:
+    """What may be said though no message says it: who spoke, and when."""
+    times = {datetime.fromisoformat(message.time) for message in messages if message.time}
+    days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]
+    return " ".join([*(message.speaker for message in messages), *days])
+
+
+def _strays(text: str, given: SourceTexts) -> list[str]:
+    """Names and numbers of a text in other words that its sources lack, else words whose "not" is another."""
+    named = names_and_numbers(text)
+    return [word for word in given.invented(text) if word in named] or given.turned(text)
 
 
 def _numbers(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.dated_text import IRREGULAR_PAST
 from zibaldone.text.words import STOP_WORDS
 
 _OTHERS = regex.compile(
@@ -29,12 +30,6 @@ _AS_IT_IS = frozenset(
     didn't cannot wasn't""".split()
 )
 _CHANGED = {"am": "is", "was": "was", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't"}
-_PAST = frozenset(
-    """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew
-    heard held hurt kept knew learnt left lost made meant met paid ran rode said sang sat saw sent sold spent
-    spoke stood swam taught thought told took understood went woke won wore wrote flew broke ate drank
-    sold slept""".split()
-)
 _PRESENT = frozenset(
     """believe collect come cook dance enjoy feel find get give go grow hate help hope keep know learn like
     listen live look love make mean miss need own paint plan play prefer practice practise remember run see
@@ -85,7 +80,7 @@ def _of_third(verb: str) -> str | None:
     plain = verb.replace("’", "'")
     if plain in _CHANGED:
         return _CHANGED[plain]
-    if plain in _AS_IT_IS or plain in _PAST or (plain.endswith("ed") and not plain.endswith("eed")):
+    if plain in _AS_IT_IS or plain in IRREGULAR_PAST or (plain.endswith("ed") and not plain.endswith("eed")):
         return verb
     if plain not in _PRESENT:
         return None

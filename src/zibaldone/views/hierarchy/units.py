@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 from zibaldone.core import Evidence, Message
 from zibaldone.models.base import Tokenizer
-from zibaldone.rendering import line, line_tokens
-from zibaldone.text.sentences import passages
+from zibaldone.text.dated_text import resolved
+from zibaldone.text.sentences import cut_messages
 from zibaldone.text.words import terms
-from zibaldone.views.hierarchy.narrative import resolved
+from zibaldone.views.hierarchy.narrative import day_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 
 NAME = "hierarchy"
-PASSAGE_TOKENS = 128  # a longer message is offered in passages of at most this
 
 Fetch = Callable[[Sequence[int]], Mapping[int, Message]]
 
@@ -32,20 +31,13 @@ class Part:
 
 def parts_of(messages: Sequence[Message], tokenizer: Tokenizer) -> dict[int, tuple[Part, ...]]:
     """By seq; a message of white space has none."""
-    told = [resolved(one.content.strip(), _day(one)) for one in messages]
-    lines = line_tokens(
-        [line(one.speaker, text) for one, text in zip(messages, told, strict=True)], tokenizer.count
-    )
-    found: dict[int, tuple[Part, ...]] = {}
-    for message, text, tokens in zip(messages, told, lines, strict=True):
-        if not text:
-            continue
-        if tokens <= PASSAGE_TOKENS:
-            found[message.seq] = (Part(message, text, 0, True),)
-        else:
-            spans = passages(text, PASSAGE_TOKENS, tokenizer.count)
-            found[message.seq] = tuple(Part(message, text[a:b], a, False) for a, b in spans)
-    return found
+    told = [resolved(one.content.strip(), day_of(one)) for one in messages]
+    cuts = cut_messages(told, [one.speaker for one in messages], tokenizer.count)
+    return {
+        message.seq: tuple(Part(message, text[p.start : p.end], p.start, len(cut) == 1) for p in cut)
+        for message, text, cut in zip(messages, told, cuts, strict=True)
+        if cut
+    }
 
 
 def part_with(statement: Statement, parts: Sequence[Part]) -> int:
@@ -103,8 +95,3 @@ def of_episode(episode: Episode) -> Evidence:
         score=0.0,
         tokens=0,
     )
-
-
-def _day(message: Message) -> date:
-    assert message.time is not None  # what is stored has one
-    return message.time.date()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -88,15 +89,9 @@ class HierarchyView:
         if basis is None:
             return None
         generation = basis.generation
+        thresholds = self._thresholds(basis.read)
+        tools = Tools(self._asker, self._embedder, thresholds, self.config, basis.user, basis.patient)
         with basis.read() as connection:
-            tools = Tools(
-                self._asker,
-                self._embedder,
-                self._thresholds(connection),
-                self.config,
-                basis.user,
-                basis.patient,
-            )
             builder = self._builder(connection, generation, tools)
             before = table.state(connection, generation) if generation else None
         for done in builder.read(messages):
@@ -121,21 +116,25 @@ class HierarchyView:
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
-        with take_snapshot() as now:
-            return self._retrieve(now.connection, now.generation, query)
-
-    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
         user = query.scope.user
-        if not log.state(connection, user).last_seq:
-            return Retrieved((), 0, 0.0, lambda _: None)
-        usable = generation if generation and generation.fingerprint == self.fingerprint else None
-        seqs = table.open_seqs(connection, usable, user, query.scope.session, _MOST_TAIL + 1)
-        found = log.fetch(connection, user, seqs[-_MOST_TAIL:])
+        with take_snapshot() as now:
+            connection, generation = now.connection, now.generation
+            if not log.state(connection, user).last_seq:
+                return Retrieved((), 0, 0.0, lambda _: None)
+            usable = generation if generation and generation.fingerprint == self.fingerprint else None
+            shown = self._cache.get(connection, usable) if usable else None
+            seqs = table.open_seqs(connection, usable, user, query.scope.session, _MOST_TAIL + 1)
+            tail = log.fetch(connection, user, seqs[-_MOST_TAIL:])
+
+        def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
+            with take_snapshot() as later:
+                return log.fetch(later.connection, user, seqs)
+
         offered = offer(
-            connection,
-            self._cache.get(connection, usable) if usable else None,
-            [found[seq] for seq in sorted(found)],
+            shown,
+            [tail[seq] for seq in sorted(tail)],
             query,
+            fetch,
             embedder=self._embedder,
             tokenizer=self._tokenizer,
             config=self.config,
@@ -176,16 +175,19 @@ class HierarchyView:
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read() as connection:
+            if table.state(connection, generation) is None:
+                return ()
+        tools = Tools(
+            self._asker,
+            self._embedder,
+            self._thresholds(database.read),
+            self.config,
+            generation.user,
+            patient,
+        )
+        with database.read() as connection:
             if (state := table.state(connection, generation)) is None:
                 return ()
-            tools = Tools(
-                self._asker,
-                self._embedder,
-                self._thresholds(connection),
-                self.config,
-                generation.user,
-                patient,
-            )
             builder, place = self._builder(connection, generation, tools), _place(connection, generation)
         for _ in builder.read([]):
             pass
@@ -236,10 +238,11 @@ class HierarchyView:
     def _embedder_key(self) -> str:
         return f"{self._embedder.name}/{self._embedder.dimension}/{sample_digest()}"
 
-    def _thresholds(self, connection: Connection) -> Thresholds:
+    def _thresholds(self, read: Callable[[], AbstractContextManager[Connection]]) -> Thresholds:
         """Measured once per embedder: by whoever comes first, and then stored."""
         if self._measured is None:
-            stored = table.thresholds(connection, self._embedder_key)
+            with read() as connection:
+                stored = table.thresholds(connection, self._embedder_key)
             self._measured = Thresholds.from_json(stored) if stored else calibrate(self._embedder)
         return self._measured
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import count, shown
+from zibaldone.validation import count, shown
 
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]

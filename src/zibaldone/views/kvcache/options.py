@@ -8,7 +8,7 @@ from typing import Any
 from transformers import GenerationConfig, PreTrainedModel
 
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import count, shown
+from zibaldone.validation import count, shown
 from zibaldone.views.kvcache.config import PRESETS, MemArt
 from zibaldone.views.kvcache.model.calibration import Needles
 from zibaldone.views.kvcache.model.turns import TurnFormat

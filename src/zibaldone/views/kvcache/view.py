@@ -438,7 +438,8 @@ class KVView:
                 with self.model_lock:
                     made = self.fetcher.remake(
                         pool,
-                        [block for block in blocks if block.tile.position <= last],
+                        blocks,
+                        last,
                         lambda name, n: manifest.segment(connection, generation, name, n),
                     )
             if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):

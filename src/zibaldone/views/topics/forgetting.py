@@ -9,6 +9,7 @@ from dataclasses import replace
 from zibaldone.text.words import pieces
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
+from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
@@ -38,7 +39,6 @@ def forget(
     changed |= _settled({**library.documents, CURRENT: library.current, **changed}, revived)
     words = _lost(library, gone, changed, by_people)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
-    tools.forget()
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
     removed = [
         doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
@@ -75,13 +75,20 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -
             revived.update(claim.slot for claim in claims(kept))
         return (kept,)
     parts = work.parts.pop(key_of(entry), (entry,))
-    rest = [_unmarked(part, gone) for part in parts if gone.isdisjoint(part.sources)]
+    alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
+    rest = [_unmarked(part, gone) for part in alone if part is not None]
     put_back = [
         replace(work.merge(group), superseded_by=marks)
         for group in groups([replace(one, superseded_by=()) for one in rest])
     ]
     revived.update(claim.slot for one in put_back if one.current for claim in claims(one))
     return tuple(put_back)
+
+
+def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
+    """The answer without the question that it quotes, when only the question is forgotten."""
+    alone = answer_alone(entry)
+    return alone if alone is not None and gone.isdisjoint(alone.sources) else None
 
 
 def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.consolidate.faithfulness import (
-    LineWritten,
-    check_extraction,
-    check_kept,
-    check_rewriting,
-)
+from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
 _HIDDEN = {"sent": False}
@@ -151,21 +145,7 @@ class Extract(Task[Extracted]):
 
     message: MessageShown
     before: MessageShown | None
-    known: str = field(metadata=_HIDDEN, compare=False)  # all that a fact may be made of
     fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
-
-    def check(self, result: Extracted) -> None:
-        """Nothing invented, no name, number or claim lost, and dates that are dates."""
-        check_extraction([fact.text for fact in result.facts], self.known)
-        for fact in result.facts:
-            if fact.date:
-                try:
-                    date.fromisoformat(fact.date)
-                except ValueError:
-                    raise ValueError(f"date {fact.date!r} is not YYYY-MM-DD; or leave it empty") from None
-        told = [f"{fact.text} {fact.date}" for fact in result.facts]
-        speakers = [one.speaker for one in (self.message, self.before) if one]
-        check_kept(told, [fact.text for fact in self.fallback().facts], self.message.text, speakers)
 
     def offline(self) -> Extracted:
         """The sentences that carry facts."""
@@ -186,8 +166,8 @@ class RewriteCurrent(Task[Rewritten]):
     fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Rewritten) -> None:
-        """Faithful, entry by entry."""
-        check_faithful(self.given, result)
+        """Every entry has a place; what the lines say is compared when they are carried out."""
+        check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
 
     def offline(self) -> Rewritten:
         """Grouped by similarity."""
@@ -237,8 +217,8 @@ class RewriteDocument(Task[Rewritten]):
     fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
 
     def check(self, result: Rewritten) -> None:
-        """Faithful, entry by entry."""
-        check_faithful(self.given, result)
+        """Every entry has a place; what the lines say is compared when they are carried out."""
+        check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
 
     def offline(self) -> Rewritten:
         """What is new below the headings that it is like."""
@@ -278,12 +258,9 @@ class ChooseMerges(Task[Groups]):
         return self.fallback()
 
 
-def check_faithful(given: Mapping[int, Entry], result: Rewritten) -> None:
-    """Raises ValueError for what was lost, doubled or invented."""
-    lines = [
-        LineWritten(tuple(line.entries), line.text.strip()) for part in result.sections for line in part.lines
-    ]
-    check_rewriting(given, lines, [(one.older, one.newer) for one in result.superseded])
+def lines_of(part: SectionWritten) -> list[LineWritten]:
+    """A section's lines, as they are compared with the entries."""
+    return [LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines]
 
 
 def shown_entries(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[EntryShown, ...]:

@@ -14,11 +14,11 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.incoming import to_time
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.storage.database import Database
+from zibaldone.validation import to_time
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
 from zibaldone.views.topics import table
 from zibaldone.views.topics.config import Consolidation
@@ -31,7 +31,7 @@ from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.workspace import Tools
 from zibaldone.views.topics.retrieval import NAME, Shown, offer
 
-_ANALYSIS = 1  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
 _MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
 _MOST_USERS = 32  # whose libraries and indexes stay in memory
 
@@ -171,8 +171,7 @@ class TopicsView:
         """Nothing of the user stays in memory."""
         with self._lock:
             self._shown.pop(user, None)
-            if (tools := self._tools.pop(user, None)) is not None:
-                tools.forget()
+            self._tools.pop(user, None)  # a batch under way keeps its own until it is refused as stale
             for key in [key for key in self._libraries if key[0] == user]:
                 del self._libraries[key]
 

@@ -36,8 +36,8 @@ from zibaldone.views.kvcache.model.layers import (
 from zibaldone.views.kvcache.model.model_support import check_config
 from zibaldone.views.kvcache.model.rotary import Rotation, probe
 
-_NOISE = {torch.float32: 1e-5, torch.float64: 1e-9}  # of the largest logit; 16-bit types round more
-_NOISE_16 = 0.02
+# By how much of the largest number two passes may differ that are equal but for rounding.
+NOISE = {torch.float32: 1e-5, torch.float64: 1e-9, torch.bfloat16: 0.02, torch.float16: 0.02}
 _attaching = ForkSafeLock()
 _taps: WeakKeyDictionary[PreTrainedModel, Tap] = WeakKeyDictionary()
 _open = threading.local()  # .session: the tap session of this thread
@@ -377,7 +377,7 @@ class Tap:
             use_cache=True,
         ).logits
         error = (torch.cat([half, rest], dim=1).float() - stock.float()).abs().max().item()
-        allowed = _NOISE.get(stock.dtype, _NOISE_16) * max(stock.float().abs().max().item(), 1.0)
+        allowed = NOISE.get(stock.dtype, NOISE[torch.float16]) * max(stock.float().abs().max().item(), 1.0)
         if not error <= allowed:
             raise UnsupportedModel(
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"

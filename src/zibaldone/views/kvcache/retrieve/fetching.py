@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder, cut, joined
+from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
@@ -43,7 +44,7 @@ class Fetcher:
         drafts: list[tuple[Block, Draft]] = []
         for segment in dict.fromkeys(block.place[:2] for block in absent):
             last = max(block.tile.position for block in absent if block.place[:2] == segment)
-            made = self.remake(pool, [b for b in segments(*segment) if b.tile.position <= last], segments)
+            made = self.remake(pool, segments(*segment), last, segments)
             drafts += [(block, draft) for block, draft, _ in made]
             by_number.update({block.number: raw for block, _, raw in made})
         hits += Hits(encoded=len(absent))
@@ -56,37 +57,47 @@ class Fetcher:
         )
 
     def remake(
-        self, pool: Pool, blocks: Sequence[Block], segments: Segments
+        self, pool: Pool, segment: Sequence[Block], last: int, segments: Segments
     ) -> list[tuple[Block, Draft, Raw]]:
-        """Encode those of a segment's first blocks again that have no place, turn by turn as at first."""
-        if not blocks:
-            return []
-        made: list[tuple[Block, Draft, Raw]] = []
-        done = 0
-        cuts: list[Raw] = []  # by piece
+        """Encode those of a segment's blocks up to position `last` again that have no place.
+
+        Whole turns, each behind the context that it had at first: the model sees passes of the same shapes.
+        So where the same kernels run (the same processor, number of threads and version of torch) the same
+        bytes come out, and elsewhere keys and values within NOISE of the largest. Two kinds of block were
+        made otherwise at first, and come back as what a pass over the log gives: those that an answer left,
+        and, with align="grid" and a quantised pool, those that were quantised before they were full.
+        """
+        blocks = _through(segment, last)
         resident = [block for block in blocks if block.slot is not None]
         at_hand = dict(
             zip((b.number for b in resident), self.fetch(pool, resident, segments).raw, strict=True)
         )
+        made: list[tuple[Block, Draft, Raw]] = []
+        seen: list[Raw] = []  # whole blocks, as they are read back
+        begun: list[Raw] = []  # of the block that the last piece ended in
+        done = 0
+        waiting = deque(blocks)
         for piece in pieces_of([block.tile for block in blocks]):
             end = done + len(piece.ids)
             inside = [b for b in blocks if b.tile.position < end and b.tile.position + b.tokens > done]
             if all(block.slot is not None for block in inside):
-                whole = joined([at_hand[block.number] for block in inside])
                 start = done - inside[0].tile.position
-                cuts.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
+                whole = joined([at_hand[block.number] for block in inside])
+                begun.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
             else:
-                cuts.append(self._encoder.encode(piece.ids, joined(cuts) if cuts else None))
+                before = [*seen, *begun]
+                begun.append(self._encoder.encode(piece.ids, joined(before) if before else None))
             done = end
-        whole = joined(cuts)
-        for block in blocks:
-            if block.slot is None:
-                first = block.tile.position
-                raw = cut(whole, first, first + block.tokens)
-                draft, back = self._encoder.draft(
-                    block.session, block.segment, block.tile, block.time_us, raw
-                )
-                made.append((block, draft, back))
+            while waiting and waiting[0].tile.position + waiting[0].tokens <= done:
+                block, rest = waiting.popleft(), joined(begun)
+                back = cut(rest, 0, block.tokens)
+                if block.slot is None:
+                    draft, back = self._encoder.draft(
+                        block.session, block.segment, block.tile, block.time_us, back
+                    )
+                    made.append((block, draft, back))
+                seen.append(back)
+                begun = [cut(rest, block.tokens)] if tokens_in(rest) > block.tokens else []
         return made
 
     def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> Chain:
@@ -137,6 +148,16 @@ class Fetcher:
 
     def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
+
+
+def _through(segment: Sequence[Block], last: int) -> list[Block]:
+    """The blocks up to position `last`, and those in which the last one's message goes on."""
+    taken: list[Block] = []
+    for block in segment:
+        if block.tile.position > last and (not taken or block.tile.seqs[0] != taken[-1].tile.seqs[-1]):
+            break
+        taken.append(block)
+    return taken
 
 
 def _key(pool: Pool, block: Block) -> Hashable:

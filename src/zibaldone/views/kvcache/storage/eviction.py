@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from zibaldone.incoming import count
 from zibaldone.storage.database import Database
+from zibaldone.validation import count
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.storage import free_slots as places
 from zibaldone.views.kvcache.storage import manifest

@@ -10,6 +10,7 @@ does each line of a list. The order of a message's entries is that of their rece
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -17,11 +18,13 @@ import regex
 
 from zibaldone.core import Message
 from zibaldone.text.dates import find_days
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.periods import period
 from zibaldone.text.salience import PHATIC, carries_fact, is_phatic, names
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms, words
 from zibaldone.views.topics.consolidate.contradictions import claims
+from zibaldone.views.topics.consolidate.rewrite_checks import left_out
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
@@ -40,6 +43,7 @@ _GREETINGS = frozenset(
     """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
     please""".split()
 )
+_QUOTED = '" — '  # between a question and its answer
 _ASKS = ("?", "？", "؟")
 _YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
 
@@ -47,22 +51,32 @@ _YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
 def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
     """The message's entries, in its order; none for what says nothing to remember.
 
-    `before` is the message before it in its session, which is only there to be understood by. A model is not
-    asked about a message in which nothing but politeness is said.
+    `before` is the message before it in its session. An entry that has words of it names it as a source too.
+    A model is not asked about a message in which nothing but politeness is said; of what it answers, only
+    what those messages bear out is taken.
     """
     offline = _Reader(message, before, work).read()
     if not offline and _says_nothing(message):
         return ()
-    facts = [FactNoted(text=text) for text in offline]
     if not work.has_model:
-        return _entries(message, facts)
+        return _numbered(offline)
     task = Extract(
         _shown(message),
         _shown(before) if before else None,
-        known=_known(message, before),
-        fallback=lambda: Extracted(facts=facts),
+        fallback=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
     )
-    return _entries(message, work.ask(task).result.facts)
+    answer = work.ask(task)
+    if answer.degraded:
+        return _numbered(offline)
+    return _numbered(_borne_out(answer.result.facts, offline, message, before))
+
+
+def answer_alone(entry: Entry) -> Entry | None:
+    """What is left of an entry that quotes a question, when the question is forgotten; None for any other."""
+    question, mark, answer = entry.text.partition(_QUOTED)
+    if not mark or len(entry.sources) != 2 or entry.first != entry.sources[1] or not question:
+        return None
+    return replace(entry, text=answer, sources=(entry.first,))
 
 
 def source_of(message: Message) -> str | None:
@@ -97,31 +111,76 @@ def _range(first: date, last: date) -> str:
     return f"{first.isoformat()} to {last.isoformat()}"
 
 
-def _entries(message: Message, facts: Sequence[FactNoted]) -> tuple[Entry, ...]:
-    """Numbered where there are several: they may be filed in different documents."""
-    found = [_entry(message, fact) for fact in facts]
-    if len(found) < 2:
-        return tuple(found)
-    return tuple(replace(entry, part=part) for part, entry in enumerate(found, 1))
+def _numbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """By their order where there are several: they may be filed in different documents."""
+    if len(entries) < 2:
+        return tuple(entries)
+    return tuple(replace(entry, part=part) for part, entry in enumerate(entries, 1))
 
 
-def _entry(message: Message, fact: FactNoted) -> Entry:
+def _borne_out(
+    facts: Sequence[FactNoted], offline: Sequence[Entry], message: Message, before: Message | None
+) -> list[Entry]:
+    """Entries of a model's facts, each with the messages that bear it out as its sources.
+
+    A fact that they don't bear out is dropped; a plain entry whose names, numbers or claims are then in no
+    fact stands beside the others.
+    """
     assert message.time is not None  # what is stored has one
-    day = When(fact.date) if fact.date else When.of(message.time.date())
-    return Entry(fact.text, first=message.seq, time=day, source=source_of(message))
+    day = message.time.date()
+    parties = [one for one in (message, before) if one is not None]
+    context = " ".join(
+        [*(one.speaker for one in parties), message.time.isoformat(), source_of(message) or ""]
+    )
+    said = [resolved(message.content, day)]
+    alone = SourceTexts(said, context)
+    both = SourceTexts([*said, before.content], context) if before else alone
+    taken: list[Entry] = []
+    for fact in facts:
+        entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
+        if not alone.refusal(entry.text):
+            taken.append(entry)
+        elif before is not None and not both.refusal(entry.text):
+            taken.append(replace(entry, sources=(before.seq, message.seq)))
+    missing = left_out(taken, offline, message.content, [one.speaker for one in parties])
+    if len(taken) < len(facts):
+        told = {term for entry in taken for term in terms(entry.text)}
+        missing = [
+            one
+            for one in offline
+            if one in missing or len(told & set(terms(one.text))) * 2 < len(set(terms(one.text)))
+        ]
+    return [*taken, *missing]
+
+
+def _mostly_new(entry: Entry, told: AbstractSet[str]) -> bool:
+    own = set(terms(entry.text))
+    return len(own & told) * 2 < len(own)
+
+
+def _day(fact: FactNoted, message: Message) -> date | None:
+    """The day that a model gave a fact, if the message names it; else the message's own will do."""
+    assert message.time is not None
+    try:
+        given = date.fromisoformat(fact.date)
+    except ValueError:
+        return None
+    named = find_days(message.content, message.time.date())
+    if str(given.day) in names_and_numbers(message.content):  # "since the 1st"
+        return given
+    return given if any(days.first <= given <= days.last for days in named) else None
+
+
+def _entry(message: Message, text: str, day: date | None = None) -> Entry:
+    assert message.time is not None  # what is stored has one
+    when = When.of(day or message.time.date())
+    return Entry(text, first=message.seq, time=when, source=source_of(message))
 
 
 def _shown(message: Message) -> MessageShown:
     assert message.time is not None
     who = source_of(message) or "the user"
     return MessageShown(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
-
-
-def _known(message: Message, before: Message | None) -> str:
-    """All words that a fact of the message may be made of, dates resolved."""
-    assert message.time is not None
-    said = [message.time.isoformat(), message.speaker, resolved(message.content, message.time.date())]
-    return "\n".join([*said, f"{before.speaker}: {before.content}"] if before else said)
 
 
 def _says_nothing(message: Message) -> bool:
@@ -134,6 +193,7 @@ class _Group:
     """Sentences that make one entry."""
 
     sentences: list[str] = field(default_factory=list)
+    question: str = ""  # that they answer, in words of the message before
     facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
     claims: bool = False  # one of them does, and stands alone
 
@@ -158,8 +218,8 @@ class _Reader:
     before: Message | None
     work: Work
 
-    def read(self) -> list[str]:
-        """The texts of its entries."""
+    def read(self) -> list[Entry]:
+        """Its entries, not numbered."""
         assert self.message.time is not None
         day = self.message.time.date()
         found: list[_Group] = []
@@ -167,15 +227,33 @@ class _Reader:
             found += self._of_line(line, opens=number == 0)
         if not any(group.facts for group in found):
             return []
-        told = [" ".join(one.sentences) for one in found if one.facts or _says_something(one)]
-        return [piece for text in told for piece in self._pieces(resolved(text, day))]
+        return [
+            entry
+            for group in found
+            if group.facts or _says_something(group)
+            for entry in self._entries_of(group, day)
+        ]
+
+    def _entries_of(self, group: _Group, day: date) -> Iterator[Entry]:
+        text = resolved(" ".join(group.sentences), day)
+        quoting = f'"{resolved(group.question, day)}{_QUOTED}{text}' if group.question else text
+        limit = self.work.settings.entry_tokens
+        if len(quoting) <= limit or self.work.tools.count([quoting])[0] <= limit:
+            entry = _entry(self.message, quoting)
+            if group.question:
+                assert self.before is not None
+                entry = replace(entry, sources=(self.before.seq, self.message.seq))
+            yield entry
+            return
+        for start, end in passages(text, limit, self.work.tools.count):
+            yield _entry(self.message, text[start:end])
 
     def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
         groups: list[_Group] = []
         for place, (start, end) in enumerate(sentences(line)):
             sentence = " ".join(line[start:end].split())
             if opens and place == 0 and (question := self._answered(sentence)):
-                groups.append(_Group([f'"{question}" — {sentence}'], facts=1))
+                groups.append(_Group([sentence], question, facts=1))
                 continue
             fact = self._is_fact(sentence)
             shown = sentence.startswith("[")
@@ -225,15 +303,8 @@ class _Reader:
         spans = sentences(self.before.content)
         last = self.before.content[slice(*spans[-1])] if spans else ""
         asks = last.endswith(_ASKS) and len(set(terms(last)) - PHATIC) >= 2
-        return " ".join(last.split()) if asks else ""
-
-    def _pieces(self, text: str) -> Iterator[str]:
-        limit = self.work.settings.entry_tokens
-        if len(text) <= limit:  # a token has a character or more
-            yield text
-            return
-        for start, end in passages(text, limit, self.work.tools.count):
-            yield text[start:end]
+        quotable = _QUOTED not in last and _QUOTED not in sentence
+        return " ".join(last.split()) if asks and quotable else ""
 
 
 def _says_something(group: _Group) -> bool:

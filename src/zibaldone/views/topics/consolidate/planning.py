@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.views.topics.consolidate.grouping import cluster
-from zibaldone.views.topics.consolidate.rewriting import Portion
+from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.read.workspace import Work
@@ -146,7 +146,8 @@ def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
         found.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
     for new in planned.new_documents:
         if new.blocks:
-            name = " ".join(new.title.split()) or portions[new.blocks[0] - 1].title
+            entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
+            name = heading_of(new.title, entries, portions[new.blocks[0] - 1].title)
             found.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
     found.updates = {doc_id: group for doc_id, group in found.updates.items() if group}
     return found

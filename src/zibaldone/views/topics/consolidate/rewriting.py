@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from zibaldone.models.base import Vectors
-from zibaldone.text.words import words
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
-from zibaldone.views.topics.consolidate.faithfulness import specifics
 from zibaldone.views.topics.consolidate.grouping import cluster, unit
+from zibaldone.views.topics.consolidate.rewrite_checks import faithful, may_supersede
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
@@ -22,6 +22,7 @@ from zibaldone.views.topics.tasks import (
     RewriteDocument,
     Rewritten,
     SectionWritten,
+    lines_of,
     shown_entries,
 )
 
@@ -83,10 +84,8 @@ def rewrite_document(document: Document, portions: Sequence[Portion], work: Work
     answer = work.ask(task)
     if answer.degraded:
         return offline, ""
-    known = {word for entry in numbered.values() for word in words(f"{entry.text} {entry.source or ''}")}
-    known |= {one for entry in numbered.values() for one in specifics(entry.text)}
-    summary = answer.result.summary if specifics(answer.result.summary) <= known else ""
-    name = document.title if document.body else answer.result.title.strip() or portions[0].title
+    summary = answer.result.summary if _summarises(answer.result.summary, numbered.values()) else ""
+    name = document.title if document.body else heading_of(answer.result.title, new, portions[0].title)
     made = realised(answer.result, numbered, work)
     return document.with_body((*body_of(name, made), *_texts(document))), summary
 
@@ -103,19 +102,43 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work) -> Doc
 
 
 def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work) -> list[Portion]:
-    """What a model wrote, checked before, with the entries' own metadata."""
+    """What a model wrote, as far as the entries bear it out, with their own metadata."""
     marked = dict(numbered)
+    line_of = {n: line for part in result.sections for line in lines_of(part) for n in line.entries}
     for one in result.superseded:
-        newer, older = superseding(marked[one.newer], marked[one.older])
-        marked |= {one.newer: newer, one.older: older}
-    return [
-        Portion(
-            part.heading.strip() or "Notes",
-            tuple(work.merge([marked[n] for n in line.entries], line.text.strip()) for line in part.lines),
-        )
-        for part in result.sections
-        if part.lines
-    ]
+        if may_supersede(numbered, one.older, one.newer) and line_of[one.older] != line_of[one.newer]:
+            newer, older = superseding(marked[one.newer], marked[one.older])
+            marked |= {one.newer: newer, one.older: older}
+    portions = []
+    for part in result.sections:
+        lines = [true for line in lines_of(part) for true in faithful(numbered, line)]
+        if lines:
+            entries = [marked[n] for line in lines for n in line.entries]
+            name = heading_of(part.heading, entries, "") or title(entries, work)
+            portions.append(
+                Portion(
+                    name, tuple(work.merge([marked[n] for n in line.entries], line.text) for line in lines)
+                )
+            )
+    return portions
+
+
+def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
+    """A heading that a model wrote, if its names and numbers are the entries'; else the other.
+
+    Its other words may be new: it states nothing, and goes when one of them is forgotten.
+    """
+    name = " ".join(written.split())
+    new = SourceTexts(f"{entry.text} {entry.source or ''}" for entry in entries).invented(name)
+    return name if name and names_and_numbers(name).isdisjoint(new) else other
+
+
+def _summarises(text: str, entries: Iterable[Entry]) -> bool:
+    """Whether the entries bear out a summary: telling words, a semicolon, and a sentence."""
+    entries = list(entries)
+    known = SourceTexts([entry.text for entry in entries], " ".join(entry.source or "" for entry in entries))
+    telling, mark, sentence = text.partition(";")
+    return not (known.invented(telling) or known.refusal(sentence)) if mark else not known.refusal(text)
 
 
 def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:

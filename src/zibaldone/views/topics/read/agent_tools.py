@@ -19,8 +19,8 @@ import regex
 from pydantic import ValidationError
 
 from zibaldone.errors import InvalidInput
-from zibaldone.incoming import shown
 from zibaldone.text.words import terms
+from zibaldone.validation import shown
 from zibaldone.views.topics.read.document_index import DocumentIndex, bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.tool_arguments import (

@@ -24,6 +24,7 @@ from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
 R = TypeVar("R", bound=BaseModel)
+V = TypeVar("V")
 _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
 
@@ -67,11 +68,11 @@ class Tools:
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
-        known = self._vectors
-        if len(known) > _REMEMBERED:
-            known.clear()
+        known = _recalled(self._vectors, texts)
         if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-            known.update(zip(missing, self._embed(missing), strict=True))
+            made = dict(zip(missing, self._embed(missing), strict=True))
+            _remember(self._vectors, made)
+            known |= made
         return np.stack([known[text] for text in texts])
 
     def total(self, entries: Sequence[Entry]) -> Vectors:
@@ -82,34 +83,27 @@ class Tools:
 
     def tokens(self, lines: Sequence[str]) -> list[int]:
         """Of each line, its line break counted."""
-        known = self._tokens
-        if len(known) > _REMEMBERED:
-            known.clear()
+        known = _recalled(self._tokens, lines)
         if missing := [line for line in dict.fromkeys(lines) if line not in known]:
-            known.update(
-                (line, tokens + 1) for line, tokens in zip(missing, self.count(missing), strict=True)
-            )
+            made = {line: tokens + 1 for line, tokens in zip(missing, self.count(missing), strict=True)}
+            _remember(self._tokens, made)
+            known |= made
         return [known[line] for line in lines]
 
     def profile(self, document: Document) -> Profile:
         """Computed once for each body."""
-        found = self._profiles.get(document.id)
-        if found is None or found[0] is not document.body:
+        body, held = self._profiles.get(document.id, (None, None))
+        if held is None or body is not document.body:
             current = [entry for entry in document.entries if entry.current]
-            made = Profile(
+            held = Profile(
                 self.total(document.entries),
                 len(document.entries),
                 slots_of(current),
                 {key: entry for entry in current if (key := sameness(entry))},
                 Counter(term for entry in document.entries for term in terms_of(entry.text)),
             )
-            found = self._profiles[document.id] = (document.body, made)
-        return found[1]
-
-    def forget(self) -> None:
-        """Drop all that is remembered: texts of forgotten messages among it."""
-        for one in (self._vectors, self._tokens, self._profiles):
-            one.clear()
+            self._profiles[document.id] = (document.body, held)
+        return held
 
     @property
     def has_model(self) -> bool:
@@ -121,6 +115,18 @@ class Tools:
         if self._ask is None:
             return Answer(task.offline(), "", "offline")
         return self._ask(task)
+
+
+def _recalled(kept: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
+    """What is kept of these keys, read once: whoever else works with the tools may empty it meanwhile."""
+    found = {key: kept.get(key) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _remember(kept: dict[str, V], made: Mapping[str, V]) -> None:
+    if len(kept) > _REMEMBERED:
+        kept.clear()
+    kept.update(made)
 
 
 class Work:

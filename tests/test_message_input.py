@@ -7,7 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from zibaldone import InvalidInput, InvalidMessage, Memory, Message
-from zibaldone.incoming import shown, to_messages, to_time
+from zibaldone.message_input import to_messages
+from zibaldone.validation import shown, to_time
 
 
 def one(message, session=None):

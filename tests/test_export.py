@@ -1,6 +1,8 @@
 """Files in and out: what an import keeps, refuses and counts."""
 
 import json
+import os
+import stat
 
 import pytest
 
@@ -69,3 +71,31 @@ def test_a_line_has_the_fields_that_are_shown(memory, tmp_path):
     assert set(shown[1]) == set(shown[0])
     assert set(lines[0]) - set(lines[1]) == {"name", "metadata"}
     assert lines[1]["content"] == ""
+
+
+@pytest.mark.parametrize("name", ["zibaldone.sqlite3", "zibaldone.sqlite3-wal", "new.jsonl", "blocks/new"])
+def test_nothing_is_exported_into_the_memory_s_own_folder(memory, tmp_path, name):
+    """It would destroy the database, or keep words that are forgotten later: refused, by any path to it."""
+    memory.add("I live in Porto.", user="ann")
+    (tmp_path / "link").symlink_to(memory.path)
+    (memory.path / "blocks").mkdir(exist_ok=True)
+    for path in (memory.path / name, tmp_path / "link" / name, memory.path / ".." / memory.path.name / name):
+        with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
+            memory.export(user="ann", path=path)
+    (tmp_path / "file").symlink_to(memory.path / name)
+    with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
+        memory.export(user="ann", path=tmp_path / "file")
+    assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto."]
+    assert memory.check_integrity().ok
+
+
+def test_what_is_no_file_is_not_replaced(memory, tmp_path):
+    """A device or a pipe stays what it is."""
+    memory.add("x", user="ann")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for path in (tmp_path / "pipe", tmp_path / "null", tmp_path):
+        with pytest.raises(InvalidInput, match="choose another"):
+            memory.export(user="ann", path=path)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert (tmp_path / "null").is_symlink()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import struct
 import threading
@@ -24,14 +25,19 @@ _MAGIC = b"CPB1"
 _COUNT = struct.Struct("<4sI")
 _ENTRY = struct.Struct("<qIII")  # id, offset, length, crc32
 _SUM = struct.Struct("<I")
+FIX = "make the view anew from the log: memory.rebuild(user=..., view='chunks')"
 _SUFFIX = ".block"
 _UNFINISHED = ".part"
-_UNFINISHED_FOR_S = 3600.0  # an older unfinished file is a crash's
+_UNFINISHED_FOR_S = 3600.0  # where files cannot be locked, an older unfinished one is a crash's
 _OPENINGS = 20  # of a file whose folder others keep deleting
 
 
 class BlockStore(Protocol):
-    """Keeps whole blocks by key. Four operations, so that a bucket can do it."""
+    """Keeps whole blocks by key. Four operations, so that a bucket can do it.
+
+    A block is written once and never changed. What a writer that died has left unfinished is no block: no
+    operation shows it, and `list` removes it.
+    """
 
     def get(self, key: str) -> bytes:
         """The block. Raises KeyError when there is none."""
@@ -73,34 +79,36 @@ def overhead(records: int) -> int:
 
 
 def decode(block: bytes, key: str) -> list[tuple[int, bytes]]:
-    """(id, data) by slot. Raises StorageCorrupt, which names the block and what of it is torn."""
+    """(id, data) by slot. Raises StorageCorrupt, which names the block, what of it is torn, and the fix."""
     if len(block) < _COUNT.size:
-        raise StorageCorrupt(f"block {key} is torn: it ends in its header")
+        raise _torn(key, "it ends in its header")
     magic, count = _COUNT.unpack_from(block)
     end = _COUNT.size + _ENTRY.size * count
     if magic != _MAGIC or len(block) < end + _SUM.size:
-        raise StorageCorrupt(f"block {key} is torn: its header is not whole")
+        raise _torn(key, "its header is not whole")
     if _SUM.unpack_from(block, end)[0] != zlib.crc32(block[:end]):
-        raise StorageCorrupt(f"block {key} is torn: the checksum of its header is wrong")
+        raise _torn(key, "the checksum of its header is wrong")
     records = []
     for slot in range(count):
         number, offset, length, crc = _ENTRY.unpack_from(block, _COUNT.size + slot * _ENTRY.size)
         data = block[offset : offset + length]
         if len(data) < length or zlib.crc32(data) != crc:
-            raise StorageCorrupt(f"block {key} is torn: the checksum of slot {slot} is wrong")
+            raise _torn(key, f"the checksum of slot {slot} is wrong")
         records.append((number, data))
     return records
 
 
+def _torn(key: str, how: str) -> StorageCorrupt:
+    return StorageCorrupt(f"block {key} is torn: {how}; {FIX}")
+
+
 class LocalBlocks:
-    """A file per block in a folder."""
+    """A file per block in a folder, which is made when the first block is put."""
 
     def __init__(self, folder: Path) -> None:
-        """The folder is made when the first block is put."""
         self.folder = folder
 
     def get(self, key: str) -> bytes:
-        """Reads the file."""
         try:
             return self.path(key).read_bytes()
         except FileNotFoundError as error:
@@ -113,11 +121,11 @@ class LocalBlocks:
         path = self.path(key)
         beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}{_UNFINISHED}")
         try:
-            with _open(beside) as file:
+            with _open_locked(beside) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+                beside.replace(path)
             for folder in (path.parent, self.folder, self.folder.parent):
                 _sync(folder)
         except OSError as error:
@@ -142,19 +150,18 @@ class LocalBlocks:
             path.parent.rmdir()
 
     def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """By the files' times; sweeps away what a crash left unfinished."""
         now = time.time()
-        for path in sorted(self.folder.glob("*/*")):
+        folder, slash, _ = prefix.partition("/")
+        for path in sorted(self.folder.glob(f"{folder}/*" if slash else "*/*")):
             with contextlib.suppress(FileNotFoundError):
                 age_s = now - path.stat().st_mtime
-                if path.name.endswith(_UNFINISHED) and age_s > _UNFINISHED_FOR_S:
-                    path.unlink()
                 key = f"{path.parent.name}/{path.name.removesuffix(_SUFFIX)}"
-                if path.name.endswith(_SUFFIX) and key.startswith(prefix):
+                if path.name.endswith(_UNFINISHED):
+                    _sweep(path, age_s)
+                elif path.name.endswith(_SUFFIX) and key.startswith(prefix):
                     yield key, age_s
 
     def path(self, key: str) -> Path:
-        """The block's file."""
         user, _, name = key.partition("/")
         return self.folder / user / f"{name}{_SUFFIX}"
 
@@ -166,33 +173,54 @@ class MemoryBlocks:
         self._blocks: dict[str, tuple[bytes, float]] = {}
 
     def get(self, key: str) -> bytes:
-        """The same bytes."""
         return self._blocks[key][0]
 
     def put(self, key: str, data: bytes) -> None:
-        """At once."""
         self._blocks[key] = (data, time.monotonic())
 
     def delete(self, key: str) -> None:
-        """At once."""
         self._blocks.pop(key, None)
 
     def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """In the order of keys."""
         now = time.monotonic()
         for key, (_, since) in sorted(self._blocks.items()):
             if key.startswith(prefix):
                 yield key, now - since
 
 
-def _open(path: Path) -> BinaryIO:
-    """For writing, in a folder that is made; `delete` may take it away again, as empty, in between."""
+def _open_locked(path: Path) -> BinaryIO:
+    """For writing, in a folder that is made.
+
+    The lock is the writer's sign of life: it goes with the process, however that ends. `delete` may take the
+    folder away again, as empty, and `_sweep` the file, as nobody's, before it is locked: then once more.
+    """
     for _ in range(_OPENINGS):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # the latter: gone while mkdir looked
             path.parent.mkdir(parents=True, exist_ok=True)
-            return path.open("wb")
+            file = path.open("wb")
+            with contextlib.suppress(OSError):  # a file system without locks: its age has to do
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink:
+                return file
+            file.close()
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("wb")
+
+
+def _sweep(path: Path, age_s: float) -> None:
+    """Remove an unfinished file whose writer is no more, and the folder that has nothing else."""
+    with path.open("rb+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        except OSError:
+            if age_s <= _UNFINISHED_FOR_S:
+                return
+        path.unlink(missing_ok=True)
+        _sync(path.parent)
+    with contextlib.suppress(OSError):  # not empty, or gone
+        path.parent.rmdir()
 
 
 def _sync(folder: Path) -> None:

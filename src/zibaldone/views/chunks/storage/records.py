@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, up
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.blocks import BlockStore, decode
 from zibaldone.storage.schema import blocks, record_pairs, records
+from zibaldone.views.chunks.storage.blocks import FIX, BlockStore, decode
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
@@ -51,7 +51,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class RecordsRead:
     """What was read, and what it took."""
 
     data: dict[int, bytes]
@@ -96,7 +96,7 @@ class RecordStore:
             )
             connection.execute(delete(records).where(these))
 
-    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> Fetched:
+    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> RecordsRead:
         """The data of those of these records that exist; each block is read once.
 
         Raises BlockMissing when a block was moved after the connection's snapshot was taken, and
@@ -116,9 +116,29 @@ class RecordStore:
             slots = self.read(key)
             for number, slot in wanted:
                 if slot >= len(slots) or slots[slot][0] != number:
-                    raise StorageCorrupt(f"block {key} has no record {number} in slot {slot}")
+                    raise StorageCorrupt(f"block {key} has no record {number} in slot {slot}; {FIX}")
                 found[number] = slots[slot][1]
-        return Fetched(found, len(in_blocks), staged)
+        return RecordsRead(found, len(in_blocks), staged)
+
+    def fetch_readable(
+        self, connection: Connection, owner: Owner, ids: Sequence[int]
+    ) -> tuple[RecordsRead, str]:
+        """As `fetch`, less the records that cannot be read, and why they cannot; "" when all can."""
+        try:
+            return self.fetch(connection, owner, ids), ""
+        except (BlockMissing, StorageCorrupt) as error:
+            if len(ids) < 2:
+                return RecordsRead({}, 0, 0), str(error)
+        data: dict[int, bytes] = {}
+        blocks_read = staged = 0
+        why: dict[str, None] = {}
+        for number in ids:
+            alone, fault = self.fetch_readable(connection, owner, [number])
+            data |= alone.data
+            blocks_read += alone.blocks_read
+            staged += alone.staged_read
+            why |= {fault: None} if fault else {}
+        return RecordsRead(data, blocks_read, staged), "; ".join(why)
 
     def read(self, key: str) -> list[tuple[int, bytes]]:
         """A block's (id, data) by slot. Raises BlockMissing and StorageCorrupt."""
@@ -286,7 +306,7 @@ def read_again(read: Callable[[], T]) -> T:
     try:
         return read()
     except BlockMissing as error:
-        raise StorageCorrupt(f"{error}; and it is nowhere else: rebuild the view") from error
+        raise StorageCorrupt(f"{error}; and it is nowhere else; {FIX}") from error
 
 
 def invalidate(connection: Connection, owner: Owner, keys: Sequence[str | None]) -> None:

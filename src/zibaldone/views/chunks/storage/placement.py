@@ -10,10 +10,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.blocks import encode, new_key, overhead
 from zibaldone.storage.database import Database
-from zibaldone.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
 from zibaldone.storage.schema import blocks, records
+from zibaldone.views.chunks.storage.blocks import encode, new_key, overhead
+from zibaldone.views.chunks.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
 
 Grouping = Callable[[Sequence[int]], Sequence[Sequence[int]]]
 MOST_GROUPED = 64  # records that are grouped at a time, those that were read most

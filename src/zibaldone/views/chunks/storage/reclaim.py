@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from sqlalchemy import delete, select
 
-from zibaldone.storage.blocks import prefix_of
 from zibaldone.storage.database import Database
-from zibaldone.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
-from zibaldone.storage.records import Owner, RecordStore, of
 from zibaldone.storage.schema import blocks, records
+from zibaldone.views.chunks.storage.blocks import prefix_of
+from zibaldone.views.chunks.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
+from zibaldone.views.chunks.storage.records import Owner, RecordStore, of
 
 ORPHAN_AGE_S = 3600.0  # a move takes seconds
 

@@ -1,0 +1,137 @@
+"""Putting like with like: the few ways of grouping that the views need, over numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.floating]
+Bools = npt.NDArray[np.bool_]
+
+_ROUNDS = 8  # of 2-means; a few dozen rows settle sooner
+
+
+def unit(rows: Matrix) -> Matrix:
+    """Rows (n, d) of length 1; zero rows stay zero."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
+
+
+def agglomerate(
+    similarity: Matrix,
+    *,
+    linkage: Literal["mean", "centroid"],
+    least: float = -np.inf,
+    sizes: Sequence[float] | None = None,
+    most: float = np.inf,
+) -> list[list[int]]:
+    """Rows in groups, each rising, by their first: the likeliest two are joined while that reaches `least`.
+
+    `similarity` is (n, n) and symmetric. "mean": two groups are as similar as their rows are on average;
+    "centroid": as the cosine of their sums, `similarity` being the rows' inner products. Groups whose `sizes`
+    together exceed `most` are not joined. Similarities that differ by less than 1e-6 are equal.
+    """
+    groups: list[list[int]] = []
+    for joined in agglomerations(similarity, linkage=linkage, least=least, sizes=sizes, most=most):
+        groups = joined
+    return sorted(sorted(group) for group in groups)
+
+
+def agglomerations(
+    similarity: Matrix,
+    *,
+    linkage: Literal["mean", "centroid"],
+    least: float = -np.inf,
+    sizes: Sequence[float] | None = None,
+    most: float = np.inf,
+) -> Iterator[list[list[int]]]:
+    """The groups as in `agglomerate`: at first each row alone, then after each joining."""
+    n = len(similarity)
+    groups = [[row] for row in range(n)]
+    yield [list(group) for group in groups]
+    if n < 2:
+        return
+    sums = similarity.astype(np.float64)  # of similarities between groups
+    size = np.ones(n) if sizes is None else np.array(sizes, dtype=np.float64)
+    weight = np.ones(n) if linkage == "mean" else np.sqrt(np.maximum(np.diag(sums), 0))
+    alive = np.ones(n, dtype=np.bool_)
+    open_ = np.stack([_joined_with(row, sums, weight, size, alive, most) for row in range(n)])
+    while True:
+        a, b = divmod(int(open_.argmax()), n)
+        if open_[a, b] == -np.inf or open_[a, b] < least:
+            return
+        groups[a] += groups[b]
+        groups[b] = []
+        sums[a] += sums[b]
+        sums[:, a] += sums[:, b]
+        size[a] += size[b]
+        weight[a] = weight[a] + weight[b] if linkage == "mean" else np.sqrt(max(sums[a, a], 0.0))
+        alive[b] = False
+        open_[b, :] = open_[:, b] = -np.inf
+        open_[a, :] = open_[:, a] = _joined_with(a, sums, weight, size, alive, most)
+        yield [list(group) for group in groups if group]
+
+
+def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bools, most: float) -> Matrix:
+    """(n,) how similar a group is to each other; -inf for what it cannot be joined with."""
+    scale = weight[row] * weight
+    found = np.divide(sums[row], scale, out=np.zeros(len(sums)), where=scale > 0).round(6)
+    found[~alive | (size + size[row] > most)] = -np.inf
+    found[row] = -np.inf
+    return np.asarray(found)
+
+
+def components(linked: Bools) -> list[list[int]]:
+    """Connected components of a symmetric (n, n) relation, each rising, by their first."""
+    parts: list[list[int]] = []
+    left = set(range(len(linked)))
+    while left:
+        part, edge = set(), {min(left)}
+        while edge:
+            part |= edge
+            edge = {int(place) for row in edge for place in np.flatnonzero(linked[row])} - part
+        parts.append(sorted(part))
+        left -= part
+    return parts
+
+
+def two_means(rows: Matrix, second: Bools) -> Bools:
+    """Spherical 2-means of unit rows (n, d) from a first guess: (n,) whether a row is in the second group.
+
+    A group may be empty at the end only where the guess left it empty.
+    """
+    for _ in range(_ROUNDS):
+        if second.all() or not second.any():
+            break
+        means = unit(np.stack([rows[~second].sum(axis=0), rows[second].sum(axis=0)]))
+        nearer = rows @ means.T
+        again = np.asarray(nearer[:, 1] > nearer[:, 0])
+        if (again == second).all():
+            break
+        second = again
+    return second
+
+
+def halves(vectors: Matrix, sizes: Sequence[float]) -> tuple[list[int], list[int]]:
+    """Rows (n, d), at least two, in two groups of like rows, none with less than a quarter of the size.
+
+    2-means from the row farthest from the mean and the row farthest from that; where it would leave one side
+    too small, the rows are cut at half the size, along the line between the two centroids.
+    """
+    rows = unit(vectors)
+    weights = np.array(sizes, dtype=np.float64)
+    first = rows[int((rows @ rows.mean(axis=0)).argmin())]
+    second = rows[int((rows @ first).argmin())]
+    side = two_means(rows, np.asarray(rows @ second > rows @ first))
+    if side.any() and not side.all():
+        first, second = unit(np.stack([rows[~side].sum(axis=0), rows[side].sum(axis=0)]))
+    if min(weights[side].sum(), weights[~side].sum()) * 4 < weights.sum():
+        ranked = np.argsort(rows @ second - rows @ first, kind="stable")
+        filled = np.cumsum(weights[ranked])
+        cut = min(max(1, int(np.searchsorted(filled, filled[-1] / 2))), len(rows) - 1)
+        side = np.zeros(len(rows), dtype=np.bool_)
+        side[ranked[cut:]] = True
+    return np.flatnonzero(~side).tolist(), np.flatnonzero(side).tolist()

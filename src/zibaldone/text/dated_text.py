@@ -1,0 +1,104 @@
+"""Dates inside a text: what its relative ones mean, and days in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import regex
+
+from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
+from zibaldone.text.dates import Days, find_days
+from zibaldone.text.periods import DAY, month_of, period
+
+IRREGULAR_PAST = frozenset(
+    """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew
+    heard held hurt kept knew learnt left lost made meant met paid ran rode said sang sat saw sent sold spent
+    spoke stood swam taught thought told took understood went woke won wore wrote flew broke ate drank
+    sold slept""".split()
+)
+_MONTHS = tuple(name.capitalize() for name in MONTHS)
+_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
+# A phrase that comes round every year, and says nothing of which one is meant.
+_YEARLY = regex.compile(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
+_OF_WHICH = regex.compile(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
+_AWAY = 60 * DAY  # nearer ones are what is meant, whatever the words around them
+_PRESENT = regex.compile(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
+_PAST = regex.compile(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
+_REGULAR_PAST = regex.compile(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
+_REACH = 200  # characters of a sentence that are looked at on either side
+
+
+def resolved(text: str, said: date, write: Callable[[date, date], str] | None = None) -> str:
+    """The text, said on that day, with what its relative dates mean in parentheses: "yesterday (7 May 2023)".
+
+    `write` gives the first and the last day in words, by default `in_words`. What comes every year ("in
+    spring") gets no year where nothing around it tells whether it is past or to come.
+    """
+    pieces, at = [], 0
+    for days in find_days(text, said):
+        phrase = text[days.start : days.end].rstrip(" .,")
+        end = days.start + len(phrase)
+        explained = text[end:].lstrip(" .,").startswith("(")
+        meant = None if explained or _YEAR.search(phrase) else _meant(text, phrase, days, said)
+        if meant:
+            pieces += [text[at:end], f" ({(write or in_words)(meant.first, meant.last)})"]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def in_words(first: date, last: date) -> str:
+    """A range of days, no more precise than it is: "7 May 2023", "June 2023", "2022"."""
+    if first == last:
+        return day_in_words(first)
+    if (first, last) == period("year", first):
+        return str(first.year)
+    if (first, last) == month_of(first.year, first.month):
+        return f"{_MONTHS[first.month - 1]} {first.year}"
+    if first.day == 1 and last == month_of(last.year, last.month)[1]:
+        return _whole_months(first, last)
+    if first.year != last.year:
+        return f"{day_in_words(first)} to {day_in_words(last)}"
+    opening = f"{first.day}" if first.month == last.month else f"{first.day} {_MONTHS[first.month - 1]}"
+    return f"{opening} to {day_in_words(last)}"
+
+
+def in_iso(first: date, last: date) -> str:
+    """A range of days, no more precise than it is: "2023-05-07", "2023-06", "2022"."""
+    if first == last:
+        return first.isoformat()
+    if (first, last) == period("year", first):
+        return f"{first.year:04d}"
+    if (first, last) == period("month", first):
+        return f"{first:%Y-%m}"
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def day_in_words(day: date, *, weekday: bool = False) -> str:
+    """7 May 2023, or Sunday, 7 May 2023."""
+    text = f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{WEEKDAYS[day.weekday()].capitalize()}, {text}" if weekday else text
+
+
+def _whole_months(first: date, last: date) -> str:
+    if first.month == 1 and last.month == 12:
+        return f"{first.year} to {last.year}"
+    opening = _MONTHS[first.month - 1] + (f" {first.year}" if first.year != last.year else "")
+    return f"{opening} to {_MONTHS[last.month - 1]} {last.year}"
+
+
+def _meant(text: str, phrase: str, days: Days, said: date) -> Days | None:
+    """Of a yearly phrase whose last time is long past: that, or the next one, or None for no telling."""
+    if said - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
+        return days
+    before = regex.split(r"[.!?\n]", text[max(0, days.start - _REACH) : days.start])[-1]
+    after = regex.split(r"[.!?\n]", text[days.end : days.end + _REACH])[0]
+    for words, nearest in ((before, -1), (after, 0)):
+        present = [match.start() for match in _PRESENT.finditer(words)]
+        past = [match.start() for match in _PAST.finditer(words)]
+        if present and not (past and (past[nearest] > present[nearest]) == (nearest == -1)):
+            coming = find_days(f"will in {phrase}", said)
+            return coming[0] if coming else None
+        if past or _REGULAR_PAST.search(words):
+            return days
+    return None

@@ -1,0 +1,202 @@
+"""What a model says, held against the very sources that it names: one mechanism for every view's tasks.
+
+    given = SourceTexts(["I live in Oslo. I don't eat fish."], context="Ann 2023-05-08")
+    given.refusal("Ann lives in Oslo.")        # "": the sources bear it out
+    given.refusal("Ann lives in Rome.")        # "says 'rome', which no source of it says"
+    given.refusal("Ann eats fish.")            # "says 'eat', 'fish' where its sources say the opposite"
+    given.invented("fish, Oslo, yachts")       # ["yachts"]: for titles and keywords, which deny nothing
+
+Every content word, name and number of a statement stands in a source, and is denied there where the
+statement denies it and only there. Nothing is taken on trust for being close: whoever writes in other words
+is refused, and the source's own words stand instead. What cannot be seen this way: who did it to whom, and
+whether what was asked or wished for came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import regex
+
+from zibaldone.text.date_words import MONTHS
+from zibaldone.text.salience import names
+from zibaldone.text.sentences import sentences
+from zibaldone.text.words import STOP_WORDS, term_of, words
+
+_SHOWN = 8  # words in a refusal
+_PLAIN, _DENIED = frozenset({True}), frozenset({False})
+_EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
+_SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_CUT_NOT = frozenset({"ca", "wo", "sha"})  # what "can't", "won't" and "shan't" leave before "not"
+_NOT = frozenset(
+    """not no never nor neither none nobody nothing nowhere hardly barely scarcely seldom rarely without dont
+    doesnt didnt isnt arent wasnt werent cant couldnt wont wouldnt havent hasnt hadnt nicht kein keine keinen
+    keinem keiner nie niemals ne pas jamais aucun aucune nunca jamás não non mai не нет никогда""".split()
+)
+# Verbs that deny what follows them, and twice over after "not": "doesn't stop eating".
+_STOPS = frozenset(
+    """stop stops stopped stopping quit quits quitting cease ceases ceased refuse refuses refused refusing
+    avoid avoids avoided avoiding fail fails failed failing lack lacks lacked lacking deny denies
+    denied""".split()
+)
+# What a statement may say of its own: that somebody said it.
+_OWN = frozenset(
+    """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
+    asked reply replies replied state states stated report reports reported one longer anymore""".split()
+)
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+        sixteen seventeen eighteen nineteen twenty""".split()
+    )
+}
+_NUMBER = regex.compile(r"\p{N}+")
+_ISO_MONTH = regex.compile(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
+_SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
+_VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
+_CLAUSE = regex.compile(
+    rf"[;:—–()]+|,?\s+(?:but|although|though|however|yet|whereas|while)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
+)
+
+
+class SourceTexts:
+    """The texts that statements name as their sources, read once.
+
+    `context` has words that statements may use though no source has them, such as who speaks and when; it
+    bears nothing out by itself.
+    """
+
+    def __init__(self, texts: Iterable[str], context: str = "") -> None:
+        self._said: dict[str, frozenset[bool]] = {}  # term -> whether it is said plainly, denied, or both
+        self._known = set(_OWN)  # words and terms
+        self._denies = False
+        for text in texts:
+            self._known |= _vocabulary(text)
+            for term, _, sign in _readings(text):
+                self._said[term] = self._said.get(term, frozenset()) | sign
+            self._denies = self._denies or _denies(text)
+        self._context = _vocabulary(context)
+
+    def invented(self, text: str) -> list[str]:
+        """The text's content words, names and numbers that stand in no source; in their order, once each."""
+        new = [word for term, word, _ in _readings(text) if not self._knows(term, word)]
+        new += sorted(one for one in names_and_numbers(_spelled(text)) if not self._knows(one, one))
+        return list(dict.fromkeys(new))
+
+    def turned(self, text: str) -> list[str]:
+        """Its words that every source denies where the text does not, or the other way round; once each."""
+        return list(dict.fromkeys(word for term, word, sign in _readings(text) if self._turned(term, sign)))
+
+    def refusal(self, statement: str) -> str:
+        """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
+        read = list(_readings(statement))
+        if not read:
+            return "says nothing"
+        if new := self.invented(statement):
+            return f"says {_listed(new)}, which no source of it says"
+        if not any(term in self._said for term, _, _ in read):
+            return "says nothing that a source of it says"
+        turned = self.turned(statement)
+        if turned or (not self._denies and _denies(statement)):
+            what = _listed(turned) or "'not'"
+            return f"says {what} where its sources say the opposite: keep every 'not'"
+        return ""
+
+    def _knows(self, term: str, word: str) -> bool:
+        return not self._known.isdisjoint((term, word)) or not self._context.isdisjoint((term, word))
+
+    def _turned(self, term: str, sign: frozenset[bool]) -> bool:
+        held = self._said.get(term)
+        return held is not None and sign.isdisjoint(held) and term not in self._context
+
+
+def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
+    """As SourceTexts.refusal, for a lone statement."""
+    return SourceTexts(sources, context).refusal(statement)
+
+
+def names_and_numbers(text: str) -> set[str]:
+    """Their words: what may neither be lost nor invented; numbers without leading zeros."""
+    found = {_number(number) for number in _NUMBER.findall(text)}
+    for start, end in sentences(text):
+        found.update(word for name in names(text[start:end]) for word in words(name))
+    return found - STOP_WORDS
+
+
+def _vocabulary(text: str) -> set[str]:
+    text = _spelled(text)
+    found = names_and_numbers(text)
+    for word in words(text):
+        found.add(word)
+        found.add(_NUMBER_WORDS.get(word, word))
+        found.update(term for _, term in term_of(word))
+    return found
+
+
+def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
+    """Each content word in order: its term, itself, and whether it is said plainly, denied, or both."""
+    found: list[tuple[str, str, frozenset[bool]]] = []
+    last_began = sentence_began = 0
+    for start, end in sentences(text):
+        last_began, sentence_began = sentence_began, len(found)
+        clause_began = sentence_began
+        sentence = text[start:end]
+        for clause in _CLAUSE.split(_spelled(sentence)):
+            before, clause_began = clause_began, len(found)
+            negations, plain = 0, True
+            denied_from = 0
+            for word in words(clause):
+                if word in _NOT or word in _STOPS:
+                    denied_from = denied_from if negations else len(found)
+                    negations += 1
+                    plain = not plain if word in _STOPS else False
+                elif content := _content(word):
+                    sign = _PLAIN if plain else _DENIED
+                    found += [(term, form, sign) for form, term in content]
+            if not negations:
+                continue
+            if denied_from < len(found):
+                _sign(found, clause_began, denied_from, _EITHER)
+            elif denied_from > clause_began:  # "Ann lives in Oslo not"
+                _sign(found, clause_began, denied_from, _DENIED)
+            elif clause_began > sentence_began:  # "Ann lives in Oslo; no"
+                _sign(found, before, clause_began, _DENIED)
+            else:  # "No", to what was said before
+                _sign(found, last_began, clause_began, _EITHER)
+        if sentence.endswith(("?", "？", "؟")) and _denies(sentence):  # "Don't you like fish?"
+            _sign(found, sentence_began, len(found), _EITHER)
+    return found
+
+
+def _content(word: str) -> list[tuple[str, str]]:
+    """(surface form, term) of a word that says something."""
+    if word in STOP_WORDS or word in _CUT_NOT:
+        return []
+    if word in _NUMBER_WORDS:
+        return [] if word == "one" else [(word, _NUMBER_WORDS[word])]
+    if word.isdecimal():
+        return [(word, _number(word))]
+    return list(term_of(word))
+
+
+def _sign(found: list[tuple[str, str, frozenset[bool]]], start: int, end: int, sign: frozenset[bool]) -> None:
+    found[start:end] = [(term, form, sign) for term, form, _ in found[start:end]]
+
+
+def _denies(text: str) -> bool:
+    return any(word in _NOT or word in _STOPS for word in words(_spelled(text)))
+
+
+def _spelled(text: str) -> str:
+    """With "not" as a word of its own, and months by their names; "not only" denies nothing."""
+    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", text)
+    return _SHORT_NOT.sub(" not", text).replace("cannot", "can not").replace("not only", "only")
+
+
+def _number(digits: str) -> str:
+    return digits.lstrip("0") or "0"
+
+
+def _listed(found: list[str]) -> str:
+    return ", ".join(repr(word) for word in found[:_SHOWN])

@@ -1,0 +1,113 @@
+"""What texts are about, in a few words: titles and names without a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+
+import regex
+
+from zibaldone.text.keywords import idf, term_forms
+from zibaldone.text.salience import PHATIC, names
+from zibaldone.text.sentences import sentences
+from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+
+NO_STATISTICS: Mapping[str, int] = MappingProxyType({})
+_CAPTION = regex.compile(r"\[[^\[\]]*\]")  # such as of an image: not what was spoken of
+
+
+def telling(
+    texts: Sequence[str],
+    room: int,
+    *,
+    parties: frozenset[str] = frozenset(),
+    df: Mapping[str, int] = NO_STATISTICS,
+    n: int = 0,
+) -> list[str]:
+    """The words that most texts speak of, the commonest first; of such as are as common, names first.
+
+    At most `room` words, without captions and the names of those who talk: `parties` has their words in
+    lower case. A word is shown with its neighbour where most texts that have the one have the other beside
+    it. `df` says in how many of the user's `n` other texts each term occurs: what is said in all of them
+    tells little of these. Without it every word weighs the same.
+    """
+    texts = [_CAPTION.sub(" ", text) for text in texts]
+    written = [[word for word in as_written(text) if not is_party(word, parties)] for text in texts]
+    spoken, beside = _counts(written)
+    _, forms = term_forms(" ".join(word.lower() for word in line) for line in written)
+    # A word read again as a text may come out as other terms ("yd²" as "yd", "2"): those cannot be shown.
+    spoken = Counter({term: count for term, count in spoken.items() if term in forms})
+    neighbour: dict[str, tuple[str, str]] = {}  # by term, the pair in which it occurs most
+    for pair, count in beside.items():
+        if forms.keys() >= set(pair):
+            for term in pair:
+                if term not in neighbour or beside[neighbour[term]] < count:
+                    neighbour[term] = pair
+    capital = _capitals(texts, written, spoken)
+    order = {term: place for place, term in enumerate(forms)}
+    weight = {
+        term: round(count * (idf(df.get(term, 0), n) if n else 1.0), 6) for term, count in spoken.items()
+    }
+    chosen: list[str] = []
+    used: set[str] = set()
+    for term in sorted(spoken, key=lambda term: (-weight[term], term not in capital, order[term])):
+        if not room:
+            break
+        pair = neighbour.get(term, (term, term))
+        together = beside[pair] > 1 and 2 * beside[pair] > max(spoken[part] for part in pair)
+        phrase = pair if together else (term,)
+        if used.isdisjoint(phrase) and len(phrase) <= room:
+            chosen.append(" ".join(capital.get(part, forms[part]) for part in phrase))
+            used.update(phrase)
+            room -= len(phrase)
+    return chosen
+
+
+def is_party(word: str, parties: frozenset[str]) -> bool:
+    """Whether the word names one of those who talk, or is short for it, as "Mel" is for Melanie.
+
+    `parties`: the words of their names, in lower case.
+    """
+    least = 2 if word[:1].isupper() else 3  # "Jo" may be Joanna, "jo" is somebody's word
+    word = word.lower()
+    return word in parties or (len(word) >= least and any(name.startswith(word) for name in parties))
+
+
+def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+    """In how many texts each term occurs, and each pair of terms side by side; in the order of the texts."""
+    spoken: Counter[str] = Counter()
+    beside: Counter[tuple[str, str]] = Counter()
+    for line in written:
+        weighty = [_weighty(word.lower()) for word in line]
+        spoken.update(list(dict.fromkeys(term for some in weighty for term in some)))
+        pairs = ((a, b) for left, right in pairwise(weighty) for a in left for b in right)
+        beside.update(list(dict.fromkeys(pairs)))
+    return spoken, beside
+
+
+def _capitals(
+    texts: Sequence[str], written: Sequence[Sequence[str]], spoken: Mapping[str, int]
+) -> dict[str, str]:
+    """By term how a name is written: often said and never in lower case, or a name by where it stands."""
+    lower = {term for line in written for word in line if word.islower() for term in _weighty(word)}
+    capital = {
+        term: word
+        for line in written
+        for word in line
+        for term in _weighty(word.lower())
+        if term not in lower and spoken.get(term, 0) > 1
+    }
+    for text in texts:
+        for start, end in sentences(text):
+            for word in " ".join(names(text[start:end])).split():
+                if word[0].isupper():
+                    capital |= {term: word for part in words(word) for _, term in term_of(part)}
+    return capital
+
+
+def _weighty(word: str) -> list[str]:
+    if word in STOP_WORDS or word.isdecimal():
+        return []
+    return [term for _, term in term_of(word) if term not in PHATIC and len(term) > 1]

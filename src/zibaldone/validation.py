@@ -1,0 +1,150 @@
+"""Checks of what a caller gives: each returns the value, or raises InvalidInput that names the fix."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zibaldone.errors import InvalidInput
+
+T = TypeVar("T")
+TimeLike = datetime | str | float | int
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_SHORT.maxlevel = 3
+_YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+
+def key(what: str, value: object) -> str:
+    """Check a user, session or id: any non-empty text without surrogates; it is never a path or SQL."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{what} must be a non-empty string, not {shown(value)}")
+    if (at := surrogate_at(value)) is not None:
+        raise InvalidInput(
+            f"{what} {shown(value)} has a lone surrogate at character {at}: it is not valid text"
+        )
+    return value
+
+
+def file_path(what: str, value: object) -> Path:
+    """Check a path."""
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise InvalidInput(f"{what} must be a path, not {shown(value)}")
+    if surrogate_at(str(value)) is not None:
+        raise InvalidInput(f"{what} {shown(value)} has a lone surrogate: it is not valid text")
+    return Path(value)
+
+
+def count(what: str, value: object, *, least: int) -> int:
+    """Check a whole number."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
+        raise InvalidInput(f"{what} must be a whole number of at least {least}, not {shown(value)}")
+    return value
+
+
+def number(what: str, value: object, *, least: float, most: float) -> float:
+    """Check a number that lies between two others."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InvalidInput(f"{what} must be a number from {least:g} to {most:g}, not {shown(value)}")
+    return value
+
+
+def flag(what: str, value: object) -> bool:
+    """Check a switch."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} must be True or False, not {shown(value)}")
+    return value
+
+
+def words(what: str, value: object) -> str:
+    """Check a text; half of a character in it, which nothing can be searched for, becomes a question mark."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {shown(value)}")
+    return value.encode(errors="replace").decode()
+
+
+def option(what: str, value: T, kind: type[Any]) -> T:
+    """Check an option that is given by an object of ours, or not at all."""
+    if value is not None and not isinstance(value, kind):
+        raise InvalidInput(f"{what} must be a {kind.__name__}, not {type_of(value)}")
+    return value
+
+
+def function(what: str, value: T) -> T:
+    """Check what is to be called, where it is given."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"{what} must be a function, not {type_of(value)}")
+    return value
+
+
+def to_time(value: TimeLike, what: str = "time") -> datetime:
+    """An aware datetime from a datetime, an ISO 8601 string or epoch seconds; naive means UTC."""
+    if isinstance(value, bool) or not isinstance(value, datetime | str | float | int):
+        raise InvalidInput(
+            f"{what} must be a datetime, an ISO 8601 string or epoch seconds, not {type_of(value)}"
+        )
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError as error:
+            raise InvalidInput(
+                f"{what} {shown(value)} is not an ISO 8601 date and time, such as '2023-05-08T13:56'"
+            ) from error
+    elif not isinstance(value, datetime):
+        if not _YEAR_MIN.timestamp() <= value <= _YEAR_MAX.timestamp():  # a NaN is not, either
+            raise InvalidInput(
+                f"{what} {shown(value)} is not epoch seconds: if it is milliseconds, divide by 1000"
+            )
+        value = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    offset = value.utcoffset() or timedelta()
+    value = value.replace(tzinfo=timezone(offset) if offset else UTC)
+    if not _YEAR_MIN <= value <= _YEAR_MAX:
+        raise InvalidInput(f"{what} {value!s} is outside the years 1 to 9999")
+    return value
+
+
+def to_json(metadata: Mapping[str, Any]) -> str | None:
+    """Metadata as JSON text; None when empty. Raises InvalidInput when it is not JSON."""
+    if not metadata:
+        return None
+    try:
+        encoded = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        encoded.encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"metadata is not JSON ({error})") from error
+    return encoded
+
+
+def one_line(what: str, value: object) -> None:
+    """Check what stands before the colon of a rendered line: with a line break it could forge another."""
+    if key(what, value).splitlines() != [value]:
+        raise InvalidInput(f"{what} {shown(value)} has a line break: a {what} stands in one line")
+
+
+def surrogate_at(text: str) -> int | None:
+    """Where text has half of a character, which no encoding can write; None when it is whole."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
+def shown(value: object) -> str:
+    """A short repr of anything, however large, deep or broken, for an error's sentence."""
+    try:
+        return _SHORT.repr(value)
+    except Exception:  # noqa: BLE001 - a repr is anybody's code, and an int of 5000 digits has none
+        return object.__repr__(value)
+
+
+def type_of(value: object) -> str:
+    """A value's type and a short repr, for an error's sentence."""
+    return f"{type(value).__name__} ({shown(value)})" if value is not None else "None"

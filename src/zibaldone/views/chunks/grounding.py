@@ -1,0 +1,69 @@
+"""What a model says of a chunk, held against the very sources it names: what they do not say is refused.
+
+A word that no source of a text has would outlive its message when that is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from zibaldone.text.dates import find_days
+from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.views.chunks.chunk import Item
+from zibaldone.views.chunks.gate import Piece
+from zibaldone.views.chunks.tasks import Note
+
+SourceText = tuple[str, str | None, datetime]  # text, speaker, time
+
+
+def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
+    """Their texts; who speaks, when, and the days that they name may be said as well."""
+    texts: list[str] = []
+    context: set[str] = set()
+    for source in sources:
+        text, speaker, time = _said(source)
+        texts.append(text)
+        days = [time.date(), *(day for d in find_days(text, time.date()) for day in (d.first, d.last))]
+        context.update(f"{day.isoformat()} {day:%A}" for day in days)
+        context.add(speaker or "")
+    return SourceTexts(texts, " ".join(sorted(context)))
+
+
+def grounded(
+    notes: Sequence[Note], sources: Mapping[int, Sequence[Piece | Item]], plain: Mapping[int, Sequence[Item]]
+) -> tuple[list[Note | Item], int]:
+    """The notes that their sources bear out; in the place of each other the plain items of its sources.
+
+    Also how many were refused. A plain item is left out where a note that stands has its source.
+    """
+    stands = [
+        not source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
+        for note in notes
+    ]
+    covered = {number for note, ok in zip(notes, stands, strict=True) if ok for number in note.sources}
+    result: list[Note | Item] = []
+    for note, ok in zip(notes, stands, strict=True):
+        if ok:
+            result.append(note)
+            continue
+        for number in sorted(set(note.sources) - covered):
+            covered.add(number)
+            result += plain.get(number, ())
+    return result, stands.count(False)
+
+
+def may_replace(old: Item, because: Sequence[Item], reason: str) -> bool:
+    """Whether new items can be why an old one goes; what repeats it says all of it.
+
+    That a new value takes an old one's place is for a model to judge: they need not share a word.
+    """
+    return reason != "duplicate" or not source_texts(because).refusal(old.text)
+
+
+def _said(source: Piece | Item) -> SourceText:
+    if isinstance(source, Item):
+        return source.text, source.speaker, source.time
+    message = source.message
+    assert message.time is not None
+    return source.text, message.speaker, message.time

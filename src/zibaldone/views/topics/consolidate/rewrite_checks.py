@@ -1,0 +1,142 @@
+"""Whether a rewriting kept everything that it was given: compared entry by entry, and never trusted.
+
+What it does to the numbers of entries makes it invalid as a whole, by a ValueError in words that a model can
+act on. A line whose text its entries do not bear out keeps their own words, and the rest stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.salience import PHATIC
+from zibaldone.text.words import as_written, terms, words
+from zibaldone.views.topics.consolidate.contradictions import claims, recency
+from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.markdown.entry import AI, Entry
+
+_NUMBER = regex.compile(r"\p{N}")
+_SHOWN = 8  # ids in an error
+
+
+@dataclass(frozen=True, slots=True)
+class LineWritten:
+    """An entry of the output: the numbers of the input entries that it stands for, and its text.
+
+    An empty text: the words of the newest of them.
+    """
+
+    entries: tuple[int, ...]
+    text: str = ""
+
+
+def check_complete(given: Mapping[int, Entry], lines: Sequence[LineWritten]) -> None:
+    """Each given entry is in one line. Raises ValueError."""
+    used = Counter(number for line in lines for number in line.entries)
+    if unknown := sorted(used.keys() - given.keys()):
+        raise ValueError(f"there are no entries {unknown[:_SHOWN]}: name only those that were given")
+    if lost := sorted(given.keys() - used.keys()):
+        raise ValueError(f"entries {lost[:_SHOWN]} are in no line: put every entry in exactly one line")
+    if twice := sorted(number for number, times in used.items() if times > 1):
+        raise ValueError(f"entries {twice[:_SHOWN]} are in more than one line: put each in exactly one")
+    if not all(line.entries for line in lines):
+        raise ValueError("a line names no entries: every line stands for at least one")
+
+
+def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]:
+    """The line, if it says what its entries say; else a line for each of them, in its own words."""
+    entries = [given[number] for number in line.entries]
+    if line_fault(line, entries):
+        return [LineWritten((number,)) for number in line.entries]
+    return [line]
+
+
+def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
+    """Whether the newer can take the older's place: both are given, and of one thing, and it is newer."""
+    if older == newer or older not in given or newer not in given:
+        return False
+    if (*recency(given[older]), older) > (*recency(given[newer]), newer):
+        return False
+    return _of_one_thing(given[older], given[newer])
+
+
+def left_out(
+    told: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
+) -> list[Entry]:
+    """Of a plain extraction the entries with a name, number or claim of the message that is not told.
+
+    `speakers` has who says it first, and then who else talks; they may be called by name, or not.
+    """
+    there: set[str] = set()
+    for entry in told:
+        text = f"{entry.text} {entry.time or ''}"
+        there |= names_and_numbers(text) | set(words(text)) | set(terms(text))
+    said = names_and_numbers(message) | set(words(message))
+    parties = {word for speaker in speakers for word in words(speaker)}
+    missing = []
+    for entry in plain:
+        wanted = {one for one in names_and_numbers(entry.text) & said if not _is_call(one, parties)}
+        for claim in claims(Entry(entry.text, source=speakers[0])):
+            value = claim.value & set(terms(message))
+            wanted |= value if value.isdisjoint(there) else set()
+        if not wanted <= there:
+            missing.append(entry)
+    return missing
+
+
+def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
+    """Why the line does not say what its entries say; "" when it does."""
+    if len(entries) == 1 and not line.text:
+        return ""
+    if len({entry.current for entry in entries}) > 1:
+        return "it mixes superseded entries with current ones"
+    if len({entry.source for entry in entries if entry.by_person}) > 1:
+        return "it mixes what different people said"
+    same = len({sameness(entry) for entry in entries}) == 1
+    if not same and len({entry.time for entry in entries}) > 1:
+        return "it mixes entries of different times"
+    text = line.text or max(entries, key=recency).text
+    said, exact = set(terms(text)), names_and_numbers(text) | set(words(text))
+    for entry in entries:
+        own = set(terms(entry.text))
+        if lost := (names_and_numbers(entry.text) - exact) | (own - said - PHATIC):
+            return f"it leaves out {sorted(lost)} of {entry.text[:60]!r}"
+        if fault := SourceTexts([text]).refusal(entry.text):
+            return f"it leaves out what an entry {fault}"
+    return SourceTexts([entry.text for entry in entries], " ".join(e.source or "" for e in entries)).refusal(
+        text
+    )
+
+
+def _is_call(word: str, parties: set[str]) -> bool:
+    """A short form of a party's name, or politeness that is written in capitals."""
+    named = word in parties or (len(word) > 2 and any(party.startswith(word) for party in parties))
+    return named or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
+
+
+def _of_one_thing(older: Entry, newer: Entry) -> bool:
+    """Whether the one can take the other's place: they claim one slot, or share a subject and a word.
+
+    The subject is shared when one person says both; else it must be a second word that they share. Neither
+    who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
+    """
+    if {one.slot for one in claims(older)} & {one.slot for one in claims(newer)}:
+        return True
+    if older.source == newer.source or AI in {older.source, newer.source}:
+        who = {*terms(older.source or ""), *terms(newer.source or ""), *(_first(older) & _first(newer))}
+        return bool(_content(older.text) & _content(newer.text) - who)
+    both = [_content(f"{one.source or ''} {one.text}") for one in (older, newer)]
+    return len(both[0] & both[1]) > 1
+
+
+def _content(text: str) -> set[str]:
+    return {term for term in set(terms(text)) - PHATIC if not _NUMBER.search(term)}
+
+
+def _first(entry: Entry) -> set[str]:
+    """The word that the text begins with: in capitals, what it is about or nothing."""
+    return set(terms(" ".join(as_written(entry.text)[:1])))

@@ -1,0 +1,242 @@
+"""While a model hangs in one user's recall or maintenance, nobody else waits for it, that user included."""
+
+import json
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+import pytest
+
+from zibaldone import AsyncMemory, Consolidation, MemAttention, Memory, XMemory, ZibaldoneError
+from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
+
+IN_TIME_S = 30  # for what takes milliseconds, on a machine that is busy
+BUSY_S = 10.0
+SETTINGS = {
+    "chunks": MemAttention(chunk_gate_tokens=48, top_p=1),
+    "hierarchy": XMemory(),
+    "topics": Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60),
+    "maintained": ("messages", "chunks", "hierarchy", "topics"),
+    "busy_timeout_s": BUSY_S,
+}
+AGENTIC = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60, reader="agentic")
+THINGS = ("clock", "cello", "kayak", "oven", "garden", "camera")
+TALK = [
+    {
+        "content": f"I bought the {thing} number {i} in Ghent and paid {i + 20} crowns to Otto for it.",
+        "session": str(i % 2),
+        "time": f"2024-01-{i + 1:02}T09:00:00Z",
+        "name": "Ann",
+    }
+    for i, thing in enumerate(THINGS * 2)
+]
+QUESTION = "What did Ann pay to Otto for the kayak in Ghent?"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A view, and the model that hangs while it recalls or is maintained."""
+
+    view: str
+    model: str  # "chat" or "embedder"
+    agentic: bool = False
+
+    def __str__(self):
+        return f"{self.view}-{'agent' if self.agentic else self.model}"
+
+
+RECALLS = [
+    Case("messages", "embedder"),
+    Case("chunks", "chat"),
+    Case("chunks", "embedder"),
+    Case("hierarchy", "chat"),
+    Case("hierarchy", "embedder"),
+    Case("topics", "chat"),
+    Case("topics", "embedder"),
+    Case("topics", "chat", agentic=True),
+]
+MAINTENANCES = [case for case in RECALLS if not case.agentic]
+
+
+def answer(request):
+    """What a poor model says, whatever it was asked: offline answers stand in for it."""
+    return json.dumps({"text": request.task})
+
+
+class Scene:
+    """A folder with two users' talk, and a memory over it whose chat model or embedder hangs."""
+
+    def __init__(self, folder, case, clock):
+        self.case = case
+        self.failing = FailingEmbedder(HashEmbedder(64), failing=False)
+        self.chat = HangingModel(chat=ScriptedModel(answer))
+        self.embedder = HangingModel(embedder=self.failing)
+        self.gate = (self.chat if case.model == "chat" else self.embedder).gate
+        self.options = {**SETTINGS, "clock": clock, "embedder": self.embedder}
+        if case.agentic:
+            self.options["topics"] = AGENTIC
+        self.folder = folder
+
+    def fill(self, *, read):
+        """Store the talk of both users; all views have read it, or only Bea's have."""
+        with Memory(self.folder, **{**self.options, "chat": None}) as memory:
+            memory.add(TALK, user="bea")
+            memory.maintain()
+            if not read and self.case.view == "messages":
+                self.failing.failing = True
+            memory.add(TALK, user="ann")
+            self.failing.failing = False
+            if read:
+                memory.maintain()
+
+    def open(self, **options):
+        """The memory, with the model in it."""
+        return Memory(self.folder, **{**self.options, "chat": self.chat, **options})
+
+
+@contextmanager
+def hanging(gate, call):
+    """While the block lasts, `call` waits for the model in a thread; afterwards the list has its result."""
+    results = []
+    gate.shut()
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    try:
+        assert gate.reached.wait(IN_TIME_S), "no model is asked here: the case shows nothing"
+        yield results
+        assert not results  # the model was hanging all the while
+    finally:
+        gate.open()
+        thread.join(IN_TIME_S)
+    assert results
+
+
+def all_go_on(memory, view):
+    """Add, recall and forget, for the user whose model hangs and for another; none waits for the model."""
+    results, errors = {}, []
+
+    def note(name, call):
+        try:
+            results[name] = call()
+        except ZibaldoneError as error:
+            errors.append((name, error))
+
+    calls = []
+    for user in ("ann", "bea"):
+        calls += [
+            partial(note, f"add {user}", partial(memory.add, "I sold the harp.", user=user)),
+            partial(
+                note, f"recall {user}", partial(memory.recall, QUESTION, user=user, views=[view], floor=0)
+            ),
+            partial(note, f"forget {user}", partial(memory.forget, user=user, seqs=[3])),
+        ]
+    threads = [threading.Thread(target=call, daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(IN_TIME_S)
+    waiting = [f"{name} {user}" for user in ("ann", "bea") for name in ("add", "recall", "forget")]
+    waiting = [name for name in waiting if name not in results]
+    assert (waiting, errors) == ([], [])
+    for user in ("ann", "bea"):
+        assert results[f"forget {user}"].purged
+        assert results[f"forget {user}"].messages == 1
+        assert results[f"recall {user}"].evidence
+
+
+@pytest.fixture
+def scene(request, tmp_path, clock):
+    """The case's scene; whatever happened, nothing hangs afterwards."""
+    scene = Scene(tmp_path / "memory", request.param, clock)
+    yield scene
+    scene.gate.open()
+
+
+recalls = pytest.mark.parametrize("scene", RECALLS, indirect=True, ids=str)
+maintenances = pytest.mark.parametrize("scene", MAINTENANCES, indirect=True, ids=str)
+
+
+@recalls
+def test_nobody_waits_for_a_model_that_hangs_in_a_recall(scene):
+    """Others and the same user add, recall and forget with purge; what went is not in the late answer."""
+    scene.fill(read=True)
+    view = scene.case.view
+    with scene.open() as memory:
+        recall = partial(memory.recall, QUESTION, user="ann", views=[view], floor=0, budget_tokens=2000)
+        with hanging(scene.gate, recall) as late:
+            all_go_on(memory, view)
+        assert late[0].evidence
+        assert 3 not in {seq for evidence in late[0].evidence for seq in evidence.sources}
+
+
+@maintenances
+def test_nobody_waits_for_a_model_that_hangs_in_a_maintenance(scene):
+    """Others and the same user go on; the maintenance then brings back nothing that was forgotten."""
+    scene.fill(read=False)
+    view = scene.case.view
+    with scene.open() as memory:
+        with hanging(scene.gate, partial(memory.maintain, user="ann", views=[view])) as late:
+            all_go_on(memory, view)
+        assert late[0].behind == ()
+        assert memory.check_integrity().faults == ()
+        found = memory.recall(QUESTION, user="ann", views=[view], floor=0, budget_tokens=2000)
+        assert 3 not in {seq for evidence in found.evidence for seq in evidence.sources}
+
+
+@maintenances
+def test_nobody_waits_for_a_model_that_hangs_in_the_background(scene):
+    """The worker's maintenance holds nothing that an add, a recall or a forgetting needs."""
+    scene.fill(read=False)
+    scene.gate.shut()
+    with scene.open(background=True, maintained=(scene.case.view,)) as memory:
+        try:
+            assert scene.gate.reached.wait(IN_TIME_S), "no model is asked here: the case shows nothing"
+            all_go_on(memory, scene.case.view)
+        finally:
+            scene.gate.open()
+        assert memory._worker.idle(IN_TIME_S)
+        assert memory.check_integrity().faults == ()
+
+
+@recalls
+def test_nobody_waits_for_a_model_that_hangs_in_an_awaited_recall(scene):
+    """AsyncMemory's calls run beside each other, whichever of them waits for a model."""
+    scene.fill(read=True)
+    view = scene.case.view
+
+    async def main():
+        memory = AsyncMemory(scene.folder, **scene.options, chat=scene.chat)
+        recall = partial(memory.recall, QUESTION, user="ann", views=[view], floor=0)
+        receipts = []
+
+        async def forget(user):
+            receipts.append(await memory.forget(user=user, seqs=[3]))
+
+        async with memory, anyio.create_task_group() as hanging:
+            scene.gate.shut()
+            hanging.start_soon(recall)
+            assert await anyio.to_thread.run_sync(scene.gate.reached.wait, IN_TIME_S)
+            try:
+                with anyio.fail_after(IN_TIME_S):
+                    async with anyio.create_task_group() as group:
+                        for user in ("ann", "bea"):
+                            group.start_soon(partial(memory.add, "I sold the harp.", user=user))
+                            group.start_soon(
+                                partial(memory.recall, QUESTION, user=user, views=[view], floor=0)
+                            )
+                            group.start_soon(forget, user)
+            finally:
+                scene.gate.open()
+        assert [receipt.purged for receipt in receipts] == [True, True]
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("scene", [Case("topics", "embedder")], indirect=True, ids=str)
+def test_nobody_waits_for_a_model_that_hangs_while_tools_are_made(scene):
+    """An agent's tools embed the documents first, with nothing held; searching them asks no model."""
+    scene.fill(read=True)
+    with scene.open(chat=None) as memory, hanging(scene.gate, memory.topics("ann").tools):
+        all_go_on(memory, "topics")

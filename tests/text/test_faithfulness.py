@@ -1,0 +1,133 @@
+"""What a model says is held against the very sources that it names."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, refusal
+
+SAID = (
+    "I live in Oslo with two cats, Moss and Fern. I don't eat fish, but I love soup.",
+    "I stopped smoking in March. My garden cost 300 dollars. I never went to Rome.",
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Ann lives in Oslo.",
+        "Ann lives in Oslo with 2 cats.",
+        "Ann does not eat fish.",
+        "Ann doesn't eat fish but loves soup.",
+        "Ann lives in Oslo and never eats fish.",
+        "The user said that she loves soup.",
+        "Ann never went to Rome.",
+        "Ann stopped smoking in March.",
+        "Ann no longer smokes.",
+        "Fish Ann does not eat.",
+        "Ann lived in Oslo on 8 May 2023.",
+        "Ann loved soup (2023-05-08).",
+    ],
+)
+def test_what_the_sources_say_is_borne_out(statement: str) -> None:
+    """In any order and inflection, by name instead of "I", with the day it was said."""
+    assert refusal(statement, SAID, "Ann 2023-05-08") == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("Ann does not live in Oslo.", "opposite"),
+        ("Ann doesn't live in Oslo with two cats.", "opposite"),
+        ("Ann never loves soup.", "opposite"),
+        ("Ann eats fish.", "opposite"),
+        ("Ann does not eat soup.", "opposite"),
+        ("Ann smokes.", "opposite"),
+        ("Ann went to Rome.", "opposite"),
+        ("Ann lives in Oslo, not.", "opposite"),
+        ("Nobody lives in Oslo.", "opposite"),
+        ("Ann stopped living in Oslo.", "opposite"),
+        ("Ann hardly loves soup.", "opposite"),
+    ],
+)
+def test_a_negation_that_is_put_in_or_left_out_is_refused(statement: str, fault: str) -> None:
+    """Wherever it stands, and whichever word denies."""
+    assert fault in refusal(statement, SAID, "Ann")
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        ("Ann lives in Oslo and owns a yacht.", "yacht"),
+        ("Ann lives in Oslo, Norway.", "norway"),
+        ("Ann has 3 cats.", "3"),
+        ("Ann's garden cost 301 dollars.", "301"),
+        ("Ann happily lives in Oslo.", "happily"),
+    ],
+)
+def test_an_invented_word_is_refused(statement: str, word: str) -> None:
+    """A single one, in whatever company."""
+    assert f"'{word}'" in refusal(statement, SAID, "Ann")
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann lives in Oslo.", ()),
+        ("Ann.", SAID),
+        ("It is so.", SAID),
+        ("", SAID),
+        ("Ann lives.", ("I eat.",)),
+    ],
+)
+def test_a_statement_needs_something_to_bear_it_out(statement: str, sources: tuple[str, ...]) -> None:
+    """Who speaks is no source by itself."""
+    assert refusal(statement, sources, "Ann")
+
+
+def test_a_statement_is_held_against_its_own_sources_only() -> None:
+    """What another message says is no help."""
+    assert refusal("Ann loves soup.", SAID[1:], "Ann")
+
+
+def test_the_answer_no_denies_the_question_before_it() -> None:
+    """And yes does not."""
+    assert refusal("Ann does not like tea.", ["Do you like tea? No."], "Ann") == ""
+    assert refusal("Ann does not like tea.", ["Do you like tea? Yes."], "Ann")
+
+
+def test_other_scripts_are_held_too() -> None:
+    """Where no space stands between words, pairs of characters count."""
+    assert refusal("我喜欢茶", ["我喜欢茶。"]) == ""
+    assert refusal("我不喜欢茶", ["我喜欢茶。"])
+    assert refusal("Ich esse keinen Fisch.", ["Ich esse Fisch."])
+
+
+def test_keywords_deny_nothing() -> None:
+    """Of a title or keyword only its words are asked."""
+    given = SourceTexts(SAID)
+    assert given.invented("fish, Rome, cats") == []
+    assert given.invented("fish, yachts, Norway") == ["yachts", "norway"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("She met Ann Lee in 2023.", {"ann", "lee", "2023"}), ("Nothing here.", set()), ("007 cats", {"7"})],
+)
+def test_names_and_numbers_are_what_may_not_change(text: str, found: set[str]) -> None:
+    """The first word of a sentence is capitalised whatever it means."""
+    assert names_and_numbers(text) == found
+
+
+def test_long_texts_take_time_in_proportion() -> None:
+    """Ten times the text takes nowhere near a hundred times as long."""
+
+    def seconds(times: int) -> float:
+        began = time.perf_counter()
+        refusal("Ann lives in Oslo, not.", ["I never said no, and Name did not. No. " * times])
+        return time.perf_counter() - began
+
+    seconds(10)
+    assert seconds(5_000) < 40 * max(seconds(500), 0.002)

@@ -1,0 +1,173 @@
+"""What a model says of chunks is held against the sources that it names: nothing else is kept."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chunk_model import chunk_model, compress, joint
+from zibaldone import MemAttention
+
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+SECRET = "My password is Rumpelstilz. Marguerite knows."
+EARLIER = [SECRET, "My neighbour Otto repairs clocks in his cellar.", "The bakery opens at six on Tuesdays."]
+LATER = [
+    "My sister plays the bassoon in Vienna on Mondays.",
+    "The rent of the flat is 900 euros since last year.",
+    "I read a novel about a lighthouse keeper in Norway.",
+]
+
+
+@pytest.fixture
+def remembering(opened):
+    """A memory whose model makes a chunk of EARLIER and then one of LATER."""
+
+    def remember(**tasks):
+        memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(**tasks))
+        for start, contents in ((0, EARLIER), (3, LATER)):
+            times = [NOW + timedelta(hours=start + i) for i in range(3)]
+            memory.add(
+                [
+                    {"content": content, "name": "Ann", "session": "1", "time": time}
+                    for content, time in zip(contents, times, strict=True)
+                ],
+                user="ann",
+            )
+            memory.maintain(user="ann")
+        return memory
+
+    return remember
+
+
+def chunk_texts(memory, number):
+    """The items of a chunk, by their sources."""
+    (chunk,) = [chunk for chunk in memory.chunks(user="ann") if chunk.id == number]
+    return {item.sources: item.text for item in chunk.items}
+
+
+def has(memory, *secrets):
+    """Those of these words that any file of the folder has, in any case."""
+    files = [path.read_bytes().lower() for path in memory.path.rglob("*") if path.is_file()]
+    return [word for word in secrets if any(word.lower().encode() in data for data in files)]
+
+
+def leaking(task, **fields):
+    """A model's answer with these fields in place of its own."""
+    return lambda given: {**task(given), **fields}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"summary": "The bassoon of the sister; the password is Rumpelstilz."},
+        {"keywords": ["bassoon", "Rumpelstilz", "aunt Marguerite"]},
+        {"entities": ["Vienna", "Marguerite", "Rumpelstilz"]},
+        {
+            "items": [
+                {"text": "Ann's sister plays the bassoon in Vienna; password Rumpelstilz.", "sources": [1]},
+                {"text": "The rent of the flat is 900 euros, says Marguerite.", "sources": [2]},
+                {"text": "Ann read a novel about a lighthouse keeper in Norway.", "sources": [3]},
+            ]
+        },
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering, fields):
+    """The model is shown related chunks when it refines a new one; forgetting them takes all their words."""
+    memory = remembering(joint_compact=leaking(joint, **fields))
+    assert memory.forget(user="ann", seqs=[1]).purged
+    assert has(memory, "Rumpelstilz", "Marguerite") == []
+    assert set(chunk_texts(memory, 2)) == {(4,), (5,), (6,)}
+    assert memory.check_integrity().faults == ()
+
+
+def test_a_note_that_names_the_wrong_source_is_not_kept(remembering):
+    """Its own source's words stand in for it, so that they go with that source."""
+
+    def miscited(given):
+        answer = dict(compress(given))
+        if given["messages"][0]["seq"] == 1:
+            answer["items"] = [{"text": "Ann's password is Rumpelstilz.", "sources": [2]}]
+        return answer
+
+    memory = remembering(compress=miscited)
+    assert chunk_texts(memory, 1) == {(2,): EARLIER[1]}
+    memory.forget(user="ann", seqs=[1])
+    assert has(memory, "Rumpelstilz", "Marguerite") == []
+
+
+def test_a_note_with_one_word_too_many_is_not_kept(remembering):
+    """One word of another message is enough; the other notes of the answer stand."""
+
+    def added(given):
+        answer = compress(given)
+        answer["items"][1]["text"] += " Marguerite."
+        return answer
+
+    memory = remembering(compress=added)
+    texts = chunk_texts(memory, 1)
+    assert texts[1,] == f"Ann said: {EARLIER[0]}"
+    assert texts[2,] == EARLIER[1]
+    assert "1 of its notes" in memory.chunks(user="ann")[0].degraded
+    memory.forget(user="ann", seqs=[1])
+    assert has(memory, "Marguerite") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann's neighbour Otto does not repair clocks in his cellar.",
+        "Ann's neighbour Otto repairs clocks and violins in his cellar.",
+        "Ann's neighbour Otto repairs 12 clocks in his cellar.",
+    ],
+)
+def test_a_note_that_denies_or_invents_is_not_kept(remembering, text):
+    """The message's own words stand in its place."""
+
+    def wrong(given):
+        answer = compress(given)
+        if given["messages"][0]["seq"] == 1:
+            answer["items"][1]["text"] = text
+        return answer
+
+    assert chunk_texts(remembering(compress=wrong), 1)[2,] == EARLIER[1]
+
+
+def test_a_note_may_say_who_and_when(remembering):
+    """The speaker's name and the days that a message means are the message's own."""
+
+    def resolved(given):
+        answer = compress(given)
+        if given["messages"][0]["seq"] == 4:
+            answer["items"][1]["text"] = "Ann: the rent of the flat is 900 euros since 2023."
+        return answer
+
+    assert chunk_texts(remembering(compress=resolved), 2)[5,].endswith("since 2023.")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"updates": [{"chunk": 1, "item": 2, "text": "Otto repairs no clocks.", "because": [1]}]},
+        {"updates": [{"chunk": 1, "item": 2, "text": "Otto repairs clocks; Rumpelstilz.", "because": [1]}]},
+        {"deletions": [{"chunk": 1, "item": 2, "because": [1], "reason": "duplicate"}]},
+    ],
+    ids=["denies", "leaks", "is no duplicate"],
+)
+def test_an_earlier_note_changes_only_for_what_a_new_one_says(remembering, change):
+    """A change that the notes named as its reason do not bear out is not made; the others are."""
+    memory = remembering(joint_compact=leaking(joint, **change))
+    assert chunk_texts(memory, 1)[2,] == f"Ann said: {EARLIER[1]}"
+    assert memory.history(user="ann") == []
+
+
+def test_the_reason_of_a_failure_does_not_outlive_what_it_quotes(remembering):
+    """A model that fails on one chunk may quote another: forgetting leaves only that there was a failure."""
+
+    def quoting(given):
+        raise ValueError(f"I refuse to speak of {SECRET}")
+
+    memory = remembering(joint_compact=quoting)
+    assert "Rumpelstilz" in memory.chunks(user="ann")[1].degraded
+    memory.forget(user="ann", seqs=[1])
+    assert memory.chunks(user="ann")[1].degraded
+    assert has(memory, "Rumpelstilz") == []
