@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 def test_messages_of_a_chat(read):
-    """Turns in lists or by themselves, the batch as the session, no generator's index after a user's words."""
+    """Turns in lists or by themselves, the batch as the session, no index after a user's words."""
     (conversation,) = read(CHAT)
     opening = conversation.messages[0].session.partition("/")[0]
     assert [(m.role, m.content, m.session, m.metadata) for m in conversation.messages] == [
