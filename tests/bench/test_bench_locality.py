@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import MissingExtra
-from zibaldone.bench import locality_report, outcome
+from zibaldone.bench import locality, outcome
 from zibaldone.bench.locality import Layout, layouts, replay, trace, with_updates
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.cli.bench import bench_app
@@ -105,7 +105,7 @@ def test_the_command(path, tmp_path):
 def test_without_matplotlib(path, tmp_path, monkeypatch):
     """The error names the extra, before anything is measured."""
     monkeypatch.setattr(outcome, "find_spec", lambda _: None)
-    monkeypatch.setattr(locality_report, "trace", None)
+    monkeypatch.setattr(locality, "trace", None)
     done = CliRunner().invoke(bench_app, ["locality", str(path), "--plot", str(tmp_path / "x.png")])
     assert isinstance(done.exception, MissingExtra)
     assert "zibaldone[plot]" in str(done.exception)

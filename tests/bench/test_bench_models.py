@@ -10,7 +10,7 @@ from chunk_model import chunk_model, inputs_of
 from zibaldone.bench.base import Cost
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.reader import Reader
-from zibaldone.bench.report import make_report
+from zibaldone.bench.report import make_rows
 from zibaldone.bench.runner import run
 from zibaldone.cli.bench import bench_app
 from zibaldone.models import Asker, ChatReply, Meter
@@ -40,7 +40,7 @@ def rows(benchmark, tools, model, systems=("bm25", "chunks")):
     tools = replace(tools, chat=model)
     reader = Reader(Asker(model, Meter(None), tools.tokenizer))
     records = run(benchmark, systems, [200], tools, reader=reader)
-    return make_report(benchmark, records, "bench", "x").rows, records, reader
+    return make_rows(benchmark, records), records, reader
 
 
 def test_answers_are_scored(benchmark, tools):

@@ -13,10 +13,8 @@ from zibaldone.bench.base import Context, Example, Unit
 from zibaldone.bench.cold import resident_bytes
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.report import make_report
+from zibaldone.bench.report import make_rows
 from zibaldone.bench.runner import Judge, run
-from zibaldone.bench.speed_report import make_report as make_speed_report
-from zibaldone.bench.speed_report import table
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 
@@ -59,7 +57,7 @@ def test_limit_takes_the_first_questions(locomo_path, tools):
 def test_full_context_finds_all_evidence(locomo_path, tools):
     """Or else metric and importer disagree about what a turn says."""
     benchmark = LoCoMo(locomo_path)
-    (row,) = make_report(benchmark, run(benchmark, ["full"], [1], tools), "bench", "x").rows
+    (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert row.evidence_recall.value == row.all_evidence.value == 1.0
     assert row.evidence_recall.questions == 3  # one question has no evidence
     assert row.by_category["open-domain"] is None
@@ -69,10 +67,10 @@ def test_figures_are_given_without_the_faulted_questions_too(locomo_path, write,
     """Only when an audit is at hand."""
     benchmark = LoCoMo(locomo_path)
     records = run(benchmark, ["full"], [1], tools)
-    assert make_report(benchmark, records, "bench", "x").rows[0].without_faulted is None
+    assert make_rows(benchmark, records)[0].without_faulted is None
     write([{"question_id": "locomo_1_qa1"}], "locomo-errors.json")
     benchmark = LoCoMo(locomo_path)
-    (row,) = make_report(benchmark, run(benchmark, ["full"], [1], tools), "bench", "x").rows
+    (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert (row.questions, row.without_faulted.questions) == (4, 3)
     assert (row.evidence_recall.questions, row.without_faulted.evidence_recall.questions) == (3, 2)
 
@@ -80,7 +78,7 @@ def test_figures_are_given_without_the_faulted_questions_too(locomo_path, write,
 def test_longmemeval_is_judged_by_sessions(haystack_path, tools):
     """The added question has a session and no marked turn."""
     benchmark = LongMemEval(haystack_path)
-    (row,) = make_report(benchmark, run(benchmark, ["full"], [1], tools), "bench", "x").rows
+    (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert row.session_recall.questions == 2
     assert row.evidence_recall.questions == 1
 
@@ -142,13 +140,12 @@ def test_speed_has_a_figure_beside_every_yardstick(tools, talk, monkeypatch):
     for name in ("SINGLES", "RECALLS", "WARM_UPS", "COLD_OPENS"):
         monkeypatch.setattr(speed, name, 1)
     results = [speed.evaluate(size, talk, tools, lambda *_: None) for size in (20, 120)]
-    report = make_speed_report(results, None, "talk")
-    for one in report.results:
+    for one in results:
         assert min(one.add_one_ratio, one.add_batch_ratio, one.recall_ratio, one.cold_recall_ms) > 0
         assert one.memory_bytes > one.memory_before_bytes
         assert one.disk_bytes > one.text_bytes
-    assert report.growth["disk_bytes"] is not None
-    assert table(report).row_count > 10
+    assert speed.growth_of(results)["disk_bytes"] is not None
+    assert speed.table(results).row_count > 10
 
 
 def test_resident_memory_is_told():

@@ -22,8 +22,8 @@ from zibaldone.bench.weights import (
     fold_weights,
     judge,
     read_talks,
+    tables,
 )
-from zibaldone.bench.weights_report import WeightsReport, tables
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
 
@@ -165,7 +165,7 @@ def test_changes_are_held_against_the_first_row(locomo_path, tools):
 def test_tables_have_a_row_per_variant_and_per_feature(locomo_path, tools):
     """And no weight is forgotten."""
     rows = evaluate(LoCoMo(locomo_path), tools, budgets_tokens=[20, 30], variants=VARIANTS[:2])
-    variants, weights = tables(WeightsReport(None, "talks.json", (20, 30), tuple(rows)))
+    variants, weights = tables(rows, (20, 30))
     assert variants.row_count == 2
     assert weights.row_count == len(FEATURES)
 

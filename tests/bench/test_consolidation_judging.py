@@ -10,7 +10,7 @@ from zibaldone.bench.base import Context
 from zibaldone.bench.consolidation import run as running
 from zibaldone.bench.consolidation.facts import Fact, Link, Question, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
-from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_report, tables
+from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_rows, tables
 from zibaldone.bench.consolidation.run import evaluate
 from zibaldone.bench.outcome import to_json
 from zibaldone.cli.bench import bench_app
@@ -175,8 +175,8 @@ def test_a_system_that_marks_is_asked_how(stream, tools, monkeypatch):
 def test_rows_add_up_their_records(stream, tools):
     """One per kind of question, system and budget."""
     records, loads = evaluate(stream, ["messages", "full"], [200, 400], tools)
-    report = make_report(records, loads, 0, "mixed", "command")
-    shown = [(row.kind, row.system, row.budget_tokens) for row in report.rows]
+    rows = make_rows(records)
+    shown = [(row.kind, row.system, row.budget_tokens) for row in rows]
     assert sorted(shown, key=str) == sorted(
         [
             *((kind, "messages", budget) for kind in (SINGLE, MULTI) for budget in (200, 400)),
@@ -184,20 +184,20 @@ def test_rows_add_up_their_records(stream, tools):
         ],
         key=str,
     )
-    full = next(row for row in report.rows if row.system == "full" and row.kind == SINGLE)
+    full = next(row for row in rows if row.system == "full" and row.kind == SINGLE)
     assert (full.complete.value, full.stale, full.correct.value) == (1.0, 1.0, 0.0)
     assert full.complete_by_hops == {1: 1.0, 2: None, 3: None, 4: None}
-    assert json.loads(to_json(report))["rows"][0]["questions"] == len(stream.single_hop)
-    assert [table.row_count for table in tables(report)] == [3, 3, 2]
+    assert json.loads(to_json(rows))[0]["questions"] == len(stream.single_hop)
+    assert [table.row_count for table in tables(rows, loads, "mixed")] == [3, 3, 2]
 
 
 def test_shares_follow_the_judgements(stream, tools):
     """Half of the records turned wrong halve the share."""
-    records, loads = evaluate(stream, ["full"], [200], tools)
+    records, _ = evaluate(stream, ["full"], [200], tools)
     wrong = Judgement(links=1, current=0, stale=0, marked=0)
     single = [one for one in records if one.hops == 1]
     mixed = [replace(one, judgement=wrong) for one in single[::2]] + single[1::2]
-    (row,) = make_report(mixed, loads, 0, "mixed", "command").rows
+    (row,) = make_rows(mixed)
     assert row.links == pytest.approx(len(single[1::2]) / len(single))
     assert row.complete.value == pytest.approx(len(single[1::2]) / len(single))
 

@@ -189,7 +189,7 @@ def test_the_command(run, tmp_path, write):
     report = json.loads(figures.read_text(encoding="utf-8"))
     assert (report["conversations"], report["questions"], report["budget_tokens"]) == (2, 7, 1000)
     assert len(report["structure"]) == 4
-    assert report["caps"][0]["thresholds"]["attach"] > 0
+    assert report["cap"][0]["thresholds"]["attach"] > 0
 
 
 def test_parts_alone(run):

@@ -30,7 +30,7 @@ def told():
 def report(tmp_path_factory, told):
     """One run."""
     folder = tmp_path_factory.mktemp("kv-speed")
-    return speed.evaluate(SMALL, folder, "zibaldone bench kv-speed", lambda *said: told.append(said))
+    return speed.evaluate(SMALL, folder, lambda *said: told.append(said))
 
 
 def test_there_is_a_row_per_history_and_per_index(report):
@@ -100,7 +100,7 @@ def test_a_strategy_that_would_take_too_long_is_left_out(monkeypatch):
 def test_a_slow_side_is_not_repeated(tmp_path, monkeypatch):
     """A long history's full context is prefilled once, however many repetitions the others have."""
     monkeypatch.setattr(speed, "PATIENCE_S", 0.0)
-    made = speed.evaluate(replace(SMALL, history=(256,), blocks=(10,)), tmp_path, "kv-speed")
+    made = speed.evaluate(replace(SMALL, history=(256,), blocks=(10,)), tmp_path)
     assert made.first_token[0].full.repeats == 1
     assert made.first_token[0].warm.repeats == SMALL.repeat
 
@@ -110,7 +110,6 @@ def test_json_has_every_field_and_the_ratios(report):
     whole = json.loads(to_json(report))
     assert whole["setting"]["shape"] == "tiny"
     assert whole["setting"]["layers"] == [1, 2]
-    assert whole["provenance"]["command"] == "zibaldone bench kv-speed"
     assert whole["first_token"][0]["full_ratio"] == report.first_token[0].full_ratio
     assert whole["first_token"][1]["warm"]["probe_ms"] == report.first_token[1].warm.probe_ms
     assert whole["ingest"]["overhead_ratio"] == report.ingest.overhead_ratio
@@ -154,7 +153,7 @@ def test_the_number_of_threads_is_put_back(tmp_path, monkeypatch):
     monkeypatch.setattr(torch, "set_num_threads", asked_for.append)
     monkeypatch.setattr(speed, "new_model", lambda *_: pytest.fail("stop here"))
     with pytest.raises(pytest.fail.Exception):
-        speed.evaluate(replace(SMALL, threads=before + 1), tmp_path, "kv-speed")
+        speed.evaluate(replace(SMALL, threads=before + 1), tmp_path)
     assert asked_for == [before + 1, before]
 
 

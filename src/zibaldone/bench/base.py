@@ -98,5 +98,4 @@ class Tools:
     chat: ChatModel | None = None  # what views may ask; None: they work offline
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of one text."""
         return self.tokenizer.count([text])[0]

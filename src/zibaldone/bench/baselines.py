@@ -9,35 +9,27 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zibaldone.bench.base import Context, Tools, Unit
+from zibaldone.bench.base import Context, System, Tools, Unit
 from zibaldone.core import Evidence, Message
+from zibaldone.models.base import Vectors
 from zibaldone.rendering import header, in_order, line, render
 from zibaldone.text.sentences import passages
 from zibaldone.text.words import terms
 
-Scores = NDArray[np.float64]
+Scores = NDArray[np.float64]  # (units,), higher is better
 
 RAG_CHUNK_TOKENS = 128
 RAG_TOP = 20
 _LINE_BREAK, _AROUND_HEADER, _FIRST_YEAR = 1, 2, 5  # tokens; the exact count has the last word
 _K1, _B = 1.5, 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """One user's conversation in lines, ready to be ranked."""
-
-    units: tuple[Evidence, ...]
-    headers: tuple[int, ...]  # tokens of each one's header, without its year
-    terms: _Terms
-    vectors: NDArray[np.float32]  # (lines, d); empty where no vector is asked for
 
 
 class _Terms:
@@ -55,7 +47,7 @@ class _Terms:
         self._norm = _K1 * (1 - _B + _B * size / max(size.mean(), 1.0)) if len(size) else size
 
     def scores(self, query: str) -> Scores:
-        """(n,) BM25 score of every text; 0 without a common term."""
+        """0 without a common term."""
         total = np.zeros(len(self._norm))
         for term in set(terms(query)):
             if postings := self._postings.get(term):
@@ -65,20 +57,51 @@ class _Terms:
         return total
 
 
-class _OverLines:
-    """Rank every line of a user's conversation; take from the best down whatever still fits."""
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """One user's conversation in units, ready to be ranked."""
 
-    name = ""
+    units: tuple[Evidence, ...]  # in an order that settles ties
+    headers: tuple[int, ...]  # tokens of each one's header, without its year
+    terms: _Terms
+    vectors: Vectors  # (units, d); empty where no vector is asked for
+
+    def bm25(self, question: str, tools: Tools) -> Scores:  # noqa: ARG002
+        return self.terms.scores(question)
+
+    def dense(self, question: str, tools: Tools) -> Scores:
+        """Cosine."""
+        if not len(self.vectors):
+            return np.zeros(len(self.units))
+        return np.asarray(self.vectors @ tools.embedder.embed([question])[0], dtype=np.float64)
+
+    def sum(self, question: str, tools: Tools) -> Scores:
+        """Each in standard deviations over the conversation."""
+        return _z(self.bm25(question, tools)) + _z(self.dense(question, tools))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How a baseline cuts a conversation, scores the units and which of them may be taken."""
+
+    score: Callable[[_Loaded, str, Tools], Scores]
+    cut: Callable[[Sequence[Message], Tools], list[Evidence]]
+    embeds: bool = True
+    above: float = -np.inf  # the score
+    top: int | None = None
+
+
+class Ranked:
+    """Rank every unit of a user's conversation; take from the best down whatever still fits."""
+
     budgeted = True
-    wants_vectors = True
 
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
+    def __init__(self, name: str, ranking: Ranking, tools: Tools) -> None:
+        self.name, self._ranking, self._tools = name, ranking, tools
         self._loaded: dict[str, _Loaded] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
-        """Cut into units, index, embed."""
-        units = self.cut(messages)
+        units = self._ranking.cut(messages, self._tools)
         texts = [line(unit.speaker, unit.text) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
@@ -86,101 +109,19 @@ class _OverLines:
             units=tuple(units),
             headers=tuple(self._tools.tokenizer.count(headers)),
             terms=_Terms(texts),
-            vectors=self._tools.embedder.embed(texts) if self.wants_vectors and texts else empty,
+            vectors=self._tools.embedder.embed(texts) if self._ranking.embeds and texts else empty,
         )
 
     def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
         del now  # naive: time means nothing to it
         loaded = self._loaded[user]
-        scores = self.score(loaded, question)
-        order = [int(i) for i in np.argsort(-scores, kind="stable")]
-        return _fill(loaded, self.candidates(order, scores), budget_tokens, self._tools)
+        scores = self._ranking.score(loaded, question, self._tools)
+        order = np.argsort(-scores, kind="stable")[: self._ranking.top]
+        candidates = [int(i) for i in order if scores[i] > self._ranking.above]
+        return _fill(loaded, candidates, budget_tokens, self._tools)
 
     def close(self) -> None:
         self._loaded.clear()
-
-    def cut(self, messages: Sequence[Message]) -> list[Evidence]:
-        """The units, in an order that settles ties."""
-        return _turns(messages, self._tools)
-
-    def score(self, loaded: _Loaded, question: str) -> Scores:
-        """(n,) of every unit, higher is better."""
-        raise NotImplementedError
-
-    def candidates(self, order: list[int], scores: Scores) -> list[int]:
-        """Which places of `order`, best first, may be taken."""
-        del scores
-        return order
-
-    def dense(self, loaded: _Loaded, question: str) -> Scores:
-        """(n,) cosine of question and unit."""
-        if not len(loaded.vectors):
-            return np.zeros(len(loaded.units))
-        vector = self._tools.embedder.embed([question])[0]
-        return np.asarray(loaded.vectors @ vector, dtype=np.float64)
-
-
-class BM25(_OverLines):
-    """BM25 over stemmed turns, the speaker's name included."""
-
-    name = "bm25"
-    wants_vectors = False
-
-    def score(self, loaded: _Loaded, question: str) -> Scores:
-        return loaded.terms.scores(question)
-
-    def candidates(self, order: list[int], scores: Scores) -> list[int]:
-        """Turns without a common word are no candidates."""
-        return [i for i in order if scores[i] > 0]
-
-
-class Dense(_OverLines):
-    """Cosine of the question with every turn."""
-
-    name = "dense"
-
-    def score(self, loaded: _Loaded, question: str) -> Scores:
-        return self.dense(loaded, question)
-
-
-class ZSum(_OverLines):
-    """BM25 and cosine, each z-scored over the conversation, added."""
-
-    name = "zsum"
-
-    def score(self, loaded: _Loaded, question: str) -> Scores:
-        return _z(loaded.terms.scores(question)) + _z(self.dense(loaded, question))
-
-
-class NaiveRAG(_OverLines):
-    """The 20 nearest chunks of 128 tokens, cut at sentence borders from each session's rendered text."""
-
-    name = "rag"
-
-    def cut(self, messages: Sequence[Message]) -> list[Evidence]:
-        sessions: dict[str, list[Message]] = {}
-        for message in messages:
-            sessions.setdefault(message.session, []).append(message)
-        return [chunk for group in sessions.values() for chunk in self._chunks(group)]
-
-    def score(self, loaded: _Loaded, question: str) -> Scores:
-        return self.dense(loaded, question)
-
-    def candidates(self, order: list[int], scores: Scores) -> list[int]:
-        del scores
-        return order[:RAG_TOP]
-
-    def _chunks(self, session: Sequence[Message]) -> list[Evidence]:
-        count = self._tools.tokenizer.count
-        lines = [line(message.speaker, message.content) for message in session]
-        ends = list(itertools.accumulate(len(text) + 1 for text in lines))
-        text = "\n".join(lines)
-        spans = passages(text, RAG_CHUNK_TOKENS, count)
-        chunks = []
-        for (start, end), tokens in zip(spans, count([text[a:b] for a, b in spans]), strict=True):
-            inside = session[bisect_right(ends, start) : bisect_right(ends, end - 1) + 1]
-            chunks.append(_evidence(text[start:end], inside, tokens, place=start))
-        return chunks
 
 
 class FullContext:
@@ -206,9 +147,6 @@ class FullContext:
 
     def close(self) -> None:
         self._contexts.clear()
-
-
-BASELINES = (BM25, Dense, ZSum, NaiveRAG, FullContext)
 
 
 def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Tools) -> Context:
@@ -242,6 +180,24 @@ def _turns(messages: Sequence[Message], tools: Tools) -> list[Evidence]:
     ]
 
 
+def _chunks(messages: Sequence[Message], tools: Tools) -> list[Evidence]:
+    """Chunks of 128 tokens, cut at sentence borders from each session's rendered text."""
+    sessions: dict[str, list[Message]] = {}
+    for message in messages:
+        sessions.setdefault(message.session, []).append(message)
+    chunks = []
+    for session in sessions.values():
+        lines = [line(message.speaker, message.content) for message in session]
+        ends = list(itertools.accumulate(len(text) + 1 for text in lines))
+        text = "\n".join(lines)
+        spans = passages(text, RAG_CHUNK_TOKENS, tools.tokenizer.count)
+        counts = tools.tokenizer.count([text[a:b] for a, b in spans])
+        for (start, end), tokens in zip(spans, counts, strict=True):
+            inside = session[bisect_right(ends, start) : bisect_right(ends, end - 1) + 1]
+            chunks.append(_evidence(text[start:end], inside, tokens, place=start))
+    return chunks
+
+
 def _evidence(
     text: str, sources: Sequence[Message], tokens: int, *, speaker: str | None = None, place: int = 0
 ) -> Evidence:
@@ -264,3 +220,15 @@ def _evidence(
 def _z(scores: Scores) -> Scores:
     spread = scores.std() if len(scores) else 0.0
     return (scores - scores.mean()) / spread if spread else scores * 0.0
+
+
+_RANKINGS = {
+    "bm25": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0),  # a turn with a common word
+    "dense": Ranking(_Loaded.dense, _turns),
+    "zsum": Ranking(_Loaded.sum, _turns),
+    "rag": Ranking(_Loaded.dense, _chunks, top=RAG_TOP),
+}
+BASELINES: Mapping[str, Callable[[Tools], System]] = {
+    **{name: partial(Ranked, name, ranking) for name, ranking in _RANKINGS.items()},
+    "full": FullContext,
+}

@@ -34,11 +34,7 @@ def main(folder: str, user: str, question: str) -> None:
         recall_ms = (time.perf_counter() - start) * 1000
         print(
             json.dumps(
-                {
-                    "recall_ms": recall_ms,
-                    "memory_bytes": resident_bytes(),
-                    "memory_before_bytes": before,
-                }
+                {"recall_ms": recall_ms, "memory_bytes": resident_bytes(), "memory_before_bytes": before}
             )
         )
 

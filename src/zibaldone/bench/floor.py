@@ -18,7 +18,7 @@ import numpy as np
 from zibaldone.bench.base import Example, Tools
 from zibaldone.bench.locomo import ADVERSARIAL, LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
 from zibaldone.bench.registry import FloorOptions
 from zibaldone.bench.stats import SEED
 from zibaldone.bench.table import Column, tabulate
@@ -52,23 +52,8 @@ class Point:
     evidence_recall: float  # of the answerable questions, an emptied one counting 0
 
 
-@dataclass(frozen=True, slots=True)
-class FloorReport:
-    """The curve, and every question behind it."""
-
-    provenance: Provenance
-    data: str
-    default_floor: float  # the engine's own
-    points: tuple[Point, ...]
-    questions: tuple[Probe, ...]
-
-
 def evaluate(
-    benchmark: LoCoMo,
-    tools: Tools,
-    *,
-    limit: int | None = None,
-    progress: Progress = silent,
+    benchmark: LoCoMo, tools: Tools, *, limit: int | None = None, progress: Progress = silent
 ) -> tuple[list[Probe], float]:
     """Ask everything; also the engine's default floor. `limit` is per conversation and kind."""
     probes: list[Probe] = []
@@ -113,7 +98,7 @@ def run(options: FloorOptions, run: Run) -> Outcome:
     """One row per floor, the engine's default marked."""
     probes, default = evaluate(LoCoMo(options.path), run.tools(), limit=options.limit, progress=run.progress)
     points = curve(probes, sorted({*FLOORS, default}))
-    report = FloorReport(Provenance.of(run.command), options.path.name, default, points, tuple(probes))
+    figures = {"data": options.path.name, "default_floor": default, "points": points, "asked": probes}
     columns = [
         Column(
             "floor", lambda point: f"{point.floor:.2f}" + (" *" if point.floor == default else ""), left=True
@@ -122,7 +107,7 @@ def run(options: FloorOptions, run: Run) -> Outcome:
         Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),
     ]
     title = "relevance floor: share of questions emptied"
-    return Outcome(report, [tabulate(title, columns, points, caption="* the default")])
+    return Outcome(figures, [tabulate(title, columns, points, caption="* the default")])
 
 
 def _emptied(kind: str) -> Column:

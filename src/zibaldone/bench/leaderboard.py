@@ -14,9 +14,9 @@ from zibaldone.bench.consolidation.facts import Wordings, make_stream
 from zibaldone.bench.consolidation.run import evaluate
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Progress, Run
 from zibaldone.bench.registry import LeaderboardOptions
-from zibaldone.bench.report import Row, make_report
+from zibaldone.bench.report import Row, make_rows
 from zibaldone.bench.runner import run as recall
 from zibaldone.bench.table import Column, tabulate
 
@@ -55,15 +55,6 @@ class Updated:
     tokens: float
 
 
-@dataclass(frozen=True, slots=True)
-class Leaderboard:
-    """A whole run."""
-
-    provenance: Provenance
-    recalled: tuple[Recalled, ...]
-    updated: tuple[Updated, ...]
-
-
 def run(options: LeaderboardOptions, run: Run) -> Outcome:
     """One table of evidence recalled, one of updates followed."""
     data: list[DataSet] = [LoCoMo(options.path)]
@@ -72,13 +63,9 @@ def run(options: LeaderboardOptions, run: Run) -> Outcome:
     tools = run.tools()
     rows = [row for of in data for row in _recalled(of, tools, options.limit, run.progress)]
     updated = [row for wordings in WORDINGS for row in _updated(wordings, tools, run.progress)]
-    board = Leaderboard(Provenance.of(run.command), tuple(rows), tuple(updated))
     title = f"updated facts, {STREAM_TOKENS:,} tokens, budget {STREAM_BUDGET_TOKENS}"
-    shown = (
-        tabulate("share of the evidence recalled", _RECALLED, rows),
-        tabulate(title, _UPDATED, updated),
-    )
-    return Outcome(board, shown)
+    shown = (tabulate("share of the evidence recalled", _RECALLED, rows), tabulate(title, _UPDATED, updated))
+    return Outcome({"recalled": rows, "updated": updated}, shown)
 
 
 _RECALLED = (
@@ -104,7 +91,7 @@ _UPDATED = (
 
 def _recalled(data: DataSet, tools: Tools, limit: int | None, progress: Progress) -> list[Recalled]:
     records = recall(data, SYSTEMS, BUDGETS_TOKENS, tools, limit=limit, progress=progress)
-    return [_row(data.name, row) for row in make_report(data, records, "", "").rows]
+    return [_row(data.name, row) for row in make_rows(data, records)]
 
 
 def _row(benchmark: str, row: Row) -> Recalled:
@@ -124,7 +111,7 @@ def _row(benchmark: str, row: Row) -> Recalled:
 
 def _updated(wordings: Wordings, tools: Tools, progress: Progress) -> list[Updated]:
     stream = make_stream(SEED, STREAM_TOKENS, tools.tokenizer, STREAM_QUESTIONS, wordings)
-    records, loads = evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
+    records, _ = evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
     return [
         Updated(
             wordings=wordings,
@@ -135,5 +122,5 @@ def _updated(wordings: Wordings, tools: Tools, progress: Progress) -> list[Updat
             complete=row.complete.value if row.complete else 0.0,
             tokens=row.tokens_mean,
         )
-        for row in updates.make_report(records, loads, SEED, wordings, "").rows
+        for row in updates.make_rows(records)
     ]

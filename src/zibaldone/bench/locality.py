@@ -19,13 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table
 from sqlalchemy import Connection
 
 from zibaldone import maintenance
 from zibaldone.bench.base import Tools
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Progress
+from zibaldone.bench.outcome import Outcome, Progress, Run, need
+from zibaldone.bench.registry import LocalityOptions
+from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.storage.database import Database
 from zibaldone.views.chunks import MemAttention
@@ -68,8 +72,7 @@ def layouts(placement: Placement) -> tuple[Layout, ...]:
         Layout("ours, no relocation", replace(placement, tau_assoc=2.0)),
         Layout("ours, no collection", replace(placement, gc_invalid_ratio=2.0)),
         Layout(
-            "ours, aggressive relocation",
-            replace(placement, tau_assoc=0.0, least_fill=0.0, least_regret=0.0),
+            "ours, aggressive relocation", replace(placement, tau_assoc=0.0, least_fill=0.0, least_regret=0.0)
         ),
     )
 
@@ -121,7 +124,7 @@ class _Recorder(RecordStore):
         return super().fetch(connection, owner, ids)
 
 
-def trace(benchmark: LoCoMo, tools: Tools, progress: Progress, limit: int | None = None) -> list[Event]:
+def trace(benchmark: LoCoMo, tools: Tools, progress: Progress) -> list[Event]:
     """What happens to the chunks of all conversations, in the order of time."""
     events: list[Event] = []
     folder = Path(tempfile.mkdtemp(dir=tools.folder))
@@ -144,7 +147,7 @@ def trace(benchmark: LoCoMo, tools: Tools, progress: Progress, limit: int | None
                 maintenance.catch_up(memory._database, user, memory._chunks)  # noqa: SLF001 - no tending
                 events.append(_tend(memory, user))
                 recorder.asking = True
-                for question, now in questions[user].get(number, [])[:limit]:
+                for question, now in questions[user].get(number, []):
                     memory.recall(question, user=user, views=[_VIEW], now=now, floor=0)
                 recorder.asking = False
                 done += 1
@@ -261,7 +264,6 @@ class _Manager:
                 self._store.note_together(connection, self.owner(event.user), ids)
 
     def housekeep(self, event: Event) -> None:
-        """Once after each session."""
         layout, owner = self._layout, self.owner(event.user)
         for name, vector in zip(self.ids(event), event.vectors.values(), strict=True):
             self._vectors[name] = vector
@@ -372,3 +374,99 @@ def _space(database: Database, owners: set[Owner]) -> float:
         found = [sizes(connection, owner) for owner in owners]
     live = sum(one["live_bytes"] for one in found)
     return sum(one["block_bytes"] + one["staged_bytes"] for one in found) / live if live else 1.0
+
+
+def run(options: LocalityOptions, run: Run) -> Outcome:
+    """Every layout under every setting, on one trace."""
+    if options.plot:
+        need("matplotlib")
+    settings = [
+        Placement(block_bytes=size * 1024, tau_assoc=tau_assoc, gc_invalid_ratio=ratio)
+        for size in options.block_kib
+        for tau_assoc in options.tau
+        for ratio in options.gc
+    ]
+    tools = run.tools()
+    events = trace(LoCoMo(options.path), tools, run.progress)
+    if options.updates:
+        events = with_updates(events, options.updates)
+    results = []
+    for number, placement in enumerate(settings):
+        for layout in layouts(placement):
+            run.progress(f"{layout.name}, {placement.block_bytes // 1024} KiB", number, len(settings))
+            results.append(replay(events, layout, tools))
+    if not (requests := results[0].requests):
+        raise InvalidInput(f"{str(options.path)!r} has no question: nothing to measure")
+    title = f"{options.path.name}: {requests} requests, updates {options.updates:g}"
+    if options.plot:
+        plot(results, title, options.plot)
+    figures = {
+        "data": options.path.name,
+        "updates": options.updates,
+        "requests": requests,
+        "results": results,
+    }
+    return Outcome(
+        figures,
+        [table(f"locality on {title}", results)],
+        (f"written: {options.plot}",) if options.plot else (),
+    )
+
+
+def table(title: str, results: Sequence[Result]) -> Table:
+    """A row per layout; each is compared with the append-only one of the same settings, above it."""
+    baselines: dict[int, float] = {}
+    for result in results:
+        if result.layout == results[0].layout:
+            baseline = result.blocks_per_request
+        baselines[id(result)] = baseline
+    columns = (
+        Column("layout", lambda row: row.layout, left=True),
+        Column("KiB", lambda row: row.block_bytes / 1024, "g"),
+        Column("tau", lambda row: row.tau_assoc, "g"),
+        Column("gc", lambda row: row.gc_invalid_ratio, "g"),
+        Column("blocks /\nrequest", lambda row: row.blocks_per_request, ".2f"),
+        Column("", lambda row: row.blocks_per_request / baselines[id(row)] - 1, "+.0%"),
+        Column("p50\nms", lambda row: row.p50_ms, ".2f"),
+        Column("p95\nms", lambda row: row.p95_ms, ".2f"),
+        Column("KiB /\nrequest", lambda row: row.kib_per_request, ".0f"),
+        Column("space", lambda row: f"{row.space_amplification:.2f}x"),
+        Column("write", lambda row: f"{row.write_amplification:.2f}x"),
+        Column("blocks", lambda row: row.blocks),
+    )
+    return tabulate(title, columns, results)
+
+
+def plot(results: Sequence[Result], title: str, path: Path) -> None:
+    """Figure 10 as a PNG: blocks per request, cold p95, space and write amplification.
+
+    Raises InvalidInput when the file cannot be written.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = [result.layout for result in results]
+    panels: Sequence[tuple[str, list[float]]] = (
+        ("blocks per request", [result.blocks_per_request for result in results]),
+        ("cold-cache p95, ms", [result.p95_ms for result in results]),
+        ("space amplification", [result.space_amplification for result in results]),
+        ("write amplification", [result.write_amplification for result in results]),
+    )
+    figure, axes = plt.subplots(1, len(panels), figsize=(14, 4), layout="constrained")
+    for axis, (panel, values) in zip(axes, panels, strict=True):
+        bars = axis.barh(names, values, color=["#9aa5b1", "#7b9fc7", "#d1603d"] + ["#e0b9a8"] * len(names))
+        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+        axis.set_title(panel, fontsize=10)
+        axis.invert_yaxis()
+        axis.margins(x=0.18)
+        if axis is not axes[0]:
+            axis.set_yticklabels([])
+    figure.suptitle(title, fontsize=9)
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"--plot {str(path)!r} cannot be written: {error}") from error
+    finally:
+        plt.close(figure)

@@ -54,7 +54,6 @@ class LoCoMo:
         return self._messages[user]
 
     def users(self) -> tuple[str, ...]:
-        """The conversations, in the file's order."""
         return tuple(self._messages)
 
 

@@ -20,6 +20,12 @@ from zibaldone.errors import MissingExtra
 from zibaldone.models.base import ChatModel
 from zibaldone.models.static import shared_static_embedder
 
+_EXTRAS = {
+    "matplotlib": "pip install 'zibaldone[plot]'",
+    "torch": "pip install 'zibaldone[kv]'",
+    "transformers": "pip install 'zibaldone[kv]'",
+}
+
 Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)
 
 
@@ -47,7 +53,7 @@ class Run:
 class Outcome:
     """A run's figures, and how they are shown."""
 
-    report: object  # a dataclass; `to_json` writes it
+    figures: Mapping[str, object]  # by name, numbers and dataclasses; `to_json` writes them
     tables: Sequence[Table] = ()
     notes: tuple[str, ...] = ()
 
@@ -63,7 +69,6 @@ class Provenance:
 
     @classmethod
     def of(cls, command: str) -> Provenance:
-        """Of this process, now."""
         try:
             released = version("zibaldone")
         except PackageNotFoundError:
@@ -88,9 +93,9 @@ def git_commit() -> str | None:
         return None
 
 
-def to_json(report: object) -> str:
+def to_json(figures: object) -> str:
     """Every field and every property of a dataclass, by its name there."""
-    return json.dumps(_plain(report), ensure_ascii=False, indent=1)
+    return json.dumps(_plain(figures), ensure_ascii=False, indent=1)
 
 
 def _plain(value: Any) -> Any:
@@ -103,8 +108,8 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
-def need_extra(extra: str, *modules: str) -> None:
+def need(*modules: str) -> None:
     """Raises MissingExtra without them: before a measurement, not after it."""
     for module in modules:
         if find_spec(module) is None:
-            raise MissingExtra(f"no module {module!r}: pip install 'zibaldone[{extra}]'")
+            raise MissingExtra(f"no module {module!r}: {_EXTRAS[module]}")

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zibaldone.bench.outcome import Outcome, Run, need_extra
+from zibaldone.bench.outcome import Outcome, Run, need
 
 Ints = tuple[int, ...]  # above 0
 Floats = tuple[float, ...]
@@ -179,7 +179,7 @@ class Benchmark:
     def run(self, options: Any, run: Run) -> Outcome:
         """Measure. Raises MissingExtra where a module is not installed."""
         if self.needs_torch:
-            need_extra("kv", "torch", "transformers")
+            need("torch", "transformers")
         module, _, function = self.runs.partition(":")
         call: Callable[[Any, Run], Outcome] = getattr(
             importlib.import_module(f"zibaldone.bench.{module}"), function
@@ -194,7 +194,7 @@ BENCHMARKS = (
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
-    Benchmark("locality", LocalityOptions, "locality_report:run"),
+    Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),

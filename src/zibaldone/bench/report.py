@@ -10,7 +10,7 @@ from rich.table import Table
 from zibaldone.bench.base import DataSet
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Run
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.registry import LoCoMoOptions, LongMemEvalOptions
 from zibaldone.bench.runner import Record, run
@@ -68,18 +68,7 @@ class Row:
     without_faulted: Row | None = None  # the same figures without the questions that the audit faults
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A whole run, with a record for every question so that anybody can look at the misses."""
-
-    benchmark: str
-    provenance: Provenance
-    data: str
-    rows: tuple[Row, ...]
-    records: tuple[Record, ...]
-
-
-def make_report(data: DataSet, records: Sequence[Record], command: str, file: str) -> Report:
+def make_rows(data: DataSet, records: Sequence[Record]) -> tuple[Row, ...]:
     """One row per (system, budget), in the order in which they were asked."""
     groups: dict[tuple[str, int | None], list[Record]] = {}
     for record in records:
@@ -91,7 +80,7 @@ def make_report(data: DataSet, records: Sequence[Record], command: str, file: st
         if data.has_faults and sound:
             row = replace(row, without_faulted=_row(sound, data))
         rows.append(row)
-    return Report(data.name, Provenance.of(command), file, tuple(rows), tuple(records))
+    return tuple(rows)
 
 
 def _row(records: Sequence[Record], data: DataSet) -> Row:
@@ -155,20 +144,20 @@ def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
     )
     if not records:
         raise InvalidInput(f"{str(options.path)!r} has no question that can be answered: nothing to measure")
-    report = make_report(data, records, given.command, options.path.name)
+    rows = make_rows(data, records)
+    figures = {"benchmark": data.name, "data": options.path.name, "rows": rows, "records": records}
     notes = []
     if reader and reader.failed:
         notes.append(f"{reader.failed} questions have no answer from the model, and score 0")
     if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
         notes.append(f"{left} questions are open in {chat.folder}: answer them and run again")
-    return Outcome(report, tables(report), tuple(notes))
+    return Outcome(figures, tables(data.name, rows), tuple(notes))
 
 
-def tables(report: Report) -> list[Table]:
+def tables(name: str, rows: Sequence[Row]) -> list[Table]:
     """What was found at what cost, how dense the answers lie in it, and what a model was used for."""
-    rows = report.rows
     faults = any(row.without_faulted for row in rows)
-    title = f"{report.benchmark}: share of the evidence recalled ({rows[0].questions:,} questions)"
+    title = f"{name}: share of the evidence recalled ({rows[0].questions:,} questions)"
     caption = "sound only: without the questions that the audit faults" if faults else ""
     made = [tabulate(title, [*_ROW, *_found(rows, faults=faults)], rows, caption=caption)]
     if any(row.one_hit is not None for row in rows):

@@ -92,11 +92,7 @@ def run(
 
 
 def _ask(
-    system: System,
-    example: Example,
-    budgets_tokens: Sequence[int],
-    judge: Judge,
-    reader: Reader | None,
+    system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge, reader: Reader | None
 ) -> Iterator[Record]:
     for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
         start = time.perf_counter()

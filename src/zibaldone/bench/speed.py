@@ -15,20 +15,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+from rich.table import Table
 
 from zibaldone.bench.base import Tools
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Progress, Run
 from zibaldone.bench.registry import SpeedOptions
-from zibaldone.bench.speed_report import Speed, make_report, table
-from zibaldone.bench.stats import percentile
+from zibaldone.bench.stats import growth_exponent, percentile
+from zibaldone.bench.table import Column, Line, transpose
 from zibaldone.bench.workload import made_up_turns, questions, repeated
 from zibaldone.core import Message
 from zibaldone.memory import Memory
@@ -42,6 +43,96 @@ BUDGET_TOKENS = 1000
 COLD_OPENS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One size. Times are medians unless they say otherwise; `bare_` and others name a yardstick."""
+
+    messages: int
+    add_one_ms: float
+    bare_insert_one_ms: float
+    embed_one_ms: float  # the message's embedding
+    add_batch_ms: float  # a call of `batch` messages
+    bare_insert_batch_ms: float
+    embed_batch_ms: float
+    batch: int
+    recall_p50_ms: float
+    recall_p95_ms: float
+    embed_query_ms: float
+    product_ms: float  # (messages, d) float32 @ (d,)
+    memory_bytes: int  # resident in a new process after its first recall
+    memory_before_bytes: int  # in the same process with everything imported, before it opened the folder
+    disk_bytes: int
+    bare_disk_bytes: int  # of the bare SQLite file
+    text_bytes: int  # UTF-8 of the messages' contents
+    cold_recall_ms: float  # open the folder and answer the first recall, in a new process
+    cold_process_ms: float  # the same with the interpreter's start and all imports
+
+    @property
+    def add_one_ratio(self) -> float:
+        """To the bare insert and the embedding together."""
+        return self.add_one_ms / (self.bare_insert_one_ms + self.embed_one_ms)
+
+    @property
+    def add_batch_ratio(self) -> float:
+        """To the bare insert and the embedding together."""
+        return self.add_batch_ms / (self.bare_insert_batch_ms + self.embed_batch_ms)
+
+    @property
+    def recall_ratio(self) -> float:
+        """To the query's embedding and the product together."""
+        return self.recall_p50_ms / (self.embed_query_ms + self.product_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure(Line):
+    grows: str = ""  # the field whose growth is shown
+
+
+_FIGURES = (
+    _Figure("add one message, ms", lambda s: s.add_one_ms, ".2f", "add_one_ms"),
+    _Figure("  bare SQLite insert", lambda s: s.bare_insert_one_ms, ".2f"),
+    _Figure("  its embedding", lambda s: s.embed_one_ms, ".2f"),
+    _Figure("  ratio to both", lambda s: s.add_one_ratio, ".1f"),
+    _Figure("add {batch} messages, ms", lambda s: s.add_batch_ms, ".1f", "add_batch_ms"),
+    _Figure("  bare SQLite insert", lambda s: s.bare_insert_batch_ms, ".1f"),
+    _Figure("  their embedding", lambda s: s.embed_batch_ms, ".1f"),
+    _Figure("  ratio to both", lambda s: s.add_batch_ratio, ".1f"),
+    _Figure("recall p50, ms", lambda s: s.recall_p50_ms, ".1f", "recall_p50_ms"),
+    _Figure("recall p95, ms", lambda s: s.recall_p95_ms, ".1f"),
+    _Figure("  embedding of the question", lambda s: s.embed_query_ms, ".2f", "embed_query_ms"),
+    _Figure("  matrix-vector product", lambda s: s.product_ms, ".2f", "product_ms"),
+    _Figure("  ratio to both", lambda s: s.recall_ratio, ".1f"),
+    _Figure("cold open to first recall, ms", lambda s: s.cold_recall_ms, ".0f", "cold_recall_ms"),
+    _Figure("  with Python and imports", lambda s: s.cold_process_ms, ".0f"),
+    _Figure("resident memory, MB", lambda s: s.memory_bytes / 1e6, ".0f", "memory_bytes"),
+    _Figure("  before opening", lambda s: s.memory_before_bytes / 1e6, ".0f"),
+    _Figure("bytes on disk, MB", lambda s: s.disk_bytes / 1e6, ".1f", "disk_bytes"),
+    _Figure("  bare SQLite file", lambda s: s.bare_disk_bytes / 1e6, ".1f"),
+    _Figure("  text alone", lambda s: s.text_bytes / 1e6, ".1f"),
+)
+
+
+def growth_of(results: Sequence[Speed]) -> dict[str, float | None]:
+    """The e of cost ~ messages ** e, of the two largest sizes: below, fixed costs hide it."""
+    largest = sorted(results, key=lambda speed: speed.messages)[-2:]
+    sizes = [speed.messages for speed in largest]
+    growing = [figure.grows for figure in _FIGURES if figure.grows]
+    return {name: growth_exponent(sizes, [getattr(speed, name) for speed in largest]) for name in growing}
+
+
+def table(results: Sequence[Speed]) -> Table:
+    """A row per figure, a column per size, the yardsticks indented under what they measure."""
+    growth = growth_of(results)
+
+    def grown(figure: _Figure) -> str:
+        exponent = growth.get(figure.grows)
+        return "" if exponent is None else f"{exponent:.2f}"
+
+    sizes = [(f"{speed.messages:,}", speed) for speed in results]
+    lines = [replace(figure, label=figure.label.format(batch=results[0].batch)) for figure in _FIGURES]
+    return transpose("speed, medians", "", lines, sizes, [Column("growth", grown)])
+
+
 def run(options: SpeedOptions, run: Run) -> Outcome:
     """A column per size."""
     if options.path is None:
@@ -51,8 +142,7 @@ def run(options: SpeedOptions, run: Run) -> Outcome:
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
         data = f"turns of {options.path.name}"
     results = [evaluate(size, turns, run.tools(), run.progress) for size in options.sizes]
-    report = make_report(results, Provenance.of(run.command), data)
-    return Outcome(report, [table(report)])
+    return Outcome({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
 
 def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progress) -> Speed:
@@ -130,7 +220,6 @@ class BareSQLite:
         )
 
     def insert(self, messages: Sequence[Message]) -> None:
-        """One transaction."""
         rows = [(m.role, m.name, str(m.time), m.session, m.content) for m in messages]
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.executemany(

@@ -11,7 +11,7 @@ from zibaldone.bench.engine import ENGINES, Engine
 from zibaldone.errors import UnknownName
 
 _SYSTEMS: Mapping[str, Callable[[Tools], System]] = {
-    **{baseline.name: baseline for baseline in BASELINES},
+    **BASELINES,
     **{name: partial(Engine, name) for name in ENGINES},
 }
 

@@ -22,7 +22,6 @@ class Column:
     left: bool = False  # numbers stand to the right
 
     def cell(self, row: object) -> str:
-        """The figure as text."""
         figure = self.figure(row)
         return "-" if figure is None else format(figure, self.form)
 

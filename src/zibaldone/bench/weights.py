@@ -13,15 +13,16 @@ from datetime import date
 from functools import lru_cache
 
 import numpy as np
+from rich.table import Table
 
 from zibaldone.bench.base import Example, Tools
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests, fit
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
 from zibaldone.bench.registry import WeightsOptions
-from zibaldone.bench.weights_report import Recalled, Row, WeightsReport, make_row, tables
+from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Embedder, Tokenizer
@@ -39,6 +40,93 @@ from zibaldone.views.toolkit import OFFERED, evidence_of, to_units
 
 BUDGETS_TOKENS = (500, 1000, 2000)
 FEATURES = tuple(field.name for field in fields(Weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One question under one variant."""
+
+    id: str
+    category: str
+    shares: tuple[float, ...]  # of its evidence that was recalled, per budget
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One variant; means over all questions, each judged with the weights of its conversation."""
+
+    variant: str
+    evidence_recall: tuple[float, ...]  # per budget
+    by_category: dict[str, float | None]  # at the middle budget; None: no question
+    change: float  # of the recall at the middle budget against the first variant
+    change_error: float  # its standard error, over the questions' own changes
+    folds: dict[str, Weights]  # conversation -> the weights that it was judged with
+    recalled: tuple[Recalled, ...]
+
+
+def make_row(
+    variant: str,
+    folds: dict[str, Weights],
+    recalled: Sequence[Recalled],
+    categories: Sequence[str],
+    first: Row | None,
+) -> Row:
+    """`first` is the row that this one is held against; None for that row itself."""
+    shares = np.array([question.shares for question in recalled])
+    middle = shares.shape[1] // 2
+    changes = shares - [question.shares for question in first.recalled] if first else np.zeros_like(shares)
+    of = {
+        name: [i for i, question in enumerate(recalled) if question.category == name] for name in categories
+    }
+    return Row(
+        variant=variant,
+        evidence_recall=tuple(shares.mean(axis=0).tolist()),
+        by_category={name: float(shares[rows, middle].mean()) if rows else None for name, rows in of.items()},
+        change=float(changes[:, middle].mean()),
+        change_error=float(changes[:, middle].std() / len(changes) ** 0.5),
+        folds=folds,
+        recalled=tuple(recalled),
+    )
+
+
+def tables(rows: Sequence[Row], budgets_tokens: Sequence[int]) -> tuple[Table, Table]:
+    """In Markdown, so that they can be pasted: the variants, and the weights of the first over its folds."""
+    first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
+    count = len(first.recalled)
+    title = f"evidence recall by budget; categories and change at {middle} tokens ({count} questions)"
+    variants = [
+        Column("weights", lambda row: row.variant, left=True),
+        *(_at_budget(at, tokens) for at, tokens in enumerate(budgets_tokens)),
+        *map(_of_category, first.by_category),
+        Column(
+            "change ± error",
+            lambda row: "" if row is first else f"{row.change:+.3f} ± {row.change_error:.3f}",
+        ),
+    ]
+
+    def fitted(name: str) -> list[float]:
+        return [getattr(weights, name) for weights in first.folds.values()]
+
+    weights = [
+        Column("feature", lambda name: name, left=True),
+        Column("shipped", lambda name: getattr(DEFAULT_WEIGHTS, name), ".2f"),
+        Column("fitted: lowest", lambda name: min(fitted(name)), ".3f"),
+        Column("mean", lambda name: sum(fitted(name)) / len(first.folds), ".3f"),
+        Column("highest", lambda name: max(fitted(name)), ".3f"),
+    ]
+    names = [field.name for field in fields(Weights)]
+    return (
+        tabulate(title, variants, rows, markdown=True),
+        tabulate("weights", weights, names, markdown=True),
+    )
+
+
+def _at_budget(place: int, tokens: int) -> Column:
+    return Column(str(tokens), lambda row: share(row.evidence_recall[place]))
+
+
+def _of_category(name: str) -> Column:
+    return Column(name, lambda row: share(row.by_category[name]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +181,8 @@ class Talk:
 def run(options: WeightsOptions, run: Run) -> Outcome:
     """The variants, and the fitted weights."""
     rows = evaluate(LoCoMo(options.path), run.tools(), progress=run.progress)
-    report = WeightsReport(Provenance.of(run.command), options.path.name, BUDGETS_TOKENS, tuple(rows))
-    return Outcome(report, tables(report))
+    figures = {"data": options.path.name, "budgets_tokens": BUDGETS_TOKENS, "rows": rows}
+    return Outcome(figures, tables(rows, BUDGETS_TOKENS))
 
 
 def evaluate(
@@ -190,7 +278,6 @@ class LineCounter:
         )
 
     def __call__(self, text: str) -> int:
-        """Tokens of the text."""
         first, *others = text.split("\n")
         return self._first(first) + sum(map(self._other, others)) if text else 0
 
@@ -219,7 +306,6 @@ def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools
 
 
 def _ask(index: UnitIndex, example: Example, embedder: Embedder) -> Posed:
-    """As the view does it."""
     assert example.now is not None
     newest = date.fromordinal(int(index.days.max()))
     question = take_apart(example.question, index.speakers, example.now.date(), index.knows_of, newest)

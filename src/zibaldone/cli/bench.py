@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
-from zibaldone.bench.outcome import Progress, Run, to_json
+from zibaldone.bench.outcome import Progress, Provenance, Run, to_json
 from zibaldone.bench.registry import BENCHMARKS, Benchmark
 from zibaldone.cli.upkeep import OnMiss, Record, recorded
 from zibaldone.errors import InvalidInput
@@ -52,7 +52,7 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
         for note in outcome.notes:
             console.print(note)
         if json_out:
-            _write(json_out, to_json(outcome.report))
+            _write(json_out, to_json({"provenance": Provenance.of(run.command), **outcome.figures}))
 
     parameters = [_parameter(field, hints[field.name]) for field in fields(benchmark.options)]
     if benchmark.asks_models:

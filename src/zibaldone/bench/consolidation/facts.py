@@ -50,7 +50,6 @@ class Fact:
 
     @property
     def line(self) -> str:
-        """As it stands in the stream."""
         return f"{self.number}. {self.text}"
 
 
@@ -72,12 +71,10 @@ class Question:
 
     @property
     def answer(self) -> str:
-        """What holds in the end."""
         return self.links[-1].current.value
 
     @property
     def hops(self) -> int:
-        """How many links."""
         return len(self.links)
 
 

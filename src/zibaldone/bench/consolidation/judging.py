@@ -38,12 +38,10 @@ class Judgement:
 
     @property
     def complete(self) -> bool:
-        """Every current link is there."""
         return self.current == self.links
 
     @property
     def correct(self) -> bool:
-        """And nothing in the context contradicts them."""
         return self.complete and not self.stale
 
 

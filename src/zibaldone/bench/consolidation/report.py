@@ -11,7 +11,7 @@ from rich.table import Table
 from zibaldone.bench.consolidation.facts import HOPS, Streaming, Wordings, make_stream
 from zibaldone.bench.consolidation.judging import Judgement
 from zibaldone.bench.consolidation.run import Load, Record, evaluate
-from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Run
 from zibaldone.bench.registry import ConsolidationOptions
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
@@ -40,18 +40,6 @@ class Row:
     p50_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolidationReport:
-    """A whole run, with a record per question."""
-
-    provenance: Provenance
-    seed: int
-    wordings: str
-    rows: tuple[Row, ...]
-    loads: tuple[Load, ...]
-    records: tuple[Record, ...]
-
-
 def run(options: ConsolidationOptions, run: Run) -> Outcome:
     """A stream of each size, and every system on it."""
     systems, tools = check_systems(options.systems), run.tools(options.floor)
@@ -65,21 +53,25 @@ def run(options: ConsolidationOptions, run: Run) -> Outcome:
         )
         records += judged
         loads += took
-    report = make_report(records, loads, options.seed, options.wordings, run.command)
-    return Outcome(report, tables(report))
+    rows = make_rows(records)
+    figures = {
+        "seed": options.seed,
+        "wordings": options.wordings,
+        "rows": rows,
+        "loads": loads,
+        "records": records,
+    }
+    return Outcome(figures, tables(rows, loads, options.wordings))
 
 
-def make_report(
-    records: Sequence[Record], loads: Sequence[Load], seed: int, wordings: str, command: str
-) -> ConsolidationReport:
+def make_rows(records: Sequence[Record]) -> tuple[Row, ...]:
     """One row per stream, kind of question, system and budget, in the order in which they were asked."""
     groups: dict[tuple[str, int, str, str, int | None], list[Record]] = {}
     for record in records:
         kind = SINGLE if record.hops == 1 else MULTI
         key = (kind, record.stream_tokens, record.streaming, record.system, record.budget_tokens)
         groups.setdefault(key, []).append(record)
-    rows = tuple(_row(key[0], group) for key, group in groups.items())
-    return ConsolidationReport(Provenance.of(command), seed, wordings, rows, tuple(loads), tuple(records))
+    return tuple(_row(key[0], group) for key, group in groups.items())
 
 
 def _row(kind: str, records: Sequence[Record]) -> Row:
@@ -111,17 +103,17 @@ def _share(judged: Sequence[Judgement], is_so: Callable[[Judgement], bool]) -> f
     return sum(map(is_so, judged)) / len(judged)
 
 
-def tables(report: ConsolidationReport) -> list[Table]:
+def tables(rows: Sequence[Row], loads: Sequence[Load], wordings: str) -> list[Table]:
     """One for each stream and kind of question, and what taking the streams in has cost."""
     made = []
-    for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in report.rows):
-        of_stream = [row for row in report.rows if (row.stream_tokens, row.streaming) == stream]
+    for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in rows):
+        of_stream = [row for row in rows if (row.stream_tokens, row.streaming) == stream]
         for kind in (SINGLE, MULTI):
-            if rows := [row for row in of_stream if row.kind == kind]:
-                title = f"consolidation, {kind}: {stream[0]:,} tokens, {rows[0].questions} questions"
-                caption = f"a message per {stream[1].removesuffix('s')}, {report.wordings} wordings"
-                made.append(tabulate(title, list(_columns(kind)), rows, caption=caption))
-    return [*made, tabulate("taking the facts in", _LOADS, report.loads)]
+            if of_kind := [row for row in of_stream if row.kind == kind]:
+                title = f"consolidation, {kind}: {stream[0]:,} tokens, {of_kind[0].questions} questions"
+                caption = f"a message per {stream[1].removesuffix('s')}, {wordings} wordings"
+                made.append(tabulate(title, list(_columns(kind)), of_kind, caption=caption))
+    return [*made, tabulate("taking the facts in", _LOADS, loads)]
 
 
 def _columns(kind: str) -> Iterator[Column]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.bench.hierarchy.structure import Built
-from zibaldone.bench.outcome import need_extra
+from zibaldone.bench.outcome import need
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Vectors
 
@@ -29,7 +29,7 @@ def plot(built: Built, title: str, path: Path) -> None:
 
     Raises MissingExtra, and InvalidInput when there is nothing to show or the file cannot be written.
     """
-    need_extra("plot", "matplotlib")
+    need("matplotlib")
     if (count := len(built.rows.semantics)) < 2:
         raise InvalidInput(f"--plot: {title} has {count} semantics: a map needs two")
     import matplotlib as mpl

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-
-from rich.table import Table
-
 from zibaldone.bench.hierarchy import structure, upkeep
 from zibaldone.bench.hierarchy.plot import plot
-from zibaldone.bench.hierarchy.structure import QUARTERS, Measuring, Row
-from zibaldone.bench.hierarchy.upkeep import Upkeep
+from zibaldone.bench.hierarchy.structure import QUARTERS, Measuring
 from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Provenance, Run, need_extra
+from zibaldone.bench.outcome import Outcome, Run, need
 from zibaldone.bench.registry import HierarchyOptions
 from zibaldone.bench.table import Column, interval, share, tabulate
 from zibaldone.errors import InvalidInput
@@ -23,45 +17,39 @@ PARTS = ("structure", "cap", "speed")
 _BANDS: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 3), (4, 6), (7, 9), (10, None))
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchyReport:
-    """One file. A part that was not asked for is empty."""
-
-    provenance: Provenance
-    data: str
-    conversations: int
-    messages: int
-    questions: int  # that can be answered, and whose evidence is marked
-    budget_tokens: int
-    structure: tuple[Row, ...] = ()
-    caps: tuple[Row, ...] = ()
-    upkeep: tuple[Upkeep, ...] = ()
-
-
 def run(options: HierarchyOptions, run: Run) -> Outcome:
     """The parts that are asked for, and a theme map of the first conversation."""
     if unknown := sorted({*options.only} - {*PARTS}):
         raise InvalidInput(f"--only {unknown[0]!r} is no part: choose from {', '.join(PARTS)}")
     if options.plot:
-        need_extra("plot", "matplotlib")
+        need("matplotlib")
     data, tools = LoCoMo(options.path), run.tools(options.floor)
     settings = structure.capped(options.caps)
     measuring = Measuring(data, tools, options.budget, run.progress)
-    report = HierarchyReport(
-        Provenance.of(run.command),
-        options.path.name,
-        len(data.users()),
-        sum(len(data.messages(user)) for user in data.users()),
-        len(measuring.examples),
-        options.budget,
-    )
-    if "structure" in options.only:
-        report = replace(report, structure=tuple(measuring.rows(structure.RESTRUCTURING)))
-    if "cap" in options.only:
-        report = replace(report, caps=tuple(measuring.rows(settings)))
+    messages = sum(len(data.messages(user)) for user in data.users())
+    figures: dict[str, object] = {
+        "data": options.path.name,
+        "conversations": len(data.users()),
+        "messages": messages,
+        "questions": len(measuring.examples),  # that can be answered, and whose evidence is marked
+        "budget_tokens": options.budget,
+    }
+    shown = []
+    for part, what, compared in (
+        ("structure", "what may be restructured", structure.RESTRUCTURING),
+        ("cap", "the cap of a theme", settings),
+    ):
+        if part in options.only:
+            figures[part] = rows = list(measuring.rows(compared))
+            shown.append(
+                tabulate(f"hierarchy by {what}: {options.path.name}, {messages:,} messages", _SIZES, rows)
+            )
+            asked = f"{len(measuring.examples):,} questions at {options.budget:,} tokens"
+            shown.append(tabulate(f"f and recall of {asked}", _COURSE, rows))
     if "speed" in options.only:
         run.progress("speed", 0, 0)
-        report = replace(report, upkeep=tuple(upkeep.rows(options.sizes)))
+        figures["speed"] = times = upkeep.rows(options.sizes)
+        shown.append(tabulate("one more semantic: attach, split, merge, both graphs", _UPKEEP, times))
     notes = []
     if options.plot:
         user = data.users()[0]
@@ -69,19 +57,7 @@ def run(options: HierarchyOptions, run: Run) -> Outcome:
         built = structure.build(data.messages(user), user, tools.embedder, tools.tokenizer, thresholds)
         plot(built, f"conversation {user}", options.plot)
         notes.append(f"written: {options.plot}")
-    return Outcome(report, list(tables(report)), tuple(notes))
-
-
-def tables(report: HierarchyReport) -> Iterator[Table]:
-    """What was measured, in the order of the report's fields."""
-    for what, rows in (("what may be restructured", report.structure), ("the cap of a theme", report.caps)):
-        if rows:
-            data = f"{report.data}, {report.messages:,} messages"
-            yield tabulate(f"hierarchy by {what}: {data}", _SIZES, rows)
-            recalled = f"f and recall of {report.questions:,} questions at {report.budget_tokens:,} tokens"
-            yield tabulate(recalled, _COURSE, rows)
-    if report.upkeep:
-        yield tabulate("one more semantic: attach, split, merge, both graphs", _UPKEEP, report.upkeep)
+    return Outcome(figures, shown, tuple(notes))
 
 
 def _band(low: int, high: int | None) -> Column:

@@ -76,7 +76,6 @@ class Row:
 
     @property
     def per_theme(self) -> float:
-        """Semantics per theme, mean."""
         return self.semantics / max(self.themes, 1)
 
 
@@ -132,7 +131,6 @@ class Measuring:
         self._rows: dict[XMemory, Row] = {}
 
     def rows(self, settings: Sequence[Setting]) -> Iterator[Row]:
-        """One per setting."""
         for setting in settings:
             if setting.config not in self._rows:
                 self._rows[setting.config] = self._recalled(setting, self._built(setting))

@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
-from zibaldone.bench.outcome import Outcome, Provenance, Run
+from zibaldone.bench.outcome import Outcome, Run
 from zibaldone.bench.registry import KVOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
@@ -53,19 +53,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityReport:
-    """One model, one seed."""
-
-    provenance: Provenance
-    model: str
-    window: int
-    seed: int
-    rows: tuple[Row, ...]
-    ablations: tuple[Row, ...]
-    grid: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Trial:
     """A history, and questions about it."""
 
@@ -75,7 +62,6 @@ class Trial:
 
     @property
     def tokens(self) -> int:
-        """Of the history."""
         return sum(len(turn.split()) for turn in self.said)
 
 
@@ -132,30 +118,26 @@ def run(options: KVOptions, run: Run) -> Outcome:
         return tuple(rows)
 
     longest = [multiple for multiple in options.multiples if multiple > 1] or options.multiples
-    report = QualityReport(
-        Provenance.of(run.command),
-        folder.name,
-        window,
-        options.seed,
-        measured("methods", options.multiples, lambda of: methods(of, most_full=options.most_full)),
-        measured("ablations", longest, ablations) if options.ablations else (),
-        measured("grid", [8], grid) if options.grid else (),
+    parts = {
+        "rows": measured("methods", options.multiples, lambda of: methods(of, most_full=options.most_full)),
+        "ablations": measured("ablations", longest, ablations) if options.ablations else (),
+        "grid": measured("grid", [8], grid) if options.grid else (),
+    }
+    titles = (
+        f"kv: accuracy of {folder.name}, window {window} tokens",
+        "the best settings but for one",
+        "the paper's Figure 5: strategies, block sizes and k",
     )
-    return Outcome(report, list(tables(report)))
+    shown = [table(title, rows) for title, rows in zip(titles, parts.values(), strict=True) if rows]
+    return Outcome({"model": folder.name, "window": window, "seed": options.seed, **parts}, shown)
 
 
-def tables(report: QualityReport) -> Iterator[Table]:
+def table(title: str, rows: Sequence[Row]) -> Table:
     """A row per method, a column per length of history."""
-    for title, rows in (
-        (f"kv: accuracy of {report.model}, window {report.window} tokens", report.rows),
-        ("the best settings but for one", report.ablations),
-        ("the paper's Figure 5: strategies, block sizes and k", report.grid),
-    ):
-        by_method: dict[str, dict[float, Row]] = {}
-        for row in rows:
-            by_method.setdefault(row.method, {})[row.multiple] = row
-        if rows:
-            yield tabulate(title, list(_columns(rows)), by_method.values())
+    by_method: dict[str, dict[float, Row]] = {}
+    for row in rows:
+        by_method.setdefault(row.method, {})[row.multiple] = row
+    return tabulate(title, list(_columns(rows)), by_method.values())
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[Column]:
@@ -205,7 +187,6 @@ class Bench:
             kv.close()
 
     def memart(self, method: str, config: MemArt, k: int = TOP_K) -> Row:
-        """KV memory with these settings."""
         with self.attached(config) as kv:
 
             def answer(fact: toy.Fact) -> tuple[str, int, int]:
@@ -215,7 +196,6 @@ class Bench:
             return self._row(method, answer)
 
     def random_blocks(self, config: MemArt, k: int = TOP_K) -> Row:
-        """As many blocks, whichever."""
         rng = random.Random(0)
         with self.attached(config) as kv, kv.reading(_USER) as (connection, pool):
             every = kv.view.indexes.get(connection, pool).blocks
@@ -250,7 +230,6 @@ class Bench:
         return self._row("text recall", answer)
 
     def truncated(self) -> Row:
-        """The last window."""
 
         def answer(fact: toy.Fact) -> tuple[str, int, int]:
             room = self.window - 8
@@ -285,7 +264,6 @@ class Bench:
         return self._row("full context", answer)
 
     def close(self) -> None:
-        """The memory's files."""
         self.memory.close()
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -40,9 +40,8 @@ from zibaldone.bench.kv.speed_report import (
     Stock,
     tables,
 )
-from zibaldone.bench.kv.speed_scoring import scorings
-from zibaldone.bench.kv.timing import PATIENCE_S, timed
-from zibaldone.bench.outcome import Outcome, Progress, Provenance, Run, silent
+from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
+from zibaldone.bench.outcome import Outcome, Progress, Run, silent
 from zibaldone.bench.registry import KVSpeedOptions
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
@@ -56,11 +55,12 @@ _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 def run(options: KVSpeedOptions, run: Run) -> Outcome:
     """Time to the first token, what remembering costs, scoring."""
-    report = evaluate(Settings(**asdict(options)), run.folder, run.command, run.progress)
-    return Outcome(report, list(tables(report)))
+    report = evaluate(Settings(**asdict(options)), run.folder, run.progress)
+    figures = {field.name: getattr(report, field.name) for field in fields(report)}
+    return Outcome(figures, list(tables(report)))
 
 
-def evaluate(settings: Settings, folder: Path, command: str, progress: Progress = silent) -> KVSpeedReport:
+def evaluate(settings: Settings, folder: Path, progress: Progress = silent) -> KVSpeedReport:
     """Measure all of it; the memory is made inside `folder`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads or threads)
@@ -71,7 +71,7 @@ def evaluate(settings: Settings, folder: Path, command: str, progress: Progress 
             first = tuple(bench.first_token(memory, tokens) for tokens in sorted(set(settings.history)))
             disk = bench.disk(memory, folder / "memory")
         scoring = scorings(settings.blocks, SHAPES[settings.shape], settings.config, bench.device, progress)
-        return KVSpeedReport(Provenance.of(command), bench.setting(), first, bench.ingested(), disk, scoring)
+        return KVSpeedReport(bench.setting(), first, bench.ingested(), disk, scoring)
     finally:
         torch.set_num_threads(threads)
 
@@ -89,7 +89,6 @@ class _Bench:
         self._batches: list[tuple[int, float, float | None]] = []  # tokens, seconds of both sides
 
     def setting(self) -> Setting:
-        """As the report names it."""
         return Setting(
             shape=self.settings.shape,
             parameters=sum(p.numel() for p in self.model.parameters()),
@@ -104,7 +103,6 @@ class _Bench:
         )
 
     def first_token(self, memory: Memory, tokens: int) -> FirstToken:
-        """Make the history that long, then ask."""
         self._fill(memory, tokens)
         ids = [0, *ids_of(" ".join(message.content for message in self._said))]
         times: dict[str, list[float]] = {"full": [], "text": [], "open": []}
@@ -157,7 +155,6 @@ class _Bench:
         )
 
     def disk(self, memory: Memory, folder: Path) -> Disk:
-        """Files of the pool."""
         with self._attached(memory) as kv:
             tokens, layout = kv.remember(user=USER).tokens, kv.view.encoder.layout
             boxes = sum(layout.box_bytes(layer) for layer in kv.view.encoder.layers)

@@ -40,7 +40,6 @@ class Shape:
 
     @property
     def head_dim(self) -> int:
-        """Of a key."""
         return self.hidden // self.heads
 
 
@@ -96,7 +95,6 @@ class Settings(KVSpeedOptions):
 
     @property
     def torch_device(self) -> torch.device:
-        """Where the model goes."""
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from zibaldone.bench.outcome import Provenance
 from zibaldone.bench.table import Column, Line, tabulate, transpose
 
 
@@ -125,7 +124,6 @@ class Disk:
 
     @property
     def blocks_per_token(self) -> float:
-        """Bytes of keys and values."""
         return self.block_bytes / self.tokens
 
     @property
@@ -147,7 +145,6 @@ class Scoring:
 
     @property
     def ratios(self) -> dict[str, float | None]:
-        """To the yardstick."""
         return {name: None if ms is None else ms / self.read_ms for name, ms in self.ms.items()}
 
     @property
@@ -160,7 +157,6 @@ class Scoring:
 class KVSpeedReport:
     """A whole run."""
 
-    provenance: Provenance
     setting: Setting
     first_token: tuple[FirstToken, ...]
     ingest: Ingest

@@ -40,17 +40,14 @@ class Fact:
 
     @property
     def turn(self) -> str:
-        """As it is said."""
         return " ".join((USER, self.name, self.attribute, *self.values, SEP))
 
     @property
     def question(self) -> str:
-        """As it is asked."""
         return " ".join((ASK, self.name, self.attribute, ARROW))
 
     @property
     def answer(self) -> str:
-        """Both values."""
         return " ".join(self.values)
 
 

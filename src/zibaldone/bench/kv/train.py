@@ -57,7 +57,7 @@ def run(options: KVTrainOptions, run: Run) -> Outcome:
     torch.set_num_threads(options.threads)
     done = train(options.seed, options.minutes, folder, run.note)
     figures = ", ".join(f"{name} {value:,.4g}" for name, value in asdict(done).items())
-    return Outcome(done, (), (figures, f"written: {folder}"))
+    return Outcome(asdict(done), (), (figures, f"written: {folder}"))
 
 
 def new_model(seed: int) -> LlamaForCausalLM:
@@ -97,7 +97,6 @@ def new_model(seed: int) -> LlamaForCausalLM:
 
 
 def _turned(vector: torch.Tensor, position: int) -> torch.Tensor:
-    """RoPE at a position."""
     half = _HEAD_DIM // 2
     angle = position / _THETA ** (torch.arange(half) / half)
     x, y = vector[:half], vector[half:]
