@@ -89,6 +89,7 @@ class Ranking:
     embeds: bool = True
     above: float = -np.inf  # the score
     top: int | None = None
+    roles: frozenset[str] | None = None  # whose messages it knows; None: everybody's
 
 
 class Ranked:
@@ -101,7 +102,9 @@ class Ranked:
         self._loaded: dict[str, _Loaded] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
-        units = self._ranking.cut(messages, self._tools)
+        roles = self._ranking.roles
+        known = [message for message in messages if roles is None or message.role in roles]
+        units = self._ranking.cut(known, self._tools)
         texts = [line(unit.speaker, unit.text) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
@@ -224,6 +227,7 @@ def _z(scores: Scores) -> Scores:
 
 _RANKINGS = {
     "bm25": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0),  # a turn with a common word
+    "bm25-user": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
     "dense": Ranking(_Loaded.dense, _turns),
     "zsum": Ranking(_Loaded.sum, _turns),
     "rag": Ranking(_Loaded.dense, _chunks, top=RAG_TOP),

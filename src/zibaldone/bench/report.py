@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from rich.table import Table
 
 from zibaldone.bench.base import DataSet
+from zibaldone.bench.beam import BEAMChats
 from zibaldone.bench.locomo import LoCoMo
 from zibaldone.bench.longmemeval import LongMemEval
 from zibaldone.bench.outcome import Outcome, Run
 from zibaldone.bench.reader import Reader
-from zibaldone.bench.registry import LoCoMoOptions, LongMemEvalOptions
+from zibaldone.bench.registry import BEAMOptions, LoCoMoOptions, LongMemEvalOptions
 from zibaldone.bench.runner import Record, run
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
@@ -34,7 +35,18 @@ _SHORT = {
     "multi-session": "multi",
     "knowledge-update": "update",
     "temporal-reasoning": "time",
+    "information_extraction": "fact",
+    "multi_session_reasoning": "multi",
+    "knowledge_update": "update",
+    "contradiction_resolution": "contra",
+    "temporal_reasoning": "time",
+    "event_ordering": "order",
+    "summarization": "sum",
+    "instruction_following": "instr",
+    "preference_following": "pref",
+    "abstention": "abst",
 }
+LONGEST_FULL_TOKENS = 200_000  # of a chat that a reader can be given as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,7 @@ class Row:
     all_evidence: Mean | None  # share of the questions whose every evidence turn was found
     session_recall: Mean | None
     answer_coverage: Mean | None
+    nuggets: Mean | None
     tokens_mean: float
     p50_ms: float
     p95_ms: float
@@ -101,6 +114,7 @@ def _row(records: Sequence[Record], data: DataSet) -> Row:
         all_evidence=_mean(float(not record.missed) for record in records if record.evidence),
         session_recall=_mean(record.session_recall for record in records),
         answer_coverage=_mean(record.answer_coverage for record in records),
+        nuggets=_mean(record.nuggets for record in records),
         tokens_mean=sum(record.tokens for record in records) / len(records),
         p50_ms=percentile([record.ms for record in records], 50),
         p95_ms=percentile([record.ms for record in records], 95),
@@ -132,6 +146,20 @@ def run_locomo(options: LoCoMoOptions, run: Run) -> Outcome:
 def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Outcome:
     """LongMemEval."""
     return _measure(LongMemEval(options.path), options, run)
+
+
+def run_beam(options: BEAMOptions, run: Run) -> Outcome:
+    """BEAM; the whole of a chat is no context where no reader could be given it."""
+    data, systems, notes = BEAMChats(options.path), options.systems, ()
+    longest = max(
+        sum(run.tools().tokenizer.count([message.content for message in data.messages(user)]))
+        for user in {example.user for example in data.examples}
+    )
+    if "full" in systems and longest > LONGEST_FULL_TOKENS:
+        systems = tuple(name for name in systems if name != "full")
+        notes = (f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}",)
+    outcome = _measure(data, replace(options, systems=systems), run)
+    return replace(outcome, notes=(*outcome.notes, *notes))
 
 
 def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
@@ -205,6 +233,8 @@ def _found(rows: Sequence[Row], *, faults: bool) -> Iterator[Column]:
     yield Column("all\nfound", lambda row: share(row.all_evidence))
     if any(row.session_recall for row in rows):
         yield Column("ses-\nsions", lambda row: share(row.session_recall))
+    if any(row.nuggets for row in rows):
+        yield Column("nug-\ngets", lambda row: share(row.nuggets))
     yield Column("to-\nkens", lambda row: row.tokens_mean, ".0f")
     yield Column("p50\nms", lambda row: row.p50_ms, ".1f")
     yield Column("p95\nms", lambda row: row.p95_ms, ".1f")
