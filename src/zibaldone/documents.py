@@ -39,6 +39,7 @@ from zibaldone.views.topics.markdown.export_marks import EMPTY, Conflict, finger
 from zibaldone.views.topics.markdown.folder_export import mark_taken, read_folder, write_folder
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,7 +91,7 @@ class Topics:
 
     def tools(self) -> Toolset:
         """grep, search and the like over the documents as they are now, for an agent."""
-        return Toolset(self._view.index(self._library()))
+        return Toolset(ReadingIndex(self._library()))
 
     def export(self, folder: str | Path) -> TopicsExported:
         """Write a Markdown file for each document, and `index.md`.

@@ -61,6 +61,13 @@ class MissingExtra(ZibaldoneError, ImportError):
 class ModelFailed(ZibaldoneError):
     """A model or embedder did not answer, or its answer has the wrong shape."""
 
+    requests = 1  # that were sent in vain, retries included; 0: none was
+
+    def __init__(self, *args: object, requests: int | None = None) -> None:
+        super().__init__(*args)
+        if requests is not None:
+            self.requests = requests
+
 
 class ModelUnavailable(ModelFailed):
     """The model cannot be had now: down, too slow, rate limited, or it does not accept the key."""
@@ -69,9 +76,13 @@ class ModelUnavailable(ModelFailed):
 class CeilingReached(ModelFailed):
     """The call was not made: it would have gone over a ceiling of calls or tokens."""
 
+    requests = 0
+
 
 class QuestionOpen(ModelFailed):
     """A recording has no answer to this question yet: answer the file that it names, and run again."""
+
+    requests = 0
 
 
 class ClosedMemory(ZibaldoneError):

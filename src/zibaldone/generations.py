@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, select, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from zibaldone import log
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import view_states
+from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
 
@@ -96,3 +96,15 @@ def lag(connection: Connection, user: str, view: View) -> int:
     if generation is not None and generation.fingerprint != view.fingerprint:
         return log.count(connection, user)
     return log.count(connection, user, after=generation.cursor if generation else 0)
+
+
+def users_behind(connection: Connection, view: View, user: str | None = None) -> set[str]:
+    """Users, or the one given, of whom the view has messages to read or a generation to build or to drop."""
+    c = view_states.c
+    served = and_(c.user == users.c.user, c.view == view.name, c.serving == 1)
+    unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, c.fingerprint != view.fingerprint)
+    late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
+    half_built = select(c.user).where(c.view == view.name, c.serving == 0)
+    if user is not None:
+        late, half_built = late.where(users.c.user == user), half_built.where(c.user == user)
+    return set(connection.execute(late.union(half_built)).scalars())

@@ -7,24 +7,27 @@ something forgotten meanwhile, throws its own work away and goes on from there.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, update
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import ModelFailed
-from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start
+from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
+from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start, users_behind
 from zibaldone.models.meter import Usage
+from zibaldone.models.threads import side_by_side
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
 from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
 
+Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
 
@@ -77,52 +80,86 @@ def catch_up(
     *,
     patient: bool = False,
     on_step: Callable[[int], None] = lambda _: None,
+    check: Check = lambda: None,
 ) -> None:
     """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
 
-    `on_step` gets the number of messages that were committed, and may raise to stop between two steps.
-    Raises ModelFailed.
+    What a killed rebuild has left is finished, or dropped where the settings are others by now. `on_step`
+    gets the number of messages that were committed. Raises ModelFailed.
     """
     while True:
         with database.read() as connection:
             current = serving(connection, user, view)
+            unfinished = building(connection, user, view)
             stale = current is not None and current.fingerprint != view.fingerprint
             lags = (current.cursor if current else 0) < log.state(connection, user).last_seq
-        if stale:
-            rebuild(database, user, view, patient=patient)
+        if unfinished is not None and _is_rebuilding(database, user, view):
+            unfinished = None  # a thread of this process is at it
+        if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
+            rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
+        elif unfinished is not None:
+            with database.write() as connection:
+                drop(connection, view, unfinished)
         elif lags:
-            on_step(_step(database, user, view, current, patient=patient))
+            on_step(_step(database, user, view, current, patient=patient, check=check))
         else:
             return
 
 
-def rebuild(database: Database, user: str, view: View, *, patient: bool = False) -> None:
+def rebuild(
+    database: Database,
+    user: str,
+    view: View,
+    *,
+    patient: bool = False,
+    on_step: Callable[[int], None] = lambda _: None,
+    check: Check = lambda: None,
+) -> None:
     """Make the view anew from the log; the old generation serves until the new one is complete.
 
     An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
     """
-    with database.write() as connection:
-        if not log.state(connection, user).last_seq:
-            return  # nobody of this name ever said anything
-        unfinished = building(connection, user, view)
-        if unfinished is not None and unfinished.fingerprint != view.fingerprint:
-            drop(connection, view, unfinished)
-            unfinished = None
-        if unfinished is None:
-            unfinished = start(connection, user, view, serving=False)
-    while not _switch(database, view, unfinished):
-        with database.read() as connection:
-            latest = building(connection, user, view)
-        if latest is None or (latest.number, latest.fingerprint) != (
-            unfinished.number,
-            unfinished.fingerprint,
-        ):
-            return  # another process finished or replaced this build
-        _step(database, user, view, latest, patient=patient)
+    key = _rebuild_key(database, user, view)
+    _rebuilding.update([key])
+    try:
+        with database.write() as connection:
+            if not log.state(connection, user).last_seq:
+                return  # nobody of this name ever said anything
+            unfinished = building(connection, user, view)
+            if unfinished is not None and unfinished.fingerprint != view.fingerprint:
+                drop(connection, view, unfinished)
+                unfinished = None
+            if unfinished is None:
+                unfinished = start(connection, user, view, serving=False)
+        while not _switch(database, view, unfinished):
+            with database.read() as connection:
+                latest = building(connection, user, view)
+            if latest is None or (latest.number, latest.fingerprint) != (
+                unfinished.number,
+                unfinished.fingerprint,
+            ):
+                return  # another process finished or replaced this build
+            on_step(_step(database, user, view, latest, patient=patient, check=check))
+    finally:
+        _rebuilding.subtract([key])
 
 
-def _step(database: Database, user: str, view: View, generation: Generation | None, *, patient: bool) -> int:
+_rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # by process: a forked child rebuilds nothing
+
+
+def _rebuild_key(database: Database, user: str, view: View) -> tuple[int, str, str, str]:
+    return os.getpid(), str(database.path), user, view.name
+
+
+def _is_rebuilding(database: Database, user: str, view: View) -> bool:
+    return _rebuilding[_rebuild_key(database, user, view)] > 0
+
+
+def _step(
+    database: Database, user: str, view: View, generation: Generation | None, *, patient: bool, check: Check
+) -> int:
     """Read one batch behind the cursor and commit it, unless somebody else did; how many were committed."""
+    check()
     cursor = generation.cursor if generation else 0
     limit = min(BATCH_MESSAGES, view.batch_messages)
     with database.read() as connection:
@@ -132,6 +169,7 @@ def _step(database: Database, user: str, view: View, generation: Generation | No
     prepared = (
         view.prepare(batch, PrepareContext(user, generation, database.read, patient)) if batch else None
     )
+    check()
     try:
         return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
     except Stale:
@@ -191,6 +229,7 @@ class Behind:
     user: str
     view: str
     reason: str
+    error: ZibaldoneError | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +257,10 @@ def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
     )
 
 
+class Stopped(Exception):
+    """A maintenance was told to stop, between two steps."""
+
+
 def maintain(
     database: Database,
     views: Sequence[View],
@@ -226,15 +269,17 @@ def maintain(
     workers: int = 1,
     patient: bool = False,
     on_step: Callable[[int], None] = lambda _: None,
+    check: Check = lambda: None,
 ) -> Maintained:
     """Bring the views of these users to the end of the log and put their storage in order.
 
     Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
-    behind, to be tried again; without, offline answers stand in for it. Whoever fails does not hold up the
-    others.
+    behind, to be tried again; without, offline answers stand in for it. A view whose model or storage fails
+    is left behind and does not hold up the others. When it is interrupted, steps under way commit nothing.
     """
     read = 0
     counting = threading.Lock()
+    interrupted = threading.Event()
 
     def step(messages: int) -> None:
         nonlocal read
@@ -242,27 +287,73 @@ def maintain(
             read += messages
             on_step(messages)
 
-    def maintain_user(user: str) -> tuple[list[tuple[str, Counted]], list[Behind]]:
-        tended: list[tuple[str, Counted]] = []
-        behind: list[Behind] = []
-        for view in views:
-            try:
-                catch_up(database, user, view, patient=patient, on_step=step)
-                with database.read() as connection:
-                    generation = serving(connection, user, view)
-                if generation is not None:
-                    done = view.housekeep(database, generation, patient=patient)
-                    tended.extend((view.name, counted) for counted in done)
-            except ModelFailed as error:
-                behind.append(Behind(user, view.name, str(error)))
-        return tended, behind
+    def check_both() -> None:
+        if interrupted.is_set():
+            raise Stopped
+        check()
 
-    with ThreadPoolExecutor(max(1, workers), thread_name_prefix="zibaldone-maintain") as pool:
-        done = list(pool.map(maintain_user, users))
+    def maintain_user(work: tuple[str, Sequence[View]]) -> tuple[list[tuple[str, Counted]], list[Behind]]:
+        user, waiting = work
+        done: list[tuple[str, Counted]] = []
+        behind: list[Behind] = []
+        for view in waiting:
+            try:
+                catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
+                check_both()
+                done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
+            except (ModelFailed, StorageError) as error:
+                _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+                behind.append(Behind(user, view.name, str(error), error))
+        return done, behind
+
+    try:
+        outcomes = side_by_side(maintain_user, _work(database, views, users), workers, "maintain")
+    except BaseException:
+        interrupted.set()
+        raise
     by_view: dict[str, Counter[str]] = {}
-    for tended, _ in done:
-        for name, counted in tended:
+    for done, _ in outcomes:
+        for name, counted in done:
             by_view.setdefault(name, Counter())[counted.kind] += counted.rows
-    behind = tuple(lagging for _, views_behind in done for lagging in views_behind)
-    kept = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
-    return Maintained(len(users), read, kept, behind)
+    behind = tuple(lagging for _, views_behind in outcomes for lagging in views_behind)
+    tended = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
+    return Maintained(len(users), read, tended, behind)
+
+
+# By view and user: the version at which the view was put in order. Nobody need look again before it rises.
+_settled: WeakKeyDictionary[View, dict[str, int]] = WeakKeyDictionary()
+
+
+def _work(
+    database: Database, views: Sequence[View], users: Sequence[str]
+) -> list[tuple[str, Sequence[View]]]:
+    """Whose views have something to read or to put in order: found in one look, not user by user."""
+    only = users[0] if len(users) == 1 else None
+    with database.read() as connection:
+        versions = log.versions(connection, only)
+        behind = {view.name: users_behind(connection, view, only) for view in views}
+        work = [
+            (
+                user,
+                [
+                    view
+                    for view in views
+                    if user in behind[view.name]
+                    or _settled.get(view, {}).get(user) != versions.get(user)
+                    or view.is_due(connection, user)
+                ],
+            )
+            for user in users
+        ]
+    return [(user, waiting) for user, waiting in work if waiting]
+
+
+def _housekeep(database: Database, user: str, view: View, patient: bool) -> tuple[Counted, ...]:  # noqa: FBT001
+    with database.read() as connection:
+        version = log.state(connection, user).version
+        generation = serving(connection, user, view)
+    done = () if generation is None else view.housekeep(database, generation, patient=patient)
+    with database.read() as connection:
+        if log.state(connection, user).version == version:
+            _settled.setdefault(view, {})[user] = version
+    return done

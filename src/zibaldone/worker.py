@@ -9,13 +9,10 @@ from collections.abc import Callable
 
 from zibaldone.errors import ClosedMemory, ModelFailed, StorageError
 from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.maintenance import Stopped
 
 _logger = logging.getLogger(__name__)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
-
-
-class Stopped(Exception):
-    """The worker was told to stop between two steps of a maintenance."""
 
 
 class BackgroundWorker:

@@ -105,6 +105,7 @@ def test_a_row_adds_up(measuring):
     assert 0 < row.tokens <= 300
 
 
+@pytest.mark.exhaustive
 def test_a_smaller_cap_makes_smaller_themes(measuring):
     """Each cap holds."""
     small, large = measuring.rows(structure.capped([3, 9]))
@@ -176,6 +177,7 @@ def test_few_semantics_are_projected_too(few):
     assert how == "principal components"
 
 
+@pytest.mark.exhaustive
 def test_the_command(run, tmp_path, write):
     """It prints every part, and writes the map and the figures."""
     small = write([conversation("Otto", sessions=4, turns=12), conversation("Bea", sessions=3, turns=12)])

@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 LIMIT_S = 60.0  # longer than any child of a test should live
@@ -82,12 +83,9 @@ class Child:
         os.kill(self.pid, signal.SIGKILL)
         self._reap()
 
-    def until_killed(self, after_s: float) -> list[Any]:
-        """All that it tells, killed so long after its first word: by then it runs, on a busy machine too."""
-        values = []
-        for value in self.told():
-            values.append(value)
-            break
+    def until_killed(self, after_s: float, *, words: int = 1) -> list[Any]:
+        """All that it tells, killed so long after so many words: so far it comes on a busy machine too."""
+        values = list(islice(self.told(), words))
         values += self.told(within_s=after_s)
         self.kill()
         return values + list(self.told(within_s=0))

@@ -41,7 +41,7 @@ def test_a_killed_writer(tmp_path, kills):
     acknowledged, tried = {"ann": {}, "bea": {}}, []
     for kill in range(kills):
         child = Child(keep_adding(tmp_path, kill))
-        for told in child.until_killed(chance.random() * 0.12):
+        for told in child.until_killed(chance.random() * 0.03, words=chance.randint(1, 8)):
             if "tried" in told:
                 tried.append((told["user"], told["tried"]))
             else:

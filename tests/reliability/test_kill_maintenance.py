@@ -63,7 +63,7 @@ def test_a_killed_maintainer(tmp_path, kills):
     moved = False
     for kill in range(kills):
         child = Child(keep_maintaining(tmp_path, kill))
-        told = child.until_killed(chance.random() * 0.25)
+        told = child.until_killed(chance.random() * 0.1, words=chance.randint(1, 6))
         doing[told[-1] if told else "opening"] += 1
         with open_(tmp_path) as memory:
             assert memory.check_integrity().faults == ()

@@ -257,3 +257,21 @@ def test_white_space_is_stored_and_never_offered(talk):
     talk.say("Ann:  \n ", "Ann: Bees.")
     assert talk.ranked("bees") == [2]
     assert len(talk.memory.messages(user="ann")) == 2
+
+
+def test_a_user_s_own_words_come_before_an_assistant_s(talk):
+    """In a chat with an assistant, what the user said is the evidence."""
+    talk.fill()
+    (own,) = talk.say("Bea: I decided to plant two pear trees by the fence.")
+    advice = "Helper: Pear trees: plant pear trees by a fence, prune pear trees in March, water pear trees."
+    talk.say(*[advice] * 4, role="assistant")
+    assert talk.ranked("Which pear trees did I plant by the fence?")[0] == own
+
+
+def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
+    """A question about what the assistant said gets it; the same words asked of the user do not."""
+    talk.fill()
+    (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
+    talk.say("Bea: My pear trees look poor in March.")
+    assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
+    assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply

@@ -60,6 +60,8 @@ class ChatRequest:
     logprobs: int | None = None  # log-probabilities wanted, with so many alternatives per token
     timeout_s: float | None = None  # for one attempt, where that is shorter than the model's own
     max_attempts: int | None = None  # 1: who asks cannot wait for another try; None: the model's own
+    # In all, those included that are sent again without a part that the server does not take.
+    max_requests: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +96,16 @@ class ChatModel(Protocol):
         """One answer; a bad one (cut off, refused, not JSON) comes back as it is, for the asker to judge.
 
         Raises ModelUnavailable when no answer can be had now, after retries, and ModelFailed when the server
-        will never answer this request.
+        will never answer this request; both say how many `requests` were sent.
         """
+
+
+def storable(text: str) -> str:
+    """Without lone surrogates, which JSON can carry and no file or database takes."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_number(value: object) -> int | None:
+    """A count as a server gave it; None for what is none."""
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return value if good else None  # type: ignore[return-value] # it is an int

@@ -25,9 +25,9 @@ _MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
 class Refused(Exception):
     """The server does not take the request as it is, perhaps for one part of it."""
 
-    def __init__(self, said: str, attempts: int, otherwise: ModelFailed) -> None:
-        super().__init__(said)
-        self.said, self.attempts = said, attempts
+    def __init__(self, message: str, otherwise: ModelFailed) -> None:
+        super().__init__(message)
+        self.message = message
         self.otherwise = otherwise  # what it means when it is about no such part
 
 
@@ -72,32 +72,39 @@ class Client:
         self._lock = threading.Lock()
         self._parents, self._made = self._made, None
 
-    def call(self, ask: Callable[[openai.OpenAI, float], Any], timeout_s: float | None) -> tuple[Any, int]:
+    def call(
+        self,
+        ask: Callable[[openai.OpenAI, float], Any],
+        timeout_s: float | None = None,
+        max_attempts: int | None = None,
+    ) -> tuple[Any, int]:
         """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
         sdk, where = self._sdk, self._where
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         if limit_s <= 0:
-            raise ModelUnavailable(f"no time is left to ask {where}: timeout_s is {limit_s!r}")
+            raise ModelUnavailable(f"no time is left to ask {where}: timeout_s is {limit_s!r}", requests=0)
+        client = self._client()
+        if max_attempts is not None and max_attempts <= self._max_retries:
+            client = client.with_options(max_retries=max_attempts - 1)
         _attempts.count, _attempts.limit_s = 0, limit_s
         try:
-            raw = ask(self._client(), limit_s)
+            return ask(client, limit_s).http_response.json(), _attempts.count
         except sdk.APITimeoutError as error:
-            raise ModelUnavailable(f"{where} did not answer within {limit_s:g} s") from error
+            raise _counted(ModelUnavailable(f"{where} did not answer within {limit_s:g} s")) from error
         except sdk.APIConnectionError as error:
             reason = error.__cause__ or error
-            raise ModelUnavailable(f"no connection to {where}: {reason}: is the server running?") from error
+            failure = ModelUnavailable(f"no connection to {where}: {reason}: is the server running?")
+            raise _counted(failure) from error
         except sdk.APIStatusError as error:
             # A server that quotes the key would have it in the traceback of what this is raised from.
             quotes = self._quoted is not None and self._quoted.search(str(error))
             raise self._of_status(error) from (None if quotes else error)
         except sdk.OpenAIError as error:
-            raise ModelFailed(f"{where}: {error}") from error
-        except ValueError as error:
-            raise ModelFailed(f"the request cannot be sent to {where}: {error}") from error
-        try:
-            return raw.http_response.json(), _attempts.count
+            raise _counted(ModelFailed(f"{where}: {error}")) from error
         except (ValueError, RecursionError) as error:
-            raise ModelFailed(f"the answer of {where} is not JSON") from error
+            unsent = f"the request cannot be sent to {where}: {error}"
+            what = f"the answer of {where} is not JSON" if _attempts.count else unsent
+            raise _counted(ModelFailed(what)) from error
 
     def close(self) -> None:
         """Close this process's connections."""
@@ -123,16 +130,17 @@ class Client:
     def _of_status(self, error: openai.APIStatusError) -> Exception:
         """What a status means for who asks."""
         status = error.status_code
-        said = _message(error)
+        message = _message(error)
         if self._quoted is not None:
-            said = self._quoted.sub("[the key]", said)
-        said = said[:500]
+            message = self._quoted.sub("[the key]", message)
+        message = message[:500]
         if status in (400, 413, 422):
-            failure = ModelFailed(f"{self._where} refused the request ({status}): {said}")
+            failure = ModelFailed(f"{self._where} refused the request ({status}): {message}")
         else:
             advice = _ADVICE.get(status, "the server has a problem of its own")
-            failure = ModelUnavailable(f"{self._where} answered {status}, {advice}: {said}")
-        return Refused(said, _attempts.count, failure) if status in _MAY_BE_ABOUT_A_PART else failure
+            failure = ModelUnavailable(f"{self._where} answered {status}, {advice}: {message}")
+        _counted(failure)
+        return Refused(message, failure) if status in _MAY_BE_ABOUT_A_PART else failure
 
 
 class _Attempts(threading.local):
@@ -144,6 +152,12 @@ class _Attempts(threading.local):
 
 
 _attempts = _Attempts()
+
+
+def _counted(failure: ModelFailed) -> ModelFailed:
+    """The failure with the requests of this thread's call."""
+    failure.requests = _attempts.count
+    return failure
 
 
 _ADVICE: Final = {
@@ -217,6 +231,5 @@ def _where(base_url: str) -> str:
 
 
 def _message(error: openai.APIStatusError) -> str:
-    body = error.body
-    said = body.get("message") if isinstance(body, dict) else None
-    return str(said or error.message)
+    told = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(told or error.message)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
+from typing import Any
 
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
 from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
 from zibaldone.fork_safety import start_anew_in_children
@@ -33,10 +35,10 @@ class Ceilings:
     tokens_per_day: int | None = None  # of all users of the folder
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
+        for ceiling in fields(self):
+            value = getattr(self, ceiling.name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidInput(f"{one.name} must be a whole number from 0, or None, not {value!r}")
+                raise InvalidInput(f"{ceiling.name} must be a whole number from 0, or None, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,8 @@ class Usage:
     ms: int  # waited for the model
 
 
-@dataclass(slots=True)
-class _Figures:
-    calls: int = 0
-    degraded: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    ms: int = 0
-
-    def add(self, other: _Figures) -> None:
-        for name in _FIGURES:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+_FIGURES = ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms")
+_Figures = Counter[str]  # by the names above
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -73,9 +66,7 @@ class Reservation:
 
     user: str
     tokens: int
-
-
-_FIGURES = ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms")
+    requests: int | None  # that it may send; None: no ceiling is set on calls
 
 
 class Meter:
@@ -96,6 +87,7 @@ class Meter:
     def _new(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[_Key, _Figures] = {}  # not in the database (yet)
+        self._flushes = 0
         self._reserved: set[Reservation] = set()  # of calls that are under way
 
     def start_anew(self) -> None:
@@ -103,15 +95,34 @@ class Meter:
         self._new()
 
     @contextmanager
-    def reserve(self, user: str, prompt_tokens: int, max_tokens: int) -> Iterator[Reservation]:
+    def reserve(
+        self, user: str, prompt_tokens: int, max_tokens: int, most_requests: int = 1
+    ) -> Iterator[Reservation]:
         """Room for one call, held until `record` is given it, or the block ends.
 
         Raises CeilingReached when the call may go over a ceiling; calls of other threads that are under way
-        count as what they may cost at most.
+        count as what they may cost at most. Under a ceiling of calls a retry takes room as a call does: the
+        reservation says how many requests may be sent, at most half of those that are left.
         """
-        reserved = Reservation(user, prompt_tokens + max_tokens)
-        with self._lock:
-            self._check(user, reserved.tokens)
+        limits, tokens = self.ceilings, prompt_tokens + max_tokens
+        if limits.tokens_per_call is not None and tokens > limits.tokens_per_call:
+            raise CeilingReached(
+                f"the call may take {tokens} tokens; tokens_per_call is {limits.tokens_per_call}"
+            )
+        requests = None
+        with self._spent_today(user) as (mine, everybody):
+            for name, spent, more, what in (
+                ("calls_per_user_per_day", mine["calls"], 1, "calls"),
+                ("tokens_per_user_per_day", _tokens(mine), tokens, "tokens"),
+                ("tokens_per_day", _tokens(everybody), tokens, "tokens"),
+            ):
+                limit = getattr(limits, name)
+                if limit is not None and spent + more > limit:
+                    raise CeilingReached(f"{spent} {what} of today are used or under way; {name} is {limit}")
+            if limits.calls_per_user_per_day is not None:
+                left = limits.calls_per_user_per_day - mine["calls"]
+                requests = min(most_requests, max(1, left // 2))
+            reserved = Reservation(user, tokens, requests)
             self._reserved.add(reserved)
         try:
             yield reserved
@@ -138,8 +149,10 @@ class Meter:
         """
         key = (user, self._today(), view, task)
         with self._lock:
-            more = _Figures(calls, degraded, prompt_tokens, completion_tokens, ms)
-            self._kept.setdefault(key, _Figures()).add(more)
+            kept = self._kept.setdefault(key, Counter())
+            kept.update(
+                dict(zip(_FIGURES, (calls, degraded, prompt_tokens, completion_tokens, ms), strict=True))
+            )
             if reserved is not None:  # under one lock: a call that counts twice would take others' room
                 self._reserved.discard(reserved)
         if self._database is not None and not self._database.after_read(self._flush):
@@ -154,14 +167,29 @@ class Meter:
             with ExitStack() as locked:
                 with self._database.write() as connection:
                     locked.enter_context(self._lock)
-                    for one, figures in self._kept.items():
-                        _write(connection, one, figures)
+                    for key, figures in self._kept.items():
+                        _write(connection, key, figures)
                 self._kept.clear()
-        except (
-            StorageError,
-            ClosedMemory,
-        ) as error:  # they go along with the next; a full disk must not stop a recall
+                self._flushes += 1
+        except (StorageError, ClosedMemory) as error:  # they go along with the next: no recall stops for it
             _logger.warning("usage of models is not written yet: %s", error)
+
+    @contextmanager
+    def _stored(self, query: Select[Any] | None) -> Iterator[Sequence[Row[Any]]]:
+        """Rows of the database, with the lock held: what is kept is what they do not have.
+
+        No connection is asked for with the lock held: whoever has the last one may be waiting for the lock.
+        """
+        while True:
+            rows: Sequence[Row[Any]] = ()
+            flushes = self._flushes
+            if self._database is not None and query is not None:
+                with self._database.read() as connection:
+                    rows = connection.execute(query).all()
+            with self._lock:
+                if query is None or flushes == self._flushes:
+                    yield rows
+                    return
 
     def usage(self, user: str | None = None, since: date | None = None) -> list[Usage]:
         """Per user, day, view and task, in that order; of one user or of all, from a day on."""
@@ -169,75 +197,63 @@ class Meter:
         if user is not None:
             query = query.where(table.c.user == user)
         total: dict[_Key, _Figures] = {}
-        with self._lock:  # what is kept is written under it, and would be missed in between
-            if self._database is not None:
-                with self._database.read() as connection:
-                    for row in connection.execute(query):
-                        key = (row.user, row.day, row.view, row.task)
-                        total[key] = _Figures(*(getattr(row, name) for name in _FIGURES))
+        with self._stored(query) as rows:
+            for row in rows:
+                key = (row.user, row.day, row.view, row.task)
+                total[key] = Counter({name: getattr(row, name) for name in _FIGURES})
             for key, figures in self._kept.items():
                 if user is None or key[0] == user:
-                    total.setdefault(key, _Figures()).add(figures)
+                    total.setdefault(key, Counter()).update(figures)
         return [
-            Usage(key[0], date.fromisoformat(key[1]), key[2], key[3], *(getattr(f, n) for n in _FIGURES))
-            for key, f in sorted(total.items())
+            Usage(key[0], date.fromisoformat(key[1]), key[2], key[3], **{n: figures[n] for n in _FIGURES})
+            for key, figures in sorted(total.items())
             if since is None or date.fromisoformat(key[1]) >= since
         ]
 
     def total(self, user: str | None = None) -> Usage:
         """All of one user, or of everybody, under the names "" and as of today."""
-        found = self.usage(user)
-        sums = (sum(getattr(one, name) for one in found) for name in _FIGURES)
-        return Usage(user or "", date.fromisoformat(self._today()), "", "", *sums)
+        lines = self.usage(user)
+        sums = {name: sum(getattr(line, name) for line in lines) for name in _FIGURES}
+        return Usage(user or "", date.fromisoformat(self._today()), "", "", **sums)
 
-    def _check(self, user: str, tokens: int) -> None:
-        limits = self.ceilings
-        if limits.tokens_per_call is not None and tokens > limits.tokens_per_call:
-            raise CeilingReached(
-                f"the call may take {tokens} tokens; tokens_per_call is {limits.tokens_per_call}"
-            )
-        for name, whose, calls in (
-            ("calls_per_user_per_day", user, True),
-            ("tokens_per_user_per_day", user, False),
-            ("tokens_per_day", None, False),
-        ):
-            limit = getattr(limits, name)
-            if limit is None:
-                continue
-            spent = self._spent(whose)
-            used = spent.calls if calls else spent.prompt_tokens + spent.completion_tokens
-            more = 1 if calls else tokens
-            if used + more > limit:
-                what = "calls" if calls else "tokens"
-                raise CeilingReached(f"{used} {what} of today are used or under way; {name} is {limit}")
-
-    def _spent(self, user: str | None) -> _Figures:
-        """Of today: what the database has, what waits to be written, what is under way."""
-        today = self._today()
-        spent = _Figures()
-        if self._database is not None:
-            query = select(*(func.coalesce(func.sum(table.c[name]), 0) for name in _FIGURES))
-            query = query.where(table.c.day == today)
-            if user is not None:
+    @contextmanager
+    def _spent_today(self, user: str) -> Iterator[tuple[_Figures, _Figures]]:
+        """By the user, and by everybody: written, waiting to be written, under way. With the lock held."""
+        today, mine, everybody = self._today(), Counter[str](), Counter[str]()
+        limits, query = self.ceilings, None
+        daily = (limits.calls_per_user_per_day, limits.tokens_per_user_per_day, limits.tokens_per_day)
+        if any(limit is not None for limit in daily):
+            sums = (func.coalesce(func.sum(table.c[name]), 0).label(name) for name in _FIGURES)
+            query = select(table.c.user, *sums).where(table.c.day == today).group_by(table.c.user)
+            if limits.tokens_per_day is None:
                 query = query.where(table.c.user == user)
-            with self._database.read() as connection:
-                spent = _Figures(*connection.execute(query).one())
-        for key, figures in self._kept.items():
-            if key[1] == today and user in (None, key[0]):
-                spent.add(figures)
-        for one in self._reserved:
-            if user in (None, one.user):
-                spent.add(_Figures(calls=1, prompt_tokens=one.tokens))
-        return spent
+        with self._stored(query) as rows:
+            costs: list[tuple[str, Mapping[str, int]]] = [
+                *((row.user, {name: getattr(row, name) for name in _FIGURES}) for row in rows),
+                *((key[0], figures) for key, figures in self._kept.items() if key[1] == today),
+                *(
+                    (call.user, {"calls": call.requests or 1, "prompt_tokens": call.tokens})
+                    for call in self._reserved
+                ),
+            ]
+            for whose, figures in costs:
+                everybody.update(figures)
+                if whose == user:
+                    mine.update(figures)
+            yield mine, everybody
 
     def _today(self) -> str:
         return self._clock().astimezone(UTC).date().isoformat()
 
 
+def _tokens(figures: _Figures) -> int:
+    return figures["prompt_tokens"] + figures["completion_tokens"]
+
+
 def _write(connection: Connection, key: _Key, figures: _Figures) -> None:
     c = table.c
     row = and_(c.user == key[0], c.day == key[1], c.view == key[2], c.task == key[3])
-    more = {name: c[name] + getattr(figures, name) for name in _FIGURES}
+    more = {name: c[name] + figures[name] for name in _FIGURES}
     if not connection.execute(update(table).where(row).values(**more)).rowcount:
-        values = {name: getattr(figures, name) for name in _FIGURES}
+        values = {name: figures[name] for name in _FIGURES}
         connection.execute(table.insert().values(user=key[0], day=key[1], view=key[2], task=key[3], **values))

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn, Vectors
+from zibaldone.models.base import (
+    ChatReply,
+    ChatRequest,
+    TokenLogprob,
+    Turn,
+    Vectors,
+    storable,
+    whole_number,
+)
 from zibaldone.models.endpoint import Client, Refused, at_least
 
 if TYPE_CHECKING:
@@ -80,28 +88,32 @@ class OpenAIChat:
 
     def chat(self, request: ChatRequest) -> ChatReply:
         """One answer. Raises ModelUnavailable and ModelFailed."""
-        attempts = 0
+        requests = 0
         refused = frozenset(self._refused)
         while True:
             body = self._body(request, refused)
+            allowed = [request.max_attempts, request.max_requests and request.max_requests - requests]
 
             def ask(sdk: openai.OpenAI, limit_s: float, body: dict[str, Any] = body) -> Any:
-                if request.max_attempts is not None:
-                    sdk = sdk.with_options(max_retries=request.max_attempts - 1)
                 create = sdk.chat.completions.with_raw_response.create
                 return create(**body, extra_body=self._extra_body, timeout=limit_s)
 
             try:
-                response, sent = self._client.call(ask, request.timeout_s)
+                response, sent = self._client.call(
+                    ask, request.timeout_s, min((most for most in allowed if most is not None), default=None)
+                )
             except Refused as error:
-                attempts += error.attempts
-                what = self._what(error.said, body, refused)
-                if what is None:
+                error.otherwise.requests = requests = requests + error.otherwise.requests
+                what = self._what(error.message, body, refused)
+                if what is None or requests == request.max_requests:
                     raise error.otherwise from error.__cause__
                 refused |= {what}
-                continue
-            self._refused |= refused
-            return _reply(response, attempts + sent, request.logprobs)
+            except ModelFailed as error:
+                error.requests += requests
+                raise
+            else:
+                self._refused |= refused
+                return _reply(response, requests + sent, request.logprobs)
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -211,7 +223,7 @@ class OpenAIEmbedder:
             return sdk.embeddings.with_raw_response.create(**body, timeout=limit_s)
 
         try:
-            response, _ = self._client.call(ask, None)
+            response, _ = self._client.call(ask)
         except Refused as error:
             raise error.otherwise from error.__cause__
         try:
@@ -285,40 +297,31 @@ def _is_open(node: Any) -> bool:
     )
 
 
-def _reply(body: Any, attempts: int, logprobs: int | None) -> ChatReply:
+def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
     """A chat completion's first choice. Raises ModelFailed when the body is not one."""
     try:
         choice = body["choices"][0]
         message = choice["message"]
         refusal = message.get("refusal")
         finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "stop")
-        text = _storable(refusal or message.get("content") or "")
+        text = refusal or message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("the content is not a text")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         told = body.get("error") if isinstance(body, dict) else None
-        raise ModelFailed(f"the answer is not one of the chat protocol: {told or error!r}") from error
+        raise ModelFailed(
+            f"the answer is not one of the chat protocol: {told or error!r}", requests=requests
+        ) from error
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     return ChatReply(
-        text=text,
+        text=storable(text),
         finish=finish,
-        prompt_tokens=_count(counts.get("prompt_tokens")),
-        completion_tokens=_count(counts.get("completion_tokens")),
+        prompt_tokens=whole_number(counts.get("prompt_tokens")),
+        completion_tokens=whole_number(counts.get("completion_tokens")),
         logprobs=None if logprobs is None else _tokens(choice.get("logprobs")),
-        attempts=attempts,
+        attempts=requests,
     )
-
-
-def _storable(text: Any) -> str:
-    """Without lone surrogates, which JSON can carry and no file or database takes."""
-    if not isinstance(text, str):
-        raise TypeError("the content is not a text")
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _count(value: Any) -> int | None:
-    """Tokens as the server counted, if it did."""
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
-    return value if good else None
 
 
 def _tokens(told: Any) -> tuple[TokenLogprob, ...] | None:

@@ -82,7 +82,7 @@ class RecordedModel:
             raise QuestionOpen(f"nobody has answered {str(path)!r} yet: write the answer below {_REPLY!r}")
         if self._on_miss == "error":
             raise QuestionOpen(f"{str(path)!r} is not recorded")
-        raise ModelFailed(f"{str(path)!r} is not recorded")
+        raise ModelFailed(f"{str(path)!r} is not recorded", requests=0)
 
     def open_questions(self) -> list[Path]:
         """Pages without an answer."""

@@ -17,6 +17,15 @@ _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
 )
 
+# Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
+_ASKS_ASSISTANT = regex.compile(
+    r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
+    r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|advised|described|"
+    r"wrote|written|shared|showed|shown|offered|created|came\s+up|outlined|generated|drafted)\b"
+    r"|\byour\s+(?:previous|earlier|last|first|own)\s+\w+",
+    regex.IGNORECASE,
+)
+
 _MOST_TERMS = 64
 _MOST_DAYS = 16  # times that one question can ask for
 _COMMON = STOP_WORDS | {"may"}
@@ -29,6 +38,7 @@ class Question:
     terms: tuple[tuple[str, str], ...]  # (form, term) of its content words, without the speakers' names
     speakers: tuple[str, ...]  # names of this user's speakers that it mentions
     asks_when: bool
+    asks_assistant: bool  # what the assistant said, not the user
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
 
     @property
@@ -66,6 +76,7 @@ def take_apart(
         terms=tuple(forms.items()),
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
+        asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
         days=days,
     )
 

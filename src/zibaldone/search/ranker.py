@@ -2,8 +2,9 @@
 
 The weights were fitted on five conversations among people, each judged by the weights of the other four, and
 rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
-each feature is worth, and what did not help). Where the English words of
-`when`-questions, times and questions do not occur, the language-neutral parts are left.
+each feature is worth, and what did not help). `by_assistant` grows with how much of the log assistants say:
+what drowns the user's words is held back more. Where the English words of `when`-questions, times and
+questions do not occur, the language-neutral parts are left.
 """
 
 from __future__ import annotations
@@ -45,12 +46,13 @@ class Weights:
     tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
+    by_assistant: float = -3.0  # an assistant says it, and the question does not ask what it said
 
 
 DEFAULT_WEIGHTS = Weights()
 
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
-_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day")
+_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
         "tells_when": index.time_words * np.float32(question.asks_when),
         "date": np.asarray(date, dtype=np.float32),
         "same_day": same_day,
+        "by_assistant": index.by_assistant * np.float32(not question.asks_assistant),
     }
 
 

@@ -54,6 +54,8 @@ class UnitIndex:
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
         # In a talk among people; who talks with an assistant tells and asks in one breath.
+        # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
+        self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
         self.windows: dict[int, Windows] = {}  # by radius
@@ -138,7 +140,7 @@ class UnitIndex:
                 self.speakers.setdefault(unit.name, []).append(row)
             self.named_days.extend((row, *days) for days in unit.days)
             session = self._sessions.setdefault(unit.session, len(self._sessions))
-            assistant = unit.role == "assistant" and unit.name is None
+            assistant = unit.role == "assistant"
             new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
         columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
         self._of = np.concatenate([self._of[:first], columns])
@@ -148,7 +150,7 @@ class UnitIndex:
         self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
         self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
         sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
-        self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3]
+        self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3].astype(np.float32)
         if not self.units:
             return
         by_time = np.argsort(times, kind="stable")
@@ -157,6 +159,8 @@ class UnitIndex:
         ends = np.cumsum(counts)
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
+        told, answered = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
+        self.by_assistant = by_assistant * np.float32(1 + math.log(max(1.0, answered / max(told, 1.0))))
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
         among_people = np.bincount(sessions, by_assistant)[sessions] == 0
         asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])

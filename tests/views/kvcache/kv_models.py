@@ -23,10 +23,10 @@ from transformers import (
 )
 
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.generate.generation import Context
-from zibaldone.views.kvcache.model.encoding import Chain, Encoder
+from zibaldone.views.kvcache.generate.generation import PromptContext
+from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw, Tap
-from zibaldone.views.kvcache.model.turns import Piece, TurnFormat
+from zibaldone.views.kvcache.model.turns import TurnFormat, TurnPiece
 from zibaldone.views.kvcache.storage.codec import decode
 
 VOCABULARY = 120
@@ -149,15 +149,15 @@ def encoder_of(tap: Tap, config: MemArt = WHOLE) -> Encoder:
     return Encoder(tap, tokenizer(), FORM, config, range(len(tap.shapes)))
 
 
-def chained(encoder: Encoder, ids: Sequence[int], borders: Sequence[int]) -> Chain:
+def chained(encoder: Encoder, ids: Sequence[int], borders: Sequence[int]) -> SessionChain:
     """A session whose turns end at the borders."""
-    chain = Chain(encoder, "s")
+    chain = SessionChain(encoder, "s")
     for seq, (start, end) in enumerate(pairwise((0, *borders, len(ids))), 1):
-        chain.extend(Piece(seq, tuple(ids[start:end])), 0)
+        chain.extend(TurnPiece(seq, tuple(ids[start:end])), 0)
     return chain
 
 
-def read_back(chain: Chain) -> list[Raw]:
+def read_back(chain: SessionChain) -> list[Raw]:
     """Its blocks, from their bytes."""
     return [decode(one.payload, len(one.tile.ids), chain.encoder.layout) for one in chain.drafts]
 
@@ -168,10 +168,10 @@ ASKED = tuple(IDS[CONTEXT:])
 TEN: dict[str, Any] = {"max_new_tokens": 10, "min_new_tokens": 10, "suppress_tokens": [0]}
 
 
-def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = ASKED) -> Context:
+def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = ASKED) -> PromptContext:
     """A question behind the first tokens of the text, which were encoded turn by turn."""
     raw = read_back(chained(encoder, IDS[:tokens], [n for n in (5, 21, 60) if n < tokens])) if tokens else []
-    return Context((), tuple(raw), (), tuple(asked))
+    return PromptContext((), tuple(raw), (), tuple(asked))
 
 
 def behind(

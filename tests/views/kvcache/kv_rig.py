@@ -21,9 +21,8 @@ from zibaldone.generations import serving
 from zibaldone.kv import Budget, KVMemory, MemArt, TurnFormat
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.storage import free_slots as places
-from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage import free_slots, manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 
 USER = "ann"
 QUESTION = "w3 w4 w5"
@@ -129,13 +128,13 @@ class Rig:
             generation = serving(connection, user, self.view)
             return manifest.pool(connection, generation) if generation else None
 
-    def blocks(self, user: str = USER) -> list[Block]:
+    def blocks(self, user: str = USER) -> list[KVBlock]:
         """All rows."""
         pool = self.pool(user)
         with self.database.read() as connection:
             return manifest.after(connection, pool.generation) if pool else []
 
-    def payload(self, block: Block, user: str = USER) -> bytes:
+    def payload(self, block: KVBlock, user: str = USER) -> bytes:
         """Of one block."""
         pool = self.pool(user)
         assert pool is not None
@@ -166,7 +165,7 @@ class Rig:
         pool = self.pool(user)
         assert pool is not None
         with self.database.read() as connection:
-            return places.erasures(connection, pool.generation)
+            return free_slots.erasures(connection, pool.generation)
 
     def attended(self) -> set[tuple[int, int]]:
         """(message, message that was recalled for it)."""

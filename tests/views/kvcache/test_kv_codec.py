@@ -9,7 +9,7 @@ from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
-from zibaldone.views.kvcache.storage.layout import ALIGNMENT, LayerSize, Layout
+from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))  # also an odd number of numbers, for four bits
 STEPS = {"int8": 127, "int4": 7}
@@ -17,7 +17,7 @@ KINDS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.
 
 
 def layout_of(dtype="float32", codec="native", block_tokens=7):
-    return Layout(SIZES, block_tokens, dtype, KINDS[dtype].itemsize, codec)
+    return BlockLayout(SIZES, block_tokens, dtype, KINDS[dtype].itemsize, codec)
 
 
 def block(tokens, dtype="float32", seed=0, scale=3.0):
@@ -124,7 +124,7 @@ def test_smaller():
     """int8 is about half of sixteen bits, int4 about a quarter."""
     large = (LayerSize(8, 128, 128),)
     native, half, quarter = (
-        Layout(large, 16, "bfloat16", 2, codec).payload_bytes for codec in ("native", "int8", "int4")
+        BlockLayout(large, 16, "bfloat16", 2, codec).payload_bytes for codec in ("native", "int8", "int4")
     )
     assert half < 0.65 * native
     assert quarter < 0.4 * native

@@ -11,7 +11,14 @@ from hypothesis.extra import numpy as hnp
 
 from zibaldone.views.kvcache.retrieve import scoring
 from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
-from zibaldone.views.kvcache.retrieve.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
+from zibaldone.views.kvcache.retrieve.scoring import (
+    BlockRelevance,
+    LayerQueries,
+    aggregate,
+    box_scores,
+    chain,
+    key_scores,
+)
 
 HEADS, KV, TOKENS, DIM, BLOCKS, SIZE = 4, 2, 3, 8, 7, 5
 HOW = [(n, a) for n in ("softmax", "reciprocal_rank") for a in ("max", "sum")]
@@ -61,7 +68,7 @@ def rows_of_all(parts):
 @pytest.mark.parametrize("kv", [1, 2, 4])
 def test_boxes(heads, listened, kv):
     """Eq. 3, for every head or the sum of the ones listened to, whatever shares its keys."""
-    asked, boxes = Asked(0, QUERIES, listened), bounding_box(numbers(BLOCKS, kv, SIZE, DIM, seed=2))
+    asked, boxes = LayerQueries(0, QUERIES, listened), bounding_box(numbers(BLOCKS, kv, SIZE, DIM, seed=2))
     found = rows_of_all(box_scores(asked, boxes, heads))
     assert np.allclose(by_value(found), by_value(naive_boxes(asked, boxes, heads)), atol=1e-3)
 
@@ -70,7 +77,7 @@ def test_boxes(heads, listened, kv):
 @pytest.mark.parametrize("listened", [None, (1, 2)])
 def test_keys(heads, listened):
     """The best dot product with a key that is there; summed over heads, each with its own best."""
-    asked = Asked(0, QUERIES, listened)
+    asked = LayerQueries(0, QUERIES, listened)
     found = rows_of_all(key_scores(asked, KEYS, VALID, heads))
     each = {
         h: [
@@ -89,7 +96,7 @@ def test_keys(heads, listened):
 @pytest.mark.parametrize("heads", ["each", "sum"])
 def test_boxes_and_keys_in_the_same_rows(heads):
     """A bound and what it bounds stand in the same row, so that they may be compared."""
-    asked = Asked(0, QUERIES)
+    asked = LayerQueries(0, QUERIES)
     bounds = rows_of_all(box_scores(asked, BOXES, heads))
     exact = rows_of_all(key_scores(asked, KEYS, torch.ones(BLOCKS, SIZE, dtype=torch.bool), heads))
     assert bounds.shape == exact.shape
@@ -108,7 +115,7 @@ def test_upper_bound(keys, data):
     """No key of a block has a greater product with a query than its box."""
     query = data.draw(hnp.arrays(np.float32, keys.shape[1], elements=FINITE))
     boxes = bounding_box(torch.from_numpy(keys)[None, None])
-    asked = Asked(0, torch.from_numpy(query)[None, None])
+    asked = LayerQueries(0, torch.from_numpy(query)[None, None])
     (bound,) = rows_of_all(box_scores(asked, boxes, "each"))
     exact = (keys.astype(np.float64) @ query.astype(np.float64)).max()
     size = np.abs(query.astype(np.float64)) @ np.abs(keys).max(axis=0)
@@ -130,7 +137,7 @@ def test_a_box_of_sixteen_bits_still_holds_its_keys(keys):
 def test_upper_bound_in_sixteen_bits(heads):
     """The bound holds for bfloat16 keys up to what float32 sums are off by."""
     queries, keys = numbers(HEADS, 8, 64, seed=6).bfloat16(), numbers(50, KV, SIZE, 64, seed=7).bfloat16()
-    asked, there = Asked(0, queries * 8), torch.ones(50, 1, dtype=torch.bool)
+    asked, there = LayerQueries(0, queries * 8), torch.ones(50, 1, dtype=torch.bool)
     bounds = rows_of_all(box_scores(asked, bounding_box(keys[:, :, :1]), heads))
     exact = rows_of_all(key_scores(asked, keys[:, :, :1], there, heads))
     assert (bounds >= exact - 1e-4 * np.abs(exact).max()).all()
@@ -247,7 +254,7 @@ LEVELS = st.lists(st.sampled_from([-np.inf, 0.0, 1.0, 2.0]), min_size=0, max_siz
 def test_top(best, data, k):
     """The k best, of equal ones by the ties and then the earlier, as a stable sort says."""
     tie = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(best), max_size=len(best)))
-    scores = Scores(np.array(best, dtype=np.float64), (np.array(tie, dtype=np.float64),))
+    scores = BlockRelevance(np.array(best, dtype=np.float64), (np.array(tie, dtype=np.float64),))
     assert scores.top(k) == sorted(range(len(best)), key=lambda i: (-best[i], -tie[i], i))[:k]
 
 
@@ -255,7 +262,7 @@ def test_top(best, data, k):
 @pytest.mark.parametrize("heads", ["each", "sum"])
 def test_rows_at_a_time(monkeypatch, normalization, aggregation, heads):
     """How many rows are scored at once changes nothing."""
-    asked = Asked(0, QUERIES)
+    asked = LayerQueries(0, QUERIES)
     whole = aggregate(box_scores(asked, BOXES, heads), BLOCKS, normalization, aggregation)
     monkeypatch.setattr(scoring, "_ROWS_AT_ONCE", 2 * BLOCKS)
     parts = list(box_scores(asked, BOXES, heads))

@@ -12,7 +12,7 @@ from kv_models import some_ids, tokenizer, words
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
 from zibaldone.views.kvcache.model.turns import (
-    Piece,
+    TurnPiece,
     chat,
     check_tokenizer,
     pieces,
@@ -49,7 +49,7 @@ def with_template(template):
 def streams(draw):
     """Pieces of messages with ever greater seqs."""
     lengths = draw(st.lists(st.integers(1, 20), max_size=6))
-    return [Piece(3 * i + 1, tuple(range(100 * i, 100 * i + n))) for i, n in enumerate(lengths)]
+    return [TurnPiece(3 * i + 1, tuple(range(100 * i, 100 * i + n))) for i, n in enumerate(lengths)]
 
 
 BLOCK, ALIGN, START = st.integers(1, 9), st.sampled_from(["turn", "grid"]), st.integers(0, 50)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, indexed, shelf
+from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, ranked, shelf
 
 from zibaldone.errors import ModelUnavailable, QuestionOpen
 from zibaldone.models import ChatRequest
@@ -53,7 +53,7 @@ def read(
 
     model = ScriptedModel(answer)
     agent = Agentic(Asker(model, Meter(None), EMBEDDER), EMBEDDER, settings)
-    return agent.read(indexed(library), QUESTION, user="ann", today=TODAY), model
+    return agent.read(ranked(QUESTION, library), user="ann", today=TODAY), model
 
 
 def texts(reading: Reading) -> list[str]:
@@ -196,7 +196,7 @@ def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
     """Tokens per call are used up by the first round."""
     model = ScriptedModel(lambda _: move(call("grep", pattern="beans")))
     asker = Asker(model, Meter(None, Ceilings(tokens_per_call=1)), EMBEDDER)
-    reading = Agentic(asker, EMBEDDER, LITTLE).read(indexed(), QUESTION, user="ann", today=TODAY)
+    reading = Agentic(asker, EMBEDDER, LITTLE).read(ranked(QUESTION), user="ann", today=TODAY)
     assert reading.stopped == "no model"
     assert reading.found
 
@@ -204,8 +204,8 @@ def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
 def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     """Offline there is one reader."""
     asker = Asker(None, Meter(None), EMBEDDER)
-    agent = Agentic(asker, EMBEDDER).read(indexed(), QUESTION, user="ann", today=TODAY)
-    hybrid = Hybrid(asker).read(indexed(), QUESTION, user="ann", today=TODAY)
+    agent = Agentic(asker, EMBEDDER).read(ranked(QUESTION), user="ann", today=TODAY)
+    hybrid = Hybrid(asker).read(ranked(QUESTION), user="ann")
     assert agent.found == hybrid.found
 
 
@@ -260,7 +260,7 @@ def test_agentic_over_a_server() -> None:
     with FakeOpenAIServer(answer) as server:
         client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
         asker = Asker(client, Meter(None), EMBEDDER)
-        reading = Agentic(asker, EMBEDDER, LITTLE).read(indexed(), QUESTION, user="ann", today=TODAY)
+        reading = Agentic(asker, EMBEDDER, LITTLE).read(ranked(QUESTION), user="ann", today=TODAY)
         client.close()
     assert (reading.stopped, reading.model_calls) == ("done", 2)
     assert texts(reading)[0] == "The headquarters of Globex is in Lyon."

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from topic_shelves import EMBEDDER, TODAY, facts, indexed, shelf
+from topic_shelves import EMBEDDER, facts, ranked, shelf
 
 from zibaldone.bench.consolidation.facts import make_stream
 from zibaldone.bench.consolidation.judging import judge
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.following import follow
-from zibaldone.views.topics.read.naming import Casing
-from zibaldone.views.topics.read.ranking import rank
+from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
+from zibaldone.views.topics.read.names import Casing
 from zibaldone.views.topics.read.reader_h import Hybrid
 from zibaldone.views.topics.read.reading_result import Found
-from zibaldone.views.topics.read.wording import outdated, wordings
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",
@@ -31,7 +29,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 def found(question: str, *texts: str) -> tuple[Found, ...]:
     """What offline reading finds among entries with these texts."""
-    return Hybrid().read(indexed(shelf(facts(texts))), question, user="ann", today=TODAY).found
+    return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").found
 
 
 def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
@@ -123,10 +121,9 @@ def test_who_talks_is_no_link_of_a_chain() -> None:
     calls = Document(
         "topic-0001", body=tuple(Entry(text, n, source="Marta") for n, text in enumerate(said, 1))
     )
-    index = indexed(shelf(calls))
-    question = "Which harbour did Marta like?"
-    assert index.casing.names(question)[-1] == ("Marta",)
-    assert follow(index, rank(index, question, TODAY), question).rows == ()
+    question = ranked("Which harbour did Marta like?", shelf(calls))
+    assert question.index.casing.names(question.question)[-1] == ("Marta",)
+    assert follow(question).rows == ()
 
 
 def test_a_plain_value_is_replaced_too() -> None:
@@ -164,11 +161,11 @@ def test_forgotten_texts_leave_no_casing() -> None:
 def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> None:
     """At 2000 tokens, entries as they were streamed and none marked by consolidation."""
     stream = make_stream(3, 6000, EMBEDDER, 30, "same")
-    index = indexed(shelf(facts([fact.text for fact in stream.facts])))
+    library = shelf(facts([fact.text for fact in stream.facts]))
     good = 0
     questions = getattr(stream, kind)
     for question in questions:
-        reading = Hybrid().read(index, question.text, user="ann", today=TODAY)
+        reading = Hybrid().read(ranked(question.text, library), user="ann")
         shown = [one.place.entry.text for one in reading.found if not one.superseded][:85]
         good += judge(question, "\n".join(shown)).complete
     assert good >= least * len(questions)

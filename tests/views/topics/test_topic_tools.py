@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, indexed, shelf
+from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, shelf
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.printing import render_body
 from zibaldone.views.topics.read.agent_tools import LONGEST_LINE, Toolset
+from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.tool_text import LONGEST_ANSWER
 
-TOOLS = Toolset(indexed())
+TOOLS = Toolset(ReadingIndex(shelf()))
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")
 
 
@@ -49,14 +50,14 @@ def test_grep_shows_lines_around_a_match() -> None:
 
 def test_grep_stops_at_its_limit_and_says_so() -> None:
     """So that a pattern that matches everything does not fill the context."""
-    found = Toolset(indexed(shelf(facts([f"Fact number {n}." for n in range(100)])))).grep(".", 5)
+    found = Toolset(ReadingIndex(shelf(facts([f"Fact number {n}." for n in range(100)])))).grep(".", 5)
     assert (found.matches, found.complete) == (5, False)
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){20}b", r"((a{1,999}){1,999}){1,999}b"])
 def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
     """It comes back as a remark, not as a thread that hangs."""
-    tools = Toolset(indexed(shelf(facts(["a" * 5000 + "!"] * 50))))
+    tools = Toolset(ReadingIndex(shelf(facts(["a" * 5000 + "!"] * 50))))
     start = time.process_time()
     answer = tools.call("grep", {"pattern": pattern})
     assert time.process_time() - start < 3
@@ -141,7 +142,7 @@ def test_typed_methods_raise_what_call_tells() -> None:
 
 def test_huge_lines_and_answers_are_cut() -> None:
     """One line, and the whole answer."""
-    tools = Toolset(indexed(shelf(facts([f"word{n} " + "x" * 9000 for n in range(60)]))))
+    tools = Toolset(ReadingIndex(shelf(facts([f"word{n} " + "x" * 9000 for n in range(60)]))))
     answer = tools.call("read_lines", {"doc_id": "topic-0001", "start_line": 1, "end_line": 100})
     assert len(answer) <= LONGEST_ANSWER
     assert max(map(len, answer.split("\n"))) < LONGEST_LINE + 20
@@ -169,9 +170,9 @@ def test_schemas_describe_every_tool_for_function_calling() -> None:
 
 def test_tools_show_the_state_of_which_they_were_made() -> None:
     """A later change of the library is not seen half way."""
-    index = indexed()
+    index = ReadingIndex(shelf())
     tools = Toolset(index)
-    index.update(shelf(FIRMS, current=Document("CURRENT")))
+    ReadingIndex(shelf(FIRMS, current=Document("CURRENT")), index)
     assert tools.read_lines("topic-0001", 1, 1).lines
     assert tools.list_docs().total == 4
     assert CURRENT.id in {one.doc_id for one in tools.list_docs().documents}

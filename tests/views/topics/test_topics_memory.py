@@ -362,7 +362,9 @@ def test_a_slow_model_keeps_nobody_waiting(tmp_path):
         memory.maintain()
         quiet = memory.recall("Who sold the bassoon?", user="ann", views=["topics"])
         with ThreadPoolExecutor(2) as pool:
-            first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"])
+            first = pool.submit(
+                memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"], floor=0.0
+            )
             assert asked.wait(20)
             try:
                 second = pool.submit(memory.recall, "Who sold the bassoon?", user="ann", views=["topics"])

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
+
+from zibaldone.core import Message
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.views.topics.library import Library
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.ranker import Scores, read_question
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views.topics.entry_units import to_unit
+from zibaldone.views.topics.library import Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.ranking import Ranked, ScoredUnits, rank
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
+START = datetime(2024, 2, 1, tzinfo=UTC)
 EMBEDDER = shared_static_embedder()
+EMPTY = np.zeros(0, dtype=np.float32)
+NOTHING = ScoredUnits((), Scores(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 0.0), Explanation.of_nothing(), (), ())
 
 PEOPLE = Document(
     "topic-0001",
@@ -55,11 +66,32 @@ def shelf(*documents: Document, current: Document = CURRENT) -> Library:
     return Library({one.id: one for one in documents or (PEOPLE, FIRMS, GARDEN)}, current)
 
 
-def indexed(library: Library | None = None) -> ReadingIndex:
-    """Ready to be read."""
-    index = ReadingIndex(EMBEDDER.embed, EMBEDDER)
-    index.update(library or shelf())
-    return index
+def ranked(question: str, library: Library | None = None) -> Ranked:
+    """A question, ranked against the entries of a library; each message has its own session."""
+    library = library or shelf()
+    index = ReadingIndex(library)
+    entries = {key_of(place.entry): place.entry for place in index.places}.values()
+    said = [
+        to_unit(
+            entry,
+            Message(
+                entry.text,
+                name=entry.source,
+                time=START + timedelta(minutes=entry.last),
+                session=str(entry.last),
+                seq=entry.last,
+            ),
+            EMBEDDER,
+        )
+        for entry in entries
+    ]
+    units = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+    if said:
+        units.extend(said, EMBEDDER.embed([unit.text for unit in said]))
+    asked = read_question(question, TODAY, units)
+    vector = EMBEDDER.embed([asked.subject])[0]
+    scored = ScoredUnits.of(units, asked, vector) if said else NOTHING
+    return rank(index, scored, question, EMBEDDER.embed)
 
 
 def facts(texts: Sequence[str], id_: str = "topic-0001") -> Document:

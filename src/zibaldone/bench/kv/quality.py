@@ -29,7 +29,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, Needles, TurnFormat
 from zibaldone.views.kvcache.config import BEST, PAPER, Aggregation, MemArt, Normalization
-from zibaldone.views.kvcache.generate.generation import Context, generate
+from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
 TOP_K = 8
@@ -204,7 +204,7 @@ class Bench:
                 chosen = sorted(rng.sample(every, min(k, len(every))), key=lambda b: b.chronological)
                 raw = kv.view.fetch(connection, pool, chosen).raw
                 ids = tuple(toy.IDS[word] for word in fact.question.split())
-                context = Context(tuple(chosen), raw, (), ids)
+                context = PromptContext(tuple(chosen), raw, (), ids)
                 options = {"max_new_tokens": 2, "do_sample": False}
                 (done,) = generate(kv.view.encoder, [context], catch=False, options=options)
                 return self.tokenizer.decode(list(done.sequences[0])), context.kv_tokens, len(ids)

@@ -15,7 +15,7 @@ from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
 from zibaldone.bench.kv.speed_report import Scoring
 from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
-from zibaldone.views.kvcache.retrieve.scoring import Asked, aggregate, box_scores
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, aggregate, box_scores
 
 PATIENCE_S = 60.0  # a side that has taken longer is not repeated, one that surely would is left out
 
@@ -76,7 +76,7 @@ def _scoring(
         return torch.randn(size, dtype=torch.bfloat16, device=device)
 
     boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
-    asked = Asked(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    asked = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
     wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
     wanted = min(wanted, _MOST_WANTED, blocks)
     sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
@@ -99,7 +99,7 @@ def _takes(before: Scoring, name: str, blocks: int) -> float:
     return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
 
 
-def _score(asked: Asked, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+def _score(asked: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
     normalization, aggregation = STRATEGIES[name]
     scores = aggregate(
         box_scores(asked, boxes, config.heads),

@@ -18,18 +18,17 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder
+from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
-from zibaldone.views.kvcache.model.turns import Piece, pieces, question_of
+from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.fetching import Fetched, Fetcher
 from zibaldone.views.kvcache.retrieve.index import Indexes
-from zibaldone.views.kvcache.retrieve.probe import Asking, Choice, Recent
+from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
 from zibaldone.views.kvcache.retrieve.retrieval import offer_of
-from zibaldone.views.kvcache.storage import free_slots as places
-from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.eviction import Budget, evict, make_room, shrink
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import NAME, KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
@@ -37,14 +36,14 @@ _BATCH_MESSAGES = 64
 _TRIES = 2  # of a recall to read what may have moved
 _DAMAGED = "some blocks are damaged: the newest messages only, until they are encoded again"
 _logger = logging.getLogger(__name__)
-Drafts = Sequence[tuple[Block, Draft]]
+Drafts = Sequence[tuple[KVBlock, BlockDraft]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedBlocks:
     """Blocks of a batch of messages."""
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[BlockDraft, ...]
     replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
     attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
 
@@ -76,7 +75,7 @@ class KVView:
         self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
         self.fetcher = Fetcher(store, encoder, self.tiers)
         self.indexes = Indexes(store, device)
-        self.asking = Asking(encoder, self.fetcher, layers)
+        self.asking = Probe(encoder, self.fetcher, layers)
         self._used: dict[tuple[str, int], dict[int, int]] = {}
         self._seen_deletions: dict[str, int] = {}
         self._missed: dict[str, int] = {}  # by user, recalls in a row that found boxes or keys damaged
@@ -91,11 +90,11 @@ class KVView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Prepared | None:
+    ) -> PreparedBlocks | None:
         """Encode these messages, each behind those before it in its segment."""
         if basis is None:
             return None
-        chains: dict[str, Chain] = {}
+        chains: dict[str, SessionChain] = {}
         with self.model_lock:
             for done, message in enumerate(messages, 1):
                 if message.session not in chains:
@@ -113,18 +112,18 @@ class KVView:
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
-        prepared: Prepared,
+        prepared: PreparedBlocks,
     ) -> None:
         """Bytes into free places, then the rows that name them."""
         pool = self._opened(connection, generation)
-        slots = places.take_slots(connection, generation, len(prepared.drafts))
+        slots = free_slots.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
         blocks = [
-            Block(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
+            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         make_room(connection, pool, self.budget, len(blocks))
@@ -223,7 +222,7 @@ class KVView:
             lambda wanted: manifest.fetch(connection, pool.generation, wanted),
         )
 
-    def fetch(self, connection: Connection, pool: Pool, blocks: Sequence[Block]) -> Fetched:
+    def fetch(self, connection: Connection, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
         """Keys and values of these blocks; what is encoded again is put back by `put_back`."""
         rows = manifest.fetch(connection, pool.generation, [block.number for block in blocks])
         try:
@@ -234,7 +233,7 @@ class KVView:
             pool, fresh, lambda name, number: manifest.segment(connection, pool.generation, name, number)
         )
 
-    def note_use(self, generation: Generation, blocks: Sequence[Block]) -> None:
+    def note_use(self, generation: Generation, blocks: Sequence[KVBlock]) -> None:
         """These were chosen now; written with the next `housekeep`."""
         now = time.time_ns() // 1000
         self._used.setdefault((generation.user, generation.number), {}).update(
@@ -256,7 +255,7 @@ class KVView:
             ]
             if not same:
                 return 0
-            slots = places.take_slots(connection, generation, len(same))
+            slots = free_slots.take_slots(connection, generation, len(same))
             make_room(connection, pool, self.budget, len(same))
             done = self._written(
                 connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
@@ -316,7 +315,7 @@ class KVView:
             for pool in manifest.pools(connection, user):
                 for block, _ in self.store.damaged(connection, pool):
                     slots = [] if block.slot is None else [block.slot]
-                    places.erase(connection, pool.generation, slots, [block.number - 1])
+                    free_slots.erase(connection, pool.generation, slots, [block.number - 1])
                     manifest.place(
                         connection, pool.generation, replace(block, slot=None, crc=None, boxes_crc=None)
                     )
@@ -354,7 +353,7 @@ class KVView:
         session: str,
         messages: Sequence[tuple[Message, Raw, Sequence[int]]],
         attended: Iterable[int],
-    ) -> Prepared:
+    ) -> PreparedBlocks:
         """Blocks of messages whose keys a generation has left, without a second encoding.
 
         `attended` are the messages that were in sight meanwhile.
@@ -362,19 +361,19 @@ class KVView:
         chain = self._chain_in(connection, pool, session)
         for message, raw, ids in messages:
             assert message.time is not None
-            chain.extend(Piece(message.seq, tuple(ids)), to_us(message.time), raw)
+            chain.extend(TurnPiece(message.seq, tuple(ids)), to_us(message.time), raw)
         seen = tuple(sorted(set(attended)))
         return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
 
-    def _chain(self, basis: PrepareContext, session: str) -> Chain:
+    def _chain(self, basis: PrepareContext, session: str) -> SessionChain:
         with basis.read() as connection:
             pool = manifest.pool(connection, basis.generation) if basis.generation else None
             return self._chain_in(connection, pool, session)
 
-    def _chain_in(self, connection: Connection, pool: Pool | None, session: str) -> Chain:
+    def _chain_in(self, connection: Connection, pool: Pool | None, session: str) -> SessionChain:
         """Where the session goes on."""
         if pool is None:
-            return Chain(self.encoder, session)
+            return SessionChain(self.encoder, session)
         generation = pool.generation
         return self.fetcher.chain(
             pool,
@@ -407,10 +406,10 @@ class KVView:
         self,
         connection: Connection,
         pool: Pool,
-        blocks: Sequence[Block],
-        drafts: Sequence[Draft],
+        blocks: Sequence[KVBlock],
+        drafts: Sequence[BlockDraft],
         slots: Sequence[int],
-    ) -> list[Block]:
+    ) -> list[KVBlock]:
         """The blocks with their bytes in these places."""
         placed = [
             replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
@@ -453,8 +452,8 @@ class KVView:
         self._seen_deletions[user] = deletions
 
 
-def prepared_of(chains: Sequence[Chain]) -> Prepared:
+def prepared_of(chains: Sequence[SessionChain]) -> PreparedBlocks:
     """What chains have made, in the order of the log: numbers do not depend on how messages were batched."""
     drafts = [draft for chain in chains for draft in chain.drafts]
     drafts.sort(key=lambda draft: (draft.tile.runs[0][0], draft.segment, draft.tile.position))
-    return Prepared(tuple(drafts), tuple(number for chain in chains for number in chain.replaced))
+    return PreparedBlocks(tuple(drafts), tuple(number for chain in chains for number in chain.replaced))

@@ -1,198 +1,103 @@
-"""What the topics view offers a recall: entries, the best first, each with the messages it comes from."""
+"""What the topics view finds for a question: entries, the best first, each with its messages."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-from sqlalchemy import Connection
-
-from zibaldone import log
-from zibaldone.core import ChannelScore, Evidence, Explains, Message
-from zibaldone.errors import ModelFailed
-from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.rendering import line, line_tokens
-from zibaldone.text.words import terms
-from zibaldone.views.base import Query, Retrieved
+from zibaldone.core import Evidence, Message
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.extraction import extract
+from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.read.ranking import question_terms
-from zibaldone.views.topics.read.reader_a import Agentic
-from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Found, Reading
+from zibaldone.views.topics.read.reading_result import Found
 from zibaldone.views.topics.read.workspace import Tools, Work
 
-NAME = "topics"
 SUPERSEDED = "[superseded]"
-_OFFERED = 2.0  # budgets' worth of entries
-_AT_ONCE = 32  # lines counted at a time while the budget is filled
-_LOOKED_AT = 50  # entries that say how relevant the question is
+MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
+_MOST_USERS = 32  # whose states stay in memory
 
 
-@dataclass(slots=True)
-class Shown:
-    """One user's index, and the messages behind the library that it has already."""
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A user's documents with what the messages behind the cursor make without a model, ready to be read."""
 
+    base: Library  # as it is stored
+    unread: tuple[Message, ...]
+    library: Library
     index: ReadingIndex
-    words: Embedder  # of single words
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    base: Library | None = None
-    tail: tuple[int, ...] = ()
-    library: Library = field(default_factory=Library)  # `base` and the entries of `tail`
 
-    def update(self, base: Library, tail: Sequence[Message], tools: Tools) -> None:
-        """As the library is now, with what the messages that it has not read would make without a model."""
-        seqs = tuple(message.seq for message in tail)
-        if self.base is not base or seqs[: len(self.tail)] != self.tail:
-            self.base, self.tail, self.library = base, (), base
-        before = {message.session: message for message in tail[: len(self.tail)]}
-        for message in tail[len(self.tail) :]:
+
+class ReadableStates:
+    """The last state of each user, from which the next one is made; nothing is made with the lock held."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[str, Readable] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def state(self, user: str, base: Library, unread: Sequence[Message], tools: Tools) -> Readable:
+        """As the library is, with the entries of these messages in CURRENT; `tools` ask no model."""
+        with self._lock:
+            last = self._states.get(user)
+        if last is not None and last.base is base and list(last.unread) == list(unread):
+            return last
+        known = last is not None and last.base is base and list(unread[: len(last.unread)]) == [*last.unread]
+        library = last.library if known and last else base
+        read = list(last.unread) if known and last else []
+        before = {message.session: message for message in read}
+        for message in unread[len(read) :]:
             assert message.time is not None  # what is stored has one
-            work = Work(tools, self.library)
+            work = Work(tools, library)
             entries = extract(message, before.get(message.session), work)
-            self.library = append(self.library, entries, message.time, work)
+            library = append(library, entries, message.time, work)
             before[message.session] = message
-        self.tail = seqs
-        self.index.update(self.library)
+        made = Readable(base, tuple(unread), library, ReadingIndex(library, last.index if last else None))
+        with self._lock:
+            self._states[user] = made
+            self._states.move_to_end(user)
+            while len(self._states) > _MOST_USERS:
+                self._states.popitem(last=False)
+        return made
+
+    def forget(self, user: str) -> None:
+        """Nothing of the user stays."""
+        with self._lock:
+            self._states.pop(user, None)
 
 
-def offer(
-    shown: Shown,
-    connection: Connection,
-    library: Library,
-    tail: Sequence[Message],
-    query: Query,
-    tokenizer: Tokenizer,
-    tools: Tools,
-    asker: Asker,
-) -> Retrieved:
-    """By Infini Memory-H, or -A. An embedder that fails leaves words alone to search by."""
-    user = query.scope.user
-    if tools.settings.reader == "agentic" and asker.has_model:
-        reading, relevance, note = _by_agent(shown, library, tail, query, tokenizer, tools, asker)
-    else:
-        reading, relevance, note = _by_hybrid(shown, library, tail, query, tools, asker)
-    inside = _inside(connection, query)
-    chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
-    messages = log.fetch(connection, user, sorted({seq for one in chosen for seq in one.sources}))
-    evidence = _evidence(chosen, messages, query.budget_tokens, tokenizer)
-    notes = [one for one in (note, reading.note) if one]
-    return Retrieved(
-        evidence,
-        reading.considered,
-        relevance,
-        _explanation(reading, log.seqs_where(connection, user)),
-        "; ".join(notes),
-        reading.model_calls,
-    )
+def noted(unread: Sequence[Message], tools: Tools) -> Iterator[tuple[Message, Entry]]:
+    """What messages that the view has not read make without a model, with the message that each stands on."""
+    before: dict[str, Message] = {}
+    for message in unread:
+        for entry in extract(message, before.get(message.session), Work(tools, Library())):
+            yield message, entry
+        before[message.session] = message
 
 
-def _by_hybrid(
-    shown: Shown, library: Library, tail: Sequence[Message], query: Query, tools: Tools, asker: Asker
-) -> tuple[Reading, float, str]:
-    """What was read, how relevant the question is, and what was degraded."""
-    user, note = query.scope.user, ""
-    ask = partial(Hybrid(asker).read, question=query.text, user=user, today=query.now.date())
-    update = partial(shown.update, library, tail, tools)
-    with shown.lock:
-        index = shown.index
-        try:
-            update()
-            reading = ask(index, away=partial(_unlocked, shown.lock, update))
-        except ModelFailed as error:
-            note = f"by words only: {error}"
-            index = ReadingIndex(_nothing(index), shown.words)
-            index.update(shown.library if shown.base is library else library)
-            reading = ask(index, away=partial(_unlocked, shown.lock))
-        return reading, _relevance(index, reading, query.text), note
-
-
-def _by_agent(
-    shown: Shown,
-    library: Library,
-    tail: Sequence[Message],
-    query: Query,
-    tokenizer: Tokenizer,
-    tools: Tools,
-    asker: Asker,
-) -> tuple[Reading, float, str]:
-    """As `_by_hybrid`. The agent has an index of its own: it asks for long, and nobody waits for it."""
-    try:
-        with shown.lock:
-            shown.update(library, tail, tools)
-            seen = shown.library
-        index = ReadingIndex(shown.index.embed, shown.words)
-        index.update(seen)
-        reading = Agentic(asker, tokenizer).read(
-            index, query.text, user=query.scope.user, today=query.now.date()
+def evidence_of(found: Iterable[Found], messages: Mapping[int, Message]) -> Iterator[Evidence]:
+    """Entries as they are offered, but for their tokens; none whose messages are forgotten meanwhile."""
+    for one in found:
+        if not one.sources or not all(seq in messages for seq in one.sources):
+            continue
+        said = messages[one.sources[-1]]
+        assert said.time is not None  # what is stored has one
+        yield Evidence(
+            text=_shown(one),
+            speaker=said.speaker,
+            sources=one.sources,
+            time=said.time,
+            session=said.session,
+            view=NAME,
+            kind="superseded" if _is_old(one) else "entry",
+            score=round(one.score, 6),
+            tokens=0,
+            place=one.place.entry.part,  # its order in its message
+            channels=one.channels,
         )
-        return reading, _relevance(index, reading, query.text), ""
-    except ModelFailed:  # of the embedder: the agent's tools need vectors
-        return _by_hybrid(shown, library, tail, query, tools, asker)
-
-
-@contextmanager
-def _unlocked(lock: threading.Lock, back: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Lets others recall while a model is asked; `back` undoes what they changed."""
-    lock.release()
-    try:
-        yield
-    finally:
-        lock.acquire()
-    back()
-
-
-def _nothing(index: ReadingIndex) -> Callable[[Sequence[str]], Vectors]:
-    width = index.vectors.shape[1]
-    return lambda texts: np.zeros((len(texts), width), dtype=np.float32)
-
-
-def _inside(connection: Connection, query: Query) -> set[int] | None:
-    if query.scope.session is None:
-        return None
-    return set(log.seqs_where(connection, query.scope.user, session=query.scope.session))
-
-
-def _evidence(
-    found: Sequence[Found], messages: Mapping[int, Message], budget_tokens: int, tokenizer: Tokenizer
-) -> tuple[Evidence, ...]:
-    """Entries as they are offered, best first, until they fill twice the budget."""
-    offered: list[Evidence] = []
-    room = int(_OFFERED * budget_tokens)
-    for start in range(0, len(found), _AT_ONCE):
-        some = [one for one in found[start : start + _AT_ONCE] if one.sources and one.sources[-1] in messages]
-        said = [(one, messages[one.sources[-1]], _shown(one)) for one in some]
-        counts = line_tokens([line(message.speaker, text) for _, message, text in said], tokenizer.count)
-        for (one, message, text), tokens in zip(said, counts, strict=True):
-            if tokens > room and offered:
-                continue
-            room -= tokens
-            assert message.time is not None  # what is stored has one
-            offered.append(
-                Evidence(
-                    text=text,
-                    speaker=message.speaker,
-                    sources=one.sources,
-                    time=message.time,
-                    session=message.session,
-                    view=NAME,
-                    kind="superseded" if _is_old(one) else "entry",
-                    score=round(one.score, 6),
-                    tokens=tokens,
-                    place=one.place.entry.part,  # its order in its message
-                    channels=one.channels,
-                )
-            )
-        if room < _AT_ONCE:
-            break
-    return tuple(offered)
 
 
 def _is_old(found: Found) -> bool:
@@ -206,27 +111,3 @@ def _shown(found: Found) -> str:
         return text
     said = text.rstrip(".!?。！？ ")
     return f"{said} {SUPERSEDED}{text[len(said) :].rstrip()}"
-
-
-def _relevance(index: ReadingIndex, reading: Reading, question: str) -> float:
-    """As the messages view has it: the share of the question's words in the best entry, plus its cosine."""
-    asked = {term for _, term in question_terms(question)}
-    if not asked or not reading.found:
-        return 0.0
-    some = reading.found[:_LOOKED_AT]
-    covered = max(len(asked.intersection(terms(one.place.entry.text))) for one in some) / len(asked)
-    cosines = [channel.score for one in some for channel in one.channels if channel.channel == "dense"]
-    if not cosines or not len(index.vectors):
-        return covered
-    vector = index.embed([" ".join(form for form, _ in question_terms(question))])[0]
-    return covered + max(cosines) - float(index.vectors.mean(axis=0) @ vector)
-
-
-def _explanation(reading: Reading, every: Sequence[int]) -> Explains:
-    """Of a message: how its best entry ranked."""
-    channels: dict[int, tuple[ChannelScore, ...]] = dict.fromkeys(every, ())
-    for one in reversed(reading.found):
-        for seq in one.sources:
-            if seq in channels:
-                channels[seq] = one.channels
-    return channels.get

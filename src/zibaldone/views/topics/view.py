@@ -5,35 +5,57 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.errors import ModelFailed
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import forget_words
+from zibaldone.search.ranker import Mask, read_question
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
 from zibaldone.validation import to_time
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
-from zibaldone.views.topics import table
+from zibaldone.views import units
+from zibaldone.views.base import (
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    Retrieved,
+    Snapshot,
+    Stale,
+    TakeSnapshot,
+)
+from zibaldone.views.toolkit import OFFERED, fill
+from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import written_words
+from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Changes, Library
-from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.read.ranking import Ranked, ScoredUnits, rank
+from zibaldone.views.topics.read.reader_a import Agentic
+from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reading_result import Reading
 from zibaldone.views.topics.read.workspace import Tools
-from zibaldone.views.topics.retrieval import NAME, Shown, offer
+from zibaldone.views.topics.retrieval import MOST_TAIL, ReadableStates, evidence_of, noted
+from zibaldone.views.unit_cache import UnitCache
 
 _ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
-_MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
-_MOST_USERS = 32  # whose libraries and indexes stay in memory
+_MOST_USERS = 32  # whose libraries stay in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +66,7 @@ class _Batch:
     digest: str  # of `before`, as it was stored
     after: Library
     changes: Changes
+    units: list[units.Row]  # of the entries that are new
 
 
 class TopicsView:
@@ -71,13 +94,16 @@ class TopicsView:
         self._asker, self._clock = asker, clock
         self._libraries: OrderedDict[tuple[str, int], tuple[str, Library]] = OrderedDict()  # with digests
         self._tools: OrderedDict[str, Tools] = OrderedDict()
-        self._shown: OrderedDict[str, Shown] = OrderedDict()
+        self._states = ReadableStates()
+        self._cache = UnitCache(
+            NAME, lambda: UnitIndex(embedder.dimension, word_embedder), self._tail_units, appends=False
+        )
         self._lock = threading.Lock()
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
         """In a forked child: the parent's threads may have held the lock."""
-        self._libraries, self._tools, self._shown = OrderedDict(), OrderedDict(), OrderedDict()
+        self._libraries, self._tools, self._states = OrderedDict(), OrderedDict(), ReadableStates()
         self._lock = threading.Lock()
 
     @property
@@ -108,7 +134,7 @@ class TopicsView:
             previous[message.session] = message
             if progress:
                 progress(done)
-        return _Batch(before, held, library, changes)
+        return _Batch(before, held, library, changes, self._new_units(before, library, tools))
 
     def commit(
         self,
@@ -117,41 +143,61 @@ class TopicsView:
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _Batch,
     ) -> None:
-        """Documents, and what merged entries stand for."""
+        """Documents, what merged entries stand for, and the units of entries."""
         if table.digest(connection, generation) != prepared.digest:
             raise Stale
-        made = table.save(connection, generation, prepared.before, prepared.after, prepared.digest)
-        self._keep(generation, made, prepared.after)
+        self._save(connection, generation, prepared)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Entries of the documents that answer, current ones first."""
-        with take_snapshot() as now:
-            return self._retrieve(now.connection, now.generation, query)
+        """Entries of the documents that answer, current ones first; by Infini Memory-H, or -A.
 
-    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
-        user = query.scope.user
-        if not log.state(connection, user).last_seq:
-            return Retrieved((), 0, 0.0, lambda _: None)
-        usable = generation if generation and generation.fingerprint == self.fingerprint else None
-        library = (self._library(connection, usable) if usable else None) or Library()
-        after = usable.cursor if usable else 0
-        tail = self._newest(connection, user, after)
-        with self._lock:
-            if (shown := self._shown.get(user)) is None:
-                index = ReadingIndex(self._embed, self._word_embedder)
-                shown = self._shown[user] = Shown(index, self._word_embedder)
-            self._shown.move_to_end(user)
-            while len(self._shown) > _MOST_USERS:
-                self._shown.popitem(last=False)
-        offered = offer(
-            shown, connection, library, tail, query, self._tokenizer, self._offline_tools(), self._asker
-        )
-        notes = [offered.note] if offered.note else []
-        if generation is not None and usable is None:
+        An embedder that fails leaves words alone to search by.
+        """
+        user, session = query.scope.user, query.scope.session
+        with take_snapshot() as now:
+            if not log.state(now.connection, user).last_seq:
+                return Retrieved((), 0, 0.0, Explanation.of_nothing())
+            with self._cache.index(now, user, self._usable(now.generation)) as index:
+                question = read_question(query.text, query.now.date(), index)
+        embedding = _Embedding(self._embed, self._embedder.dimension)
+        vector = np.zeros(self._embedder.dimension, dtype=np.float32)
+        if question.terms:
+            vector = embedding([question.subject])[0]
+        with take_snapshot() as now:
+            usable = self._usable(now.generation)
+            library = (self._library(now.connection, usable) if usable else None) or Library()
+            unread = self._newest(now.connection, user, usable.cursor if usable else 0)
+            inside = None if session is None else set(log.seqs_where(now.connection, user, session=session))
+            with self._cache.index(now, user, usable) as index:
+                if not len(index):
+                    return Retrieved((), 0, 0.0, Explanation.of_nothing())
+                mask = None if inside is None else _inside(index, inside)
+                scored = ScoredUnits.of(index, question, vector, mask)
+        state = self._states.state(user, library, unread, self._offline_tools())
+        reading = self._read(rank(state.index, scored, query.text, embedding), query)
+        chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
+        with take_snapshot() as now:
+            messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
+        room = int(OFFERED * query.budget_tokens)
+        notes = [embedding.note, reading.note]
+        if now.generation is not None and usable is None:
             notes.append(
                 "the topics were made with other settings: the newest messages only, until a rebuild"
             )
-        return replace(offered, note="; ".join(notes))
+        return Retrieved(
+            fill(evidence_of(chosen, messages), room, self._tokenizer.count),
+            reading.considered,
+            scored.scores.relevance,
+            scored.explanation,
+            "; ".join(note for note in notes if note),
+            reading.model_calls,
+        )
+
+    def _read(self, ranked: Ranked, query: Query) -> Reading:
+        user = query.scope.user
+        if self.config.reader == "agentic" and self._asker.has_model:
+            return Agentic(self._asker, self._tokenizer).read(ranked, user=user, today=query.now.date())
+        return Hybrid(self._asker).read(ranked, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
@@ -167,32 +213,42 @@ class TopicsView:
             for generation in table.generations(connection, user)
         )
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Nothing of the user stays in memory."""
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Nothing that was forgotten stays in memory."""
+        forget_words()
+        self._states.forget(user)
         with self._lock:
-            self._shown.pop(user, None)
             self._tools.pop(user, None)  # a batch under way keeps its own until it is refused as stale
             for key in [key for key in self._libraries if key[0] == user]:
                 del self._libraries[key]
+        with database.read() as connection:
+            self._cache.drop_forgotten(Snapshot(connection, generation), user, self._usable(generation))
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Flush a CURRENT that has been open for longer than its window, by the clock."""
+        """Flush a CURRENT that has been open for too long, and embed what forgetting put back."""
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read() as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
+            waiting = entry_units.waiting(connection, generation, self._embedder.dimension)
+        if waiting:
+            vectors = self._embed([unit.text for unit in waiting])
+            with database.write() as connection:
+                entry_units.give_vectors(connection, generation, waiting, vectors)
+                log.touch(connection, generation.user)
         if before is None:
             return ()
-        step = flush_due(before, to_time(self._clock()), self._tools_of(generation.user, patient=patient))
+        tools = self._tools_of(generation.user, patient=patient)
+        step = flush_due(before, to_time(self._clock()), tools)
         if step.library is before:
             return ()
+        new = self._new_units(before, step.library, tools)
         with database.write() as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
-            made = table.save(connection, generation, before, step.library, held)
-            self._keep(generation, made, step.library)
+            self._save(connection, generation, _Batch(before, held, step.library, step.changes, new))
             log.touch(connection, generation.user)
         return ()
 
@@ -204,6 +260,7 @@ class TopicsView:
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""
         table.drop(connection, generation)
+        units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Documents and entries, of all generations."""
@@ -226,17 +283,15 @@ class TopicsView:
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
         found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
+        if generation.fingerprint.startswith(f"{_ANALYSIS}/"):  # the earlier ones had no units
+            dimension = int(generation.fingerprint.rsplit("/", 1)[1])
+            found += units.faults(connection, NAME, generation, dimension)
+            found += entry_units.missing(connection, generation, library)
         return found
 
     def library(self, connection: Connection, generation: Generation) -> Library:
         """All documents, and CURRENT."""
         return self._library(connection, generation) or Library()
-
-    def index(self, library: Library) -> ReadingIndex:
-        """What tools search, of these documents; nothing else uses it."""
-        index = ReadingIndex(self._embed, self._word_embedder)
-        index.update(library)
-        return index
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
         """The one in memory where it is the database's, else read."""
@@ -256,6 +311,33 @@ class TopicsView:
             self._libraries.move_to_end((generation.user, generation.number))
             while len(self._libraries) > _MOST_USERS:
                 self._libraries.popitem(last=False)
+
+    def _usable(self, generation: Generation | None) -> Generation | None:
+        """The generation, if its documents and vectors are of these settings."""
+        return generation if generation and generation.fingerprint == self.fingerprint else None
+
+    def _save(self, connection: Connection, generation: Generation, batch: _Batch) -> None:
+        made = table.save(connection, generation, batch.before, batch.after, batch.digest)
+        before, after = entry_units.entries_of(batch.before), entry_units.entries_of(batch.after)
+        entry_units.replace(connection, generation, before, after, batch.units)
+        self._keep(generation, made, batch.after)
+
+    def _new_units(self, before: Library | None, after: Library, tools: Tools) -> list[units.Row]:
+        """Of entries that were not there before, with their vectors."""
+        known = entry_units.entries_of(before)
+        new = {key: entry for key, entry in entry_units.entries_of(after).items() if key not in known}
+        if not new:
+            return []
+        vectors = tools.vectors([entry.text for entry in new.values()])
+        return entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
+
+    def _tail_units(self, unread: Sequence[Message]) -> list[Unit]:
+        """Of messages that the view has not read, the newest."""
+        tools = self._offline_tools()
+        return [
+            entry_units.to_unit(entry, message, self._tokenizer)
+            for message, entry in noted(unread[-MOST_TAIL:], tools)
+        ]
 
     def _tools_of(self, user: str, *, patient: bool) -> Tools:
         """The user's, which remember vectors and token counts from batch to batch."""
@@ -292,6 +374,10 @@ class TopicsView:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
             else:
                 table.drop(connection, generation)
+            known, left = entry_units.entries_of(before), entry_units.entries_of(after)
+            back = {key: entry for key, entry in left.items() if key not in known}
+            rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
+            entry_units.replace(connection, generation, known, left, rows)
         return before, after
 
     @staticmethod
@@ -308,7 +394,28 @@ class TopicsView:
     def _newest(connection: Connection, user: str, after: int) -> list[Message]:
         """The newest messages that the view has not read, in their order."""
         last = log.state(connection, user).last_seq
-        return log.read(connection, user, after=max(after, last - _MOST_TAIL))
+        return log.read(connection, user, after=max(after, last - MOST_TAIL))
+
+
+class _Embedding:
+    """An embedder that is asked no more once it has failed; then vectors are zero, and the note says so."""
+
+    def __init__(self, embed: Callable[[Sequence[str]], Vectors], dimension: int) -> None:
+        self._embed, self._dimension = embed, dimension
+        self.note = ""
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        if not self.note:
+            try:
+                return self._embed(texts)
+            except ModelFailed as error:
+                self.note = f"by words only: {error}"
+        return np.zeros((len(texts), self._dimension), dtype=np.float32)
+
+
+def _inside(index: UnitIndex, seqs: set[int]) -> Mask:
+    """(n,) which units have any of these messages among their sources."""
+    return np.array([not seqs.isdisjoint(unit.sources) for unit in index.units], dtype=bool)
 
 
 def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:

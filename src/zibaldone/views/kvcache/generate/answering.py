@@ -15,8 +15,8 @@ from torch import Tensor
 
 from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import (
-    Context,
     Generated,
+    PromptContext,
     fitting,
     generate,
     generate_layered,
@@ -28,8 +28,8 @@ from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.candidates import rank
 from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.retrieve.scoring import Asked
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import Drafts, KVView
 
@@ -99,14 +99,14 @@ class Sight:
     query: str
     now: datetime
     choice: Choice | None  # None: the user has no blocks
-    context: Context
+    context: PromptContext
     cited: tuple[Cited, ...]
     remade: Drafts  # what was encoded again, to be put back
     hits: Hits
     fetch_ms: float
 
     @property
-    def shown(self) -> tuple[Block, ...]:
+    def shown(self) -> tuple[KVBlock, ...]:
         """Chosen and recent blocks."""
         return (*self.context.blocks, *(self.choice.recent.blocks if self.choice else ()))
 
@@ -137,13 +137,13 @@ class Answering:
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, now)
         room = room_for(self._encoder, question.ids, max_new_tokens)
         if pool is None:
-            return Sight(query, now, None, Context((), (), (), question.ids), (), (), Hits(), 0.0)
+            return Sight(query, now, None, PromptContext((), (), (), question.ids), (), (), Hits(), 0.0)
         choice = self._view.choose(connection, pool, query, now, k=k, standing=session, room=room)
         blocks, dropped = fitting(choice, room)
         began = time.perf_counter()
         fetched = self._view.fetch(connection, pool, blocks)
         ms = (time.perf_counter() - began) * 1000
-        context = Context(blocks, fetched.raw, choice.recent.raw, question.ids, dropped)
+        context = PromptContext(blocks, fetched.raw, choice.recent.raw, question.ids, dropped)
         sight = Sight(query, now, choice, context, (), fetched.drafts, fetched.hits, ms)
         return replace(sight, cited=cited(connection, user, sight.seqs))
 
@@ -179,12 +179,12 @@ class Answering:
             sight = self.look(connection, None, user, query, None, k, now, int(options["max_new_tokens"]))
             return self.answer([sight], options, catch=False)[0][0]
         by_layer: dict[int, tuple[int, ...]] = {}
-        used: dict[int, Block] = {}
+        used: dict[int, KVBlock] = {}
         hits = Hits()
 
         def choose(layer: int, queries: Tensor) -> RawKV:
             nonlocal hits
-            asked = [Asked(layer, self._view.asking.scaled(layer, queries))]
+            asked = [LayerQueries(layer, self._view.asking.scaled(layer, queries))]
             config = replace(self._config, rescore=0)
             order = rank(index, asked, config, len(index.blocks), frozenset(), _no_keys)
             taken, left = [], tokens
@@ -294,6 +294,6 @@ def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
     ]
 
 
-def _no_keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+def _no_keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
     del layer
     return [None] * len(blocks)

@@ -15,14 +15,14 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
 from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
 from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.storage.manifest import Block
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PromptContext:
     """What stands before one question: pinned prefix, chosen blocks in the order of the log, recent turns."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[KVBlock, ...]
     raw: tuple[Raw, ...]  # of the blocks
     recent: tuple[Raw, ...]
     ids: tuple[int, ...]  # of the question
@@ -58,10 +58,10 @@ def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
     return left
 
 
-def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[tuple[Block, ...], int]:
+def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[tuple[KVBlock, ...], int]:
     """The chosen blocks that fit beside the recent ones, in the order of the log, and how many did not."""
     left = room - choice.recent.tokens
-    taken: list[Block] = []
+    taken: list[KVBlock] = []
     for block in choice.blocks:
         if block.tokens <= left:
             left -= block.tokens
@@ -73,7 +73,7 @@ def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[t
 
 
 def generate(
-    encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
+    encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     """Answers to questions, side by side, by the model's own `generate`.
 
@@ -93,7 +93,7 @@ def generate(
 
 @torch.no_grad()
 def _generate(
-    encoder: Encoder, contexts: Sequence[Context], *, catch: bool, options: Mapping[str, Any]
+    encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     tap = encoder.tap
     prefix = [encoder.standing] if encoder.standing else []
@@ -216,7 +216,7 @@ def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
 
 
 @torch.no_grad()
-def finish(encoder: Encoder, context: Context, generated: Raw, ids: Sequence[int], said: int) -> Raw:
+def finish(encoder: Encoder, context: PromptContext, generated: Raw, ids: Sequence[int], said: int) -> Raw:
     """Keys of all of `ids`: of its first `said`, question and answer, a generation left the keys.
 
     But for the last token of the answer, which never went through the model, as what closes the turn did not.

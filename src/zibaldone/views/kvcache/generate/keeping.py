@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from zibaldone.views.kvcache.generate.generation import Context, finish
+from zibaldone.views.kvcache.generate.generation import PromptContext, finish
 from zibaldone.views.kvcache.model.encoding import Encoder, cut
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import question_of, tokens_of
@@ -14,7 +14,7 @@ Keys = Callable[[], Sequence[tuple[Raw, Sequence[int]]]]
 
 
 def keys_of(
-    encoder: Encoder, context: Context, raw: Raw, answer: Sequence[int], query: str, now: datetime
+    encoder: Encoder, context: PromptContext, raw: Raw, answer: Sequence[int], query: str, now: datetime
 ) -> Keys:
     """(keys, token ids) of a question and its answer, made when called from what was caught."""
     question = question_of(encoder.tokenizer, encoder.form, query, now)

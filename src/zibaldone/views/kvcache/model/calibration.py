@@ -21,12 +21,12 @@ import torch
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.views.kvcache.model.encoding import Chain, Encoder
+from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
-from zibaldone.views.kvcache.model.turns import Piece, pieces, question_of
+from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
-from zibaldone.views.kvcache.retrieve.probe import Asking
-from zibaldone.views.kvcache.retrieve.scoring import Asked, key_scores
+from zibaldone.views.kvcache.retrieve.probe import Probe
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
@@ -96,7 +96,7 @@ def plain_needles(seed: int = 0) -> Needles:
 
 
 @torch.no_grad()
-def calibrate(encoder: Encoder, asking: Asking, needles: Needles) -> Calibration:
+def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
     """Run the self-test: every layer and head, by the exact scores of the needle's keys."""
     time = datetime(2024, 3, 1, 12, tzinfo=UTC)
     chain = _Kept(encoder)
@@ -143,21 +143,21 @@ def listening(
     if found is None:
         tiers = Tiers(encoder.tap.device, 0, 0)
         try:
-            found = calibrate(encoder, Asking(encoder, Fetcher(store, encoder, tiers), {}), sought)
+            found = calibrate(encoder, Probe(encoder, Fetcher(store, encoder, tiers), {}), sought)
         finally:
             tiers.close()
         found.keep(path)
     return dict(found.heads), found
 
 
-class _Kept(Chain):
+class _Kept(SessionChain):
     """A chain that keeps its turns' keys."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(encoder, "calibration")
         self.raw: list[tuple[int, Raw]] = []
 
-    def made(self, piece: Piece) -> Raw:
+    def made(self, piece: TurnPiece) -> Raw:
         """Kept by seq."""
         raw = super().made(piece)
         self.raw.append((piece.seq, raw))
@@ -175,7 +175,7 @@ def _reciprocal_ranks(chain: _Kept, layer: int, query: torch.Tensor, needle: int
     found = []
     places = [place for place, (seq, _) in enumerate(chain.raw) if seq == needle]
     for head in range(heads):
-        asked = Asked(layer, query, (head,))
+        asked = LayerQueries(layer, query, (head,))
         rows = torch.cat(list(key_scores(asked, keys.to(query.device), valid.to(query.device), "each")))
         sure = (rows - rows.logsumexp(dim=-1, keepdim=True)).amax(dim=0)
         rank = int((sure > max(sure[place] for place in places)).sum()) + 1

@@ -19,16 +19,16 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
-from zibaldone.views.kvcache.model.turns import Piece, Tile, TurnFormat, pieces_of, tiles, tokens_of
+from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
 from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
 from zibaldone.views.kvcache.storage.codec import decode, encode
-from zibaldone.views.kvcache.storage.layout import Layout, sizes
+from zibaldone.views.kvcache.storage.layout import BlockLayout, sizes
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class BlockDraft:
     """A block's bytes, before it has a place."""
 
     session: str
@@ -88,7 +88,7 @@ class Encoder:
                 f" of {self.context_tokens} and a block: set context_tokens lower, or a shorter system prompt"
             )
         dtype = tap.shapes[0].dtype
-        self.layout = Layout(
+        self.layout = BlockLayout(
             layers=sizes([(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes]),
             block_tokens=config.block_tokens,
             dtype=str(dtype).removeprefix("torch."),
@@ -142,7 +142,7 @@ class Encoder:
                 )
         return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
 
-    def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[Draft, Raw]:
+    def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[BlockDraft, Raw]:
         """A block of these tokens, and its keys and values as they will be read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
@@ -152,16 +152,16 @@ class Encoder:
             if back is not raw:  # the bound holds for keys before and after quantisation
                 box = enclosing(box, bounding_box(back[layer].keys))
             boxes.append(box.contiguous().view(torch.uint8).numpy().tobytes())
-        return Draft(session, segment, tile, time_us, payload, tuple(boxes)), back
+        return BlockDraft(session, segment, tile, time_us, payload, tuple(boxes)), back
 
 
-class Chain:
+class SessionChain:
     """The end of a session's newest segment, and what is made from there on."""
 
     def __init__(self, encoder: Encoder, session: str, segment: int = 0) -> None:
         self.encoder, self.session, self.segment = encoder, session, segment
         self.position = 0
-        self.drafts: list[Draft] = []  # made so far, in their order
+        self.drafts: list[BlockDraft] = []  # made so far, in their order
         self.replaced: list[int] = []  # numbers of stored blocks that grew
         self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
         self._tail: Tile | None = None  # a block that is not full and goes on (align="grid")
@@ -176,7 +176,7 @@ class Chain:
         if tail is not None and config.align == "grid" and len(tail[1].ids) < config.block_tokens:
             self._tail_number, self._tail, self._tail_time_us = tail
 
-    def extend(self, piece: Piece, time_us: int, raw: Raw | None = None) -> None:
+    def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
         """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
         if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
@@ -209,7 +209,7 @@ class Chain:
         self._tail, self._tail_time_us = (last.tile, last.time_us) if runs_on else (None, 0)
         self._tail_number = None
 
-    def made(self, piece: Piece) -> Raw:
+    def made(self, piece: TurnPiece) -> Raw:
         """A piece's keys and values behind what came before."""
         return self.encoder.encode(piece.ids, self._context)
 

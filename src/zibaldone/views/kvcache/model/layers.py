@@ -96,7 +96,7 @@ def record(
     return [calls[i] for i in range(len(modules))], tables
 
 
-class _Seen(Exception):
+class _CallSeen(Exception):
     def __init__(self, keys: Tensor, values: Tensor) -> None:
         super().__init__()
         self.keys, self.values = keys, values
@@ -104,7 +104,7 @@ class _Seen(Exception):
 
 class _Spy(DynamicCache):  # type: ignore[misc, unused-ignore]
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        raise _Seen(key_states, value_states)
+        raise _CallSeen(key_states, value_states)
 
 
 @torch.no_grad()
@@ -112,7 +112,7 @@ def spied(module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     """The (keys, values) that a layer gives its cache."""
     try:
         module(*args, **{**kwargs, "past_key_values": _Spy()})
-    except _Seen as seen:
+    except _CallSeen as seen:
         if seen.keys.ndim != 4 or seen.keys.shape[:3] != seen.values.shape[:3]:
             raise UnsupportedModel(
                 "it caches latents in place of keys and values (MLA), which is not handled"

@@ -84,7 +84,7 @@ class _Layer:
 
 
 @dataclass
-class Session:
+class TapSession:
     """What one open tap sees."""
 
     tap: Tap
@@ -132,8 +132,8 @@ def synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def _session() -> Session | None:
-    session: Session | None = getattr(_open, "session", None)
+def _session() -> TapSession | None:
+    session: TapSession | None = getattr(_open, "session", None)
     return session
 
 
@@ -235,7 +235,7 @@ class Tap:
     @contextmanager
     def open(
         self, *, wanted: Sequence[int] = (), stop: bool = False, inject: Inject | None = None
-    ) -> Iterator[Session]:
+    ) -> Iterator[TapSession]:
         """Open the tap in this thread. `wanted` layers leave their raw queries in the session.
 
         With `stop` the pass ends after the last of them, and is not to be used for anything else. Raises
@@ -243,7 +243,7 @@ class Tap:
         """
         self._check()
         before = _session()
-        session = Session(self, frozenset(wanted), stop, inject)
+        session = TapSession(self, frozenset(wanted), stop, inject)
         _open.session = session
         try:
             yield session
@@ -298,7 +298,7 @@ class Tap:
                 cache.update(rotated, values, index)
         return cache
 
-    def whole(self, cache: DynamicCache, session: Session, without: int = 0) -> DynamicCache:
+    def whole(self, cache: DynamicCache, session: TapSession, without: int = 0) -> DynamicCache:
         """An ordinary cache of what was injected into a pass and of what it left, but for the last tokens."""
         made = DynamicCache()
         for index, layer in enumerate(cache.layers):
@@ -442,7 +442,7 @@ def _register(original: str) -> str:
 
 
 def _injected(
-    session: Session, index: int, query: Tensor, key: Tensor, value: Tensor, inject: Inject
+    session: TapSession, index: int, query: Tensor, key: Tensor, value: Tensor, inject: Inject
 ) -> tuple[Tensor, Tensor]:
     """Put a layer's own memory before the keys of its pass, at positions 0 .. n-1."""
     memory = inject(index, query[0])

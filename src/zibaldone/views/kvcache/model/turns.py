@@ -78,7 +78,7 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TurnPiece:
     """A message, or as much of it as one segment holds, as tokens."""
 
     seq: int
@@ -105,7 +105,7 @@ def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionTokens:
     """A new message as tokens, and the head of the answer."""
 
     asked: tuple[int, ...]
@@ -117,19 +117,19 @@ class Question:
         return self.asked + self.head
 
 
-def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> Question:
+def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
     """A question as it will be a turn later, and apart from it what belongs to the answer."""
     asked = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    return Question(asked, tokens_of(tokenizer, form.ask(now)))
+    return QuestionTokens(asked, tokens_of(tokenizer, form.ask(now)))
 
 
-def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[Piece]:
+def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:
     """A message in pieces of at most so many tokens."""
     for start in range(0, len(ids), most):
-        yield Piece(seq, tuple(ids[start : start + most]))
+        yield TurnPiece(seq, tuple(ids[start : start + most]))
 
 
-def tiles(stream: Iterable[Piece], start: int, block_tokens: int, align: Alignment) -> list[Tile]:
+def tiles(stream: Iterable[TurnPiece], start: int, block_tokens: int, align: Alignment) -> list[Tile]:
     """Cut the pieces of a segment, of which the first begins at token `start`, into blocks.
 
     With "turn" each piece begins a block; with "grid" blocks run on over messages, and only the last one
@@ -158,7 +158,7 @@ def _longer(tile: Tile, seq: int, ids: tuple[int, ...]) -> Tile:
     return replace(tile, ids=tile.ids + ids, runs=tuple(runs))
 
 
-def pieces_of(found: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[Piece]:
+def pieces_of(found: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[TurnPiece]:
     """The pieces that tiles were cut from, but for those of some messages."""
     seq: int | None = None
     ids: list[int] = []
@@ -166,14 +166,14 @@ def pieces_of(found: Iterable[Tile], without: frozenset[int] = frozenset()) -> I
         at = 0
         for number, tokens in tile.runs:
             if number != seq and seq is not None and ids:
-                yield Piece(seq, tuple(ids))
+                yield TurnPiece(seq, tuple(ids))
                 ids = []
             seq = number
             if number not in without:
                 ids += tile.ids[at : at + tokens]
             at += tokens
     if seq is not None and ids:
-        yield Piece(seq, tuple(ids))
+        yield TurnPiece(seq, tuple(ids))
 
 
 def check_tokenizer(tokenizer: Any, size: int) -> None:

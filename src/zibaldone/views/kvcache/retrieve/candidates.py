@@ -12,16 +12,23 @@ from torch import Tensor
 
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.scoring import Asked, Scores, aggregate, box_scores, chain, key_scores
-from zibaldone.views.kvcache.storage.manifest import Block
+from zibaldone.views.kvcache.retrieve.scoring import (
+    BlockRelevance,
+    LayerQueries,
+    aggregate,
+    box_scores,
+    chain,
+    key_scores,
+)
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 # Blocks' raw keys in a layer, (kv_heads, tokens, dim) each; None for those that are damaged or just went.
-Keys = Callable[[Sequence[Block], int], Sequence[Tensor | None]]
+Keys = Callable[[Sequence[KVBlock], int], Sequence[Tensor | None]]
 _MOST_RESCORED = 4096  # candidates, however large the memory
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedBlocks:
     """Blocks as a question ranks them, the best first."""
 
     places: tuple[int, ...]  # in the index
@@ -30,8 +37,8 @@ class Ranked:
 
 
 def rank(
-    index: Index, asked: Sequence[Asked], config: MemArt, k: int, without: frozenset[int], keys: Keys
-) -> Ranked:
+    index: Index, asked: Sequence[LayerQueries], config: MemArt, k: int, without: frozenset[int], keys: Keys
+) -> RankedBlocks:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
     Boxes bound the scores of the keys inside (Eq. 3). With `rescore`, candidates are scored again by their
@@ -41,14 +48,14 @@ def rank(
     """
     count = len(index.blocks)
     if not count or not asked:
-        return Ranked((), np.empty(0), 0)
+        return RankedBlocks((), np.empty(0), 0)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
     if not live:
-        return Ranked((), np.full(count, -np.inf), 0)
+        return RankedBlocks((), np.full(count, -np.inf), 0)
     everything = len(live) == count
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
-    def boxes(one: Asked) -> Tensor:
+    def boxes(one: LayerQueries) -> Tensor:
         whole = index.boxes[one.layer]
         return whole if everything else whole[chosen]
 
@@ -69,7 +76,7 @@ def rank(
         again = _rescore(index, asked, config, [live[i] for i in best], k, keys, boxes, best)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
-    return Ranked(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
+    return RankedBlocks(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
 
 
 def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:
@@ -80,14 +87,14 @@ def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) ->
 
 def _rescore(
     index: Index,
-    asked: Sequence[Asked],
+    asked: Sequence[LayerQueries],
     config: MemArt,
     places: Sequence[int],
     k: int,
     keys: Keys,
-    boxes: Callable[[Asked], Tensor],
+    boxes: Callable[[LayerQueries], Tensor],
     rows: Sequence[int],
-) -> Scores:
+) -> BlockRelevance:
     """Table 1 again, over candidates and their best keys.
 
     Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average.

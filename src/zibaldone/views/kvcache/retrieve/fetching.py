@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from zibaldone.views.kvcache.model.encoding import Chain, Draft, Encoder, cut, joined, tokens_in
+from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
 
-Segments = Callable[[str, int], list[Block]]  # (session, number) -> its blocks, in their order
+Segments = Callable[[str, int], list[KVBlock]]  # (session, number) -> its blocks, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Fetched:
 
     raw: tuple[Raw, ...]
     hits: Hits
-    drafts: tuple[tuple[Block, Draft], ...]  # what was encoded again, to be put back
+    drafts: tuple[tuple[KVBlock, BlockDraft], ...]  # what was encoded again, to be put back
 
 
 class Fetcher:
@@ -34,14 +34,14 @@ class Fetcher:
     def __init__(self, store: KVStore, encoder: Encoder, tiers: Tiers) -> None:
         self._store, self._encoder, self._tiers = store, encoder, tiers
 
-    def fetch(self, pool: Pool, blocks: Sequence[Block], segments: Segments) -> Fetched:
+    def fetch(self, pool: Pool, blocks: Sequence[KVBlock], segments: Segments) -> Fetched:
         """Keys and values of these blocks, on the device. Raises BlockMissing when one has just moved."""
         resident = [block for block in blocks if block.slot is not None]
         self._announce(pool, resident)
         found, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in resident])
         by_number = {block.number: raw for block, raw in zip(resident, found, strict=True)}
         absent = [block for block in blocks if block.slot is None]
-        drafts: list[tuple[Block, Draft]] = []
+        drafts: list[tuple[KVBlock, BlockDraft]] = []
         for segment in dict.fromkeys(block.place[:2] for block in absent):
             last = max(block.tile.position for block in absent if block.place[:2] == segment)
             made = self.remake(pool, segments(*segment), last, segments)
@@ -50,15 +50,15 @@ class Fetcher:
         hits += Hits(encoded=len(absent))
         return Fetched(tuple(by_number[block.number] for block in blocks), hits, tuple(drafts))
 
-    def prefetch(self, pool: Pool, blocks: Iterable[Block]) -> None:
+    def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
         """Begin to read these."""
         self._tiers.prefetch(
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )
 
     def remake(
-        self, pool: Pool, segment: Sequence[Block], last: int, segments: Segments
-    ) -> list[tuple[Block, Draft, Raw]]:
+        self, pool: Pool, segment: Sequence[KVBlock], last: int, segments: Segments
+    ) -> list[tuple[KVBlock, BlockDraft, Raw]]:
         """Encode those of a segment's blocks up to position `last` again that have no place.
 
         Whole turns, each behind the context that it had at first: the model sees passes of the same shapes.
@@ -72,7 +72,7 @@ class Fetcher:
         at_hand = dict(
             zip((b.number for b in resident), self.fetch(pool, resident, segments).raw, strict=True)
         )
-        made: list[tuple[Block, Draft, Raw]] = []
+        made: list[tuple[KVBlock, BlockDraft, Raw]] = []
         seen: list[Raw] = []  # whole blocks, as they are read back
         begun: list[Raw] = []  # of the block that the last piece ended in
         done = 0
@@ -100,9 +100,9 @@ class Fetcher:
                 begun = [cut(rest, block.tokens)] if tokens_in(rest) > block.tokens else []
         return made
 
-    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> Chain:
+    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> SessionChain:
         """Where the session's newest segment goes on."""
-        chain = Chain(self._encoder, session, max(number, 0))
+        chain = SessionChain(self._encoder, session, max(number, 0))
         blocks = segments(session, number) if number >= 0 else []
         if not blocks:
             return chain
@@ -115,7 +115,7 @@ class Fetcher:
         chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
 
-    def keys(self, pool: Pool, blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+    def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
         """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
 
         None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
@@ -137,7 +137,7 @@ class Fetcher:
                 found[place] = decode_keys(data, layer, pool.layout)
         return found
 
-    def _announce(self, pool: Pool, blocks: Sequence[Block]) -> None:
+    def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
         slots = [
             block.slot
             for block in blocks
@@ -146,13 +146,13 @@ class Fetcher:
         if len(slots) > 1:
             self._store.files(pool).announce(slots)
 
-    def _reader(self, pool: Pool, block: Block) -> Callable[[], Raw]:
+    def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
 
 
-def _through(segment: Sequence[Block], last: int) -> list[Block]:
+def _through(segment: Sequence[KVBlock], last: int) -> list[KVBlock]:
     """The blocks up to position `last`, and those in which the last one's message goes on."""
-    taken: list[Block] = []
+    taken: list[KVBlock] = []
     for block in segment:
         if block.tile.position > last and (not taken or block.tile.seqs[0] != taken[-1].tile.seqs[-1]):
             break
@@ -160,7 +160,7 @@ def _through(segment: Sequence[Block], last: int) -> list[Block]:
     return taken
 
 
-def _key(pool: Pool, block: Block) -> Hashable:
+def _key(pool: Pool, block: KVBlock) -> Hashable:
     return (
         pool.generation.user,
         pool.generation.number,

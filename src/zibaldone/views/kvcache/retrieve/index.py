@@ -15,7 +15,7 @@ from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.storage.batches import in_chunks
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _USERS = 64  # whose boxes are in memory at a time
@@ -27,7 +27,7 @@ class Index:
     """One pool's blocks that have boxes, in the order of their numbers."""
 
     pool: Pool
-    blocks: tuple[Block, ...]
+    blocks: tuple[KVBlock, ...]
     boxes: dict[int, Tensor]  # by layer: (blocks, kv_heads, 2, key_dim)
     version: int
     deletions: int
@@ -84,7 +84,7 @@ class Indexes:
             deletions,
         )
 
-    def _boxes(self, pool: Pool, blocks: Iterable[Block]) -> dict[int, Tensor]:
+    def _boxes(self, pool: Pool, blocks: Iterable[KVBlock]) -> dict[int, Tensor]:
         """Boxes of these blocks, checked. Raises BlockMissing when they have just been overwritten."""
         wanted = list(blocks)
         files = self._store.files(pool)

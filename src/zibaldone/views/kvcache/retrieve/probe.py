@@ -11,22 +11,22 @@ from torch import Tensor
 
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw, synchronize
-from zibaldone.views.kvcache.model.turns import Question
-from zibaldone.views.kvcache.retrieve.candidates import Ranked, rank, with_neighbours
+from zibaldone.views.kvcache.model.turns import QuestionTokens
+from zibaldone.views.kvcache.retrieve.candidates import RankedBlocks, rank, with_neighbours
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher, Segments
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.scoring import Asked
-from zibaldone.views.kvcache.storage.manifest import Block
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.tiers import Hits
 
-Rows = Callable[[Sequence[int]], Mapping[int, Block]]
+Rows = Callable[[Sequence[int]], Mapping[int, KVBlock]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
     """The newest turns, which stand right before a question."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[KVBlock, ...]
     raw: tuple[Raw, ...] = ()
 
     @property
@@ -40,16 +40,16 @@ class Choice:
     """What a question chose, and how."""
 
     index: Index
-    ranked: Ranked
-    blocks: tuple[Block, ...]  # the best first, neighbours last
+    ranked: RankedBlocks
+    blocks: tuple[KVBlock, ...]  # the best first, neighbours last
     recent: Recent
-    question: Question
+    question: QuestionTokens
     probe_ms: float
     score_ms: float
     hits: Hits
 
 
-class Asking:
+class Probe:
     """Questions to one model's blocks. Not for several threads at once."""
 
     def __init__(
@@ -58,10 +58,10 @@ class Asking:
         """`layers` are those that score, with the heads that are listened to."""
         self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
 
-    def recent(self, newest: Sequence[Block], room: int) -> Recent:
+    def recent(self, newest: Sequence[KVBlock], room: int) -> Recent:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
         left = min(self._encoder.config.probe_tokens, room)
-        found: list[Block] = []
+        found: list[KVBlock] = []
         for block in reversed(newest):
             left -= block.tokens
             if left < 0:
@@ -73,7 +73,7 @@ class Asking:
         self,
         index: Index,
         recent: Recent,
-        question: Question,
+        question: QuestionTokens,
         k: int,
         without: frozenset[int],
         segments: Segments,
@@ -88,11 +88,11 @@ class Asking:
         queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
-        asked = [Asked(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
+        asked = [LayerQueries(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
 
-        now: dict[int, Block] = {}
+        now: dict[int, KVBlock] = {}
 
-        def keys(blocks: Sequence[Block], layer: int) -> list[Tensor | None]:
+        def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
             if (
                 not now and not index.pool.keys
             ):  # an index does not know which are evicted; the same for all layers

@@ -15,7 +15,7 @@ from zibaldone.text.words import terms
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import Block
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import NAME
 
 _MOST_TAIL = 1000  # messages that are in no block yet and that one recall looks through, the newest
@@ -94,7 +94,11 @@ def offer_of(
 
 
 def _passages(
-    connection: Connection, user: str, blocks: Sequence[Block], every: Sequence[Block], tokenizer: Tokenizer
+    connection: Connection,
+    user: str,
+    blocks: Sequence[KVBlock],
+    every: Sequence[KVBlock],
+    tokenizer: Tokenizer,
 ) -> list[tuple[Message, int, str]]:
     """(message, start, text) in the order of the blocks: of a long message, the passage around a block."""
     messages = log.fetch(connection, user, sorted({seq for block in blocks for seq in block.tile.seqs}))
@@ -110,7 +114,7 @@ def _passages(
     return list(found.values())
 
 
-def _shares(every: Sequence[Block], seqs: set[int]) -> dict[tuple[int, int], float]:
+def _shares(every: Sequence[KVBlock], seqs: set[int]) -> dict[tuple[int, int], float]:
     """(seq, block) -> how much of the message lies before the middle of the block, for these messages."""
     before: dict[tuple[int, int], float] = {}
     length = dict.fromkeys(seqs, 0)

@@ -3,8 +3,8 @@
 I(q, K) = sum_i max(q_i s_max_i, q_i s_min_i) = relu(q) . s_max - relu(-q) . s_min, so that with boxes kept
 as [s_max | s_min] the scores of all blocks are one matrix product with [relu(q) | -relu(-q)].
 
-A *row* is whatever asks for itself: a query token, or a head of one. Scores are kept as logarithms, because
-sums over heads are large and a softmax of theirs is 0 and 1 in any floating point; ties would follow.
+A *row* is whatever asks for itself: a query token, or a head of one. Relevances are kept as logarithms:
+sums over heads are large, and a softmax of theirs is 0 and 1 in any floating point; ties would follow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROWS_AT_ONCE = 2**27  # scores in memory at a time: half a gigabyte of float32
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LayerQueries:
     """One layer's raw queries, and which of its heads are listened to."""
 
     layer: int
@@ -37,7 +37,7 @@ def halves(queries: Tensor) -> Tensor:
     return torch.cat((queries.clamp(min=0), queries.clamp(max=0)), dim=-1)
 
 
-def rows_of(asked: Asked, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, ...], Tensor]]:
+def rows_of(asked: LayerQueries, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, ...], Tensor]]:
     """What is multiplied with the boxes: for each (kv heads), (rows, len(kv heads) * 2 dim) float32.
 
     With "sum", the scores of all heads are added, which is the same as adding their halves first where they
@@ -51,7 +51,7 @@ def rows_of(asked: Asked, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, 
     return [((kv,), both[members].flatten(0, 1)) for kv, members in by_kv.items()]
 
 
-def box_scores(asked: Asked, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
+def box_scores(asked: LayerQueries, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
     """Eq. 3: (rows, blocks) float32, some rows at a time; boxes are (blocks, kv_heads, 2, dim).
 
     Multiplied in float32 whatever boxes are kept in: a bound that is rounded is none.
@@ -64,7 +64,7 @@ def box_scores(asked: Asked, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
             yield torch.cat([chunk @ some.float().T for some in flat.split(_BLOCKS_AT_ONCE)], dim=1)
 
 
-def key_scores(asked: Asked, keys: Tensor, valid: Tensor, heads: Heads) -> Iterator[Tensor]:
+def key_scores(asked: LayerQueries, keys: Tensor, valid: Tensor, heads: Heads) -> Iterator[Tensor]:
     """The best dot product with a key of each block: (rows, blocks) float32.
 
     Keys are (blocks, kv_heads, tokens, dim), of which `valid` (blocks, tokens) are there. With "sum" each
@@ -85,7 +85,7 @@ def key_scores(asked: Asked, keys: Tensor, valid: Tensor, heads: Heads) -> Itera
         yield total
 
 
-def _by_kv_head(asked: Asked, kv_heads: int) -> dict[int, list[int]]:
+def _by_kv_head(asked: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
     """The heads that are listened to, by whose keys they look at."""
     group = asked.queries.shape[0] // kv_heads
     found: dict[int, list[int]] = {}
@@ -95,7 +95,7 @@ def _by_kv_head(asked: Asked, kv_heads: int) -> dict[int, list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class BlockRelevance:
     """I(Q, K) of every block as a logarithm, and what ties are broken by, in this order."""
 
     best: npt.NDArray[np.float64]
@@ -122,7 +122,7 @@ def aggregate(
     *,
     rank_constant: int = 60,
     k: int = 128,
-) -> Scores:
+) -> BlockRelevance:
     """Eq. 4 with one of Table 1's four strategies, over rows of (some, blocks).
 
     Reciprocal-Rank-Max ties massively, since each row's first block scores 1 / (1 + c): there only the best k
@@ -137,7 +137,7 @@ def aggregate(
             else:
                 best = np.logaddexp(best, log.logsumexp(dim=0).cpu().numpy())
             margin = np.maximum(margin, ahead.amax(dim=0).cpu().numpy())
-        return Scores(best, (margin,))
+        return BlockRelevance(best, (margin,))
     top, added, soft = np.zeros(blocks), np.zeros(blocks), np.full(blocks, -np.inf)
     few = min(k, blocks) if aggregation == "max" else blocks
     for scores in rows:
@@ -154,8 +154,8 @@ def aggregate(
         added += gains.sum(dim=0).cpu().numpy()
     with np.errstate(divide="ignore"):
         if aggregation == "sum":
-            return Scores(np.log(added), (soft,))
-        return Scores(np.log(top), (added, soft))
+            return BlockRelevance(np.log(added), (soft,))
+        return BlockRelevance(np.log(top), (added, soft))
 
 
 def _log_softmax(scores: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,7 +24,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from zibaldone.errors import BlockMissing, StorageFull, StorageUnusable
-from zibaldone.views.kvcache.storage.layout import Layout
+from zibaldone.views.kvcache.storage.layout import BlockLayout
 
 _BLOCKS, _INTENT = "blocks", "intent"
 _ZEROS_AT_ONCE = 1 << 20
@@ -49,7 +49,9 @@ def checksum(data: bytes) -> int:
 class PoolFiles:
     """One user's blocks of one generation, in a folder."""
 
-    def __init__(self, folder: Path, layout: Layout, layers: Sequence[int], *, keys: bool = False) -> None:
+    def __init__(
+        self, folder: Path, layout: BlockLayout, layers: Sequence[int], *, keys: bool = False
+    ) -> None:
         """`layers` are those whose boxes are kept, and with `keys` their keys. Makes no file yet."""
         self.folder, self.layout, self.layers, self.keys = folder, layout, tuple(layers), keys
 

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
-from zibaldone.views.kvcache.storage.layout import LayerSize, Layout
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _STEPS = {"int8": 127, "int4": 7}
 
 
-def encode(raw: Raw, layout: Layout) -> bytes:
+def encode(raw: Raw, layout: BlockLayout) -> bytes:
     """A block of at most block_tokens tokens; what is missing to a full one is zero."""
     parts = []
     for kv in raw:
@@ -24,7 +24,7 @@ def encode(raw: Raw, layout: Layout) -> bytes:
     return data
 
 
-def decode(data: bytes, tokens: int, layout: Layout) -> Raw:
+def decode(data: bytes, tokens: int, layout: BlockLayout) -> Raw:
     """The tokens of a block, on the CPU."""
     found = []
     for size, start in zip(layout.layers, layout.offsets, strict=True):
@@ -34,13 +34,13 @@ def decode(data: bytes, tokens: int, layout: Layout) -> Raw:
     return tuple(found)
 
 
-def decode_keys(data: bytes, layer: int, layout: Layout) -> Tensor:
+def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:
     """(kv_heads, block_tokens, key_dim) of one layer, from the bytes of its keys alone."""
     size = layout.layers[layer]
     return _unpacked(data, 0, size.key_dim, size, layout, channel=True)
 
 
-def _packed(numbers: Tensor, layout: Layout, *, channel: bool) -> bytes:
+def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
     if layout.codec == "native":
         return _bytes(numbers.contiguous())
     steps = _STEPS[layout.codec]
@@ -54,7 +54,9 @@ def _packed(numbers: Tensor, layout: Layout, *, channel: bool) -> bytes:
     return _bytes(scale) + _bytes(((flat[:, 0] & 15) | (flat[:, 1] << 4)).to(torch.int8))
 
 
-def _unpacked(data: bytes, start: int, dim: int, size: LayerSize, layout: Layout, *, channel: bool) -> Tensor:
+def _unpacked(
+    data: bytes, start: int, dim: int, size: LayerSize, layout: BlockLayout, *, channel: bool
+) -> Tensor:
     shape = (size.kv_heads, layout.block_tokens, dim)
     count = size.kv_heads * layout.block_tokens * dim
     dtype: torch.dtype = getattr(torch, layout.dtype)

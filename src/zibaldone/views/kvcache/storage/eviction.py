@@ -10,9 +10,8 @@ from sqlalchemy import Connection
 from zibaldone.storage.database import Database
 from zibaldone.validation import count
 from zibaldone.views.base import Generation
-from zibaldone.views.kvcache.storage import free_slots as places
-from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage import free_slots, manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _AT_ONCE = 64  # blocks that are moved in one transaction
@@ -83,11 +82,11 @@ def shrink(database: Database, store: KVStore, generation: Generation) -> int:
     while True:
         with database.write() as connection:
             pool = manifest.pool(connection, generation)
-            end = places.last_slot(connection, generation) + 1
+            end = free_slots.last_slot(connection, generation) + 1
             if pool is None or end <= 2 * manifest.resident(connection, generation):
                 return moved
             last = [b for b in manifest.last_placed(connection, generation, _AT_ONCE) if store.whole(pool, b)]
-            free = places.free_slots(connection, generation, len(last))
+            free = free_slots.first_free(connection, generation, len(last))
             pairs = [
                 (b, slot) for b, slot in zip(last, free, strict=True) if b.slot is not None and slot < b.slot
             ]
@@ -98,11 +97,11 @@ def shrink(database: Database, store: KVStore, generation: Generation) -> int:
             files.write(payloads, {}, store.unsettled(connection, pool))
             for block, slot in pairs:
                 manifest.place(connection, generation, replace(block, slot=slot))
-            places.erase(connection, generation, [b.slot for b, _ in pairs if b.slot is not None])
+            free_slots.erase(connection, generation, [b.slot for b, _ in pairs if b.slot is not None])
             moved += len(pairs)
 
 
-def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, Block]]:
+def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, KVBlock]]:
     """As many blocks as the pools of all users are over the whole budget, the coldest first."""
     if budget.total_bytes is None:
         return []
@@ -115,7 +114,7 @@ def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, 
         for place, (pool, _) in enumerate(held)
         for block in manifest.coldest(connection, pool.generation, -(-over // pool.layout.stride_bytes))
     ]
-    found: list[tuple[Pool, Block]] = []
+    found: list[tuple[Pool, KVBlock]] = []
     for _, _, place, block in sorted(cold, key=lambda one: one[:3]):
         if over <= 0:
             break
@@ -124,7 +123,7 @@ def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, 
     return found
 
 
-def _let_go(connection: Connection, pool: Pool, blocks: Sequence[Block]) -> None:
-    places.erase(connection, pool.generation, [b.slot for b in blocks if b.slot is not None])
+def _let_go(connection: Connection, pool: Pool, blocks: Sequence[KVBlock]) -> None:
+    free_slots.erase(connection, pool.generation, [b.slot for b in blocks if b.slot is not None])
     for block in blocks:
         manifest.place(connection, pool.generation, replace(block, slot=None, crc=None))

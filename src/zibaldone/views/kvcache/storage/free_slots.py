@@ -15,7 +15,7 @@ _PER_STATEMENT = 500
 _b = kv_blocks.c
 
 
-def of(generation: Generation) -> tuple[Any, Any]:
+def of_generation(generation: Generation) -> tuple[Any, Any]:
     """Which blocks are a generation's."""
     return (_b.user == generation.user, _b.generation == generation.number)
 
@@ -37,14 +37,14 @@ def take_slots(connection: Connection, generation: Generation, count: int) -> li
                 c.place.in_(some),
             )
         )
-    return waiting + free_slots(connection, generation, count - len(waiting), set(waiting))
+    return waiting + first_free(connection, generation, count - len(waiting), set(waiting))
 
 
-def free_slots(
+def first_free(
     connection: Connection, generation: Generation, count: int, given: Iterable[int] = ()
 ) -> list[int]:
     """The first so many places that no row names, that wait for nothing and that nobody was given."""
-    where = (*of(generation), _b.slot.is_not(None))
+    where = (*of_generation(generation), _b.slot.is_not(None))
     taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
     unusable = {*erasures(connection, generation)[0], *given}
     end = max([-1 if last is None else int(last), *unusable])
@@ -67,16 +67,18 @@ def unnamed(
     named: set[int] = set()
     boxed: set[int] = set()
     for some in in_chunks(slots, _PER_STATEMENT):
-        named |= set(connection.execute(select(_b.slot).where(*of(generation), _b.slot.in_(some))).scalars())
+        named |= set(
+            connection.execute(select(_b.slot).where(*of_generation(generation), _b.slot.in_(some))).scalars()
+        )
     for some in in_chunks([row + 1 for row in rows], _PER_STATEMENT):
-        where = (*of(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
+        where = (*of_generation(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
         boxed |= {number - 1 for number in connection.execute(select(_b.block).where(*where)).scalars()}
     return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
 
 
 def last_slot(connection: Connection, generation: Generation) -> int:
     """The highest place that a row names; -1 when none does."""
-    found = connection.execute(select(func.max(_b.slot)).where(*of(generation))).scalar()
+    found = connection.execute(select(func.max(_b.slot)).where(*of_generation(generation))).scalar()
     return -1 if found is None else int(found)
 
 

@@ -23,7 +23,7 @@ class LayerSize:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockLayout:
     """[layer][keys | values][kv head][token][dim], padded to a multiple of 4 KiB.
 
     Quantised, a layer's scales stand before its numbers: one per channel for keys, one per token for values.

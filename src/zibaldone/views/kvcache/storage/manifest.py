@@ -15,8 +15,8 @@ from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_poo
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import Tile
-from zibaldone.views.kvcache.storage import free_slots as places
-from zibaldone.views.kvcache.storage.layout import LayerSize, Layout
+from zibaldone.views.kvcache.storage import free_slots
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
@@ -27,14 +27,14 @@ class Pool:
     """One generation's pool, as its row says."""
 
     generation: Generation
-    layout: Layout
+    layout: BlockLayout
     layers: tuple[int, ...]  # whose boxes are kept
     align: Alignment
     keys: bool = False  # whether these layers' keys are kept beside the boxes, of evicted blocks too
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class KVBlock:
     """A row of the manifest."""
 
     number: int
@@ -113,7 +113,7 @@ def attended(connection: Connection, generation: Generation) -> dict[int, list[i
     return found
 
 
-def add(connection: Connection, generation: Generation, blocks: Iterable[Block]) -> None:
+def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
     """Insert rows."""
     rows = [
         {
@@ -140,11 +140,11 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[Block])
         connection.execute(kv_blocks.insert(), rows)
 
 
-def place(connection: Connection, generation: Generation, block: Block) -> None:
+def place(connection: Connection, generation: Generation, block: KVBlock) -> None:
     """Say anew where a block's bytes are."""
     connection.execute(
         update(kv_blocks)
-        .where(*places.of(generation), _b.block == block.number)
+        .where(*free_slots.of_generation(generation), _b.block == block.number)
         .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
     )
 
@@ -154,33 +154,35 @@ def used(connection: Connection, generation: Generation, when: Mapping[int, int]
     for number, at in sorted(when.items()):
         connection.execute(
             update(kv_blocks)
-            .where(*places.of(generation), _b.block == number, _b.used_us < at)
+            .where(*free_slots.of_generation(generation), _b.block == number, _b.used_us < at)
             .values(used_us=at)
         )
 
 
-def after(connection: Connection, generation: Generation, number: int = 0) -> list[Block]:
+def after(connection: Connection, generation: Generation, number: int = 0) -> list[KVBlock]:
     """Blocks with higher numbers."""
     found = connection.execute(
-        select(kv_blocks).where(*places.of(generation), _b.block > number).order_by(_b.block)
+        select(kv_blocks).where(*free_slots.of_generation(generation), _b.block > number).order_by(_b.block)
     )
     return [_block(row) for row in found]
 
 
-def fetch(connection: Connection, generation: Generation, wanted: Sequence[int]) -> dict[int, Block]:
+def fetch(connection: Connection, generation: Generation, wanted: Sequence[int]) -> dict[int, KVBlock]:
     """By number; those that exist."""
-    found: dict[int, Block] = {}
+    found: dict[int, KVBlock] = {}
     for some in in_chunks(wanted, _PER_STATEMENT):
-        rows = connection.execute(select(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
+        rows = connection.execute(
+            select(kv_blocks).where(*free_slots.of_generation(generation), _b.block.in_(some))
+        )
         found.update({row.block: _block(row) for row in rows})
     return found
 
 
-def segment(connection: Connection, generation: Generation, session: str, number: int) -> list[Block]:
+def segment(connection: Connection, generation: Generation, session: str, number: int) -> list[KVBlock]:
     """A segment's blocks in their order."""
     rows = connection.execute(
         select(kv_blocks)
-        .where(*places.of(generation), _b.session == session, _b.segment == number)
+        .where(*free_slots.of_generation(generation), _b.session == session, _b.segment == number)
         .order_by(_b.position, _b.block)
     )
     return [_block(row) for row in rows]
@@ -189,19 +191,21 @@ def segment(connection: Connection, generation: Generation, session: str, number
 def last_segment(connection: Connection, generation: Generation, session: str) -> int:
     """The session's newest; -1 when there is none."""
     found = connection.execute(
-        select(func.max(_b.segment)).where(*places.of(generation), _b.session == session)
+        select(func.max(_b.segment)).where(*free_slots.of_generation(generation), _b.session == session)
     ).scalar()
     return -1 if found is None else int(found)
 
 
-def touching(connection: Connection, generation: Generation, seqs: Sequence[int]) -> list[Block]:
+def touching(connection: Connection, generation: Generation, seqs: Sequence[int]) -> list[KVBlock]:
     """Blocks with tokens of any of these messages."""
-    found: dict[int, Block] = {}
+    found: dict[int, KVBlock] = {}
     wanted = set(seqs)
     for some in in_chunks(sorted(wanted), _PER_STATEMENT):
         low, high = some[0], some[-1]
         rows = connection.execute(
-            select(kv_blocks).where(*places.of(generation), _b.last_seq >= low, _b.first_seq <= high)
+            select(kv_blocks).where(
+                *free_slots.of_generation(generation), _b.last_seq >= low, _b.first_seq <= high
+            )
         )
         for row in rows:
             block = _block(row)
@@ -210,9 +214,9 @@ def touching(connection: Connection, generation: Generation, seqs: Sequence[int]
     return list(found.values())
 
 
-def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[Block]:
+def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[KVBlock]:
     """The last blocks that were made, of a session or of all; in the order of the log."""
-    where = [*places.of(generation), *([_b.session == session] if session is not None else [])]
+    where = [*free_slots.of_generation(generation), *([_b.session == session] if session is not None else [])]
     rows = connection.execute(
         select(kv_blocks).where(*where).order_by(_b.first_seq.desc(), _b.position.desc()).limit(limit)
     )
@@ -222,33 +226,37 @@ def newest(connection: Connection, generation: Generation, session: str | None, 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
     """(session, segment) of blocks whose keys are to be made."""
     rows = connection.execute(
-        select(_b.session, _b.segment).where(*places.of(generation), _b.boxes_crc.is_(None)).distinct()
+        select(_b.session, _b.segment)
+        .where(*free_slots.of_generation(generation), _b.boxes_crc.is_(None))
+        .distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
 
 
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
-    rows = connection.execute(select(_b.runs).where(*places.of(generation), _b.boxes_crc.is_(None)))
+    rows = connection.execute(
+        select(_b.runs).where(*free_slots.of_generation(generation), _b.boxes_crc.is_(None))
+    )
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
 
-def coldest(connection: Connection, generation: Generation, count: int) -> list[Block]:
+def coldest(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
     """So many blocks that are in the pool, the least lately used first, of those the oldest."""
     rows = connection.execute(
         select(kv_blocks)
-        .where(*places.of(generation), _b.slot.is_not(None))
+        .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
         .order_by(_b.used_us, _b.time_us, _b.block)
         .limit(count)
     )
     return [_block(row) for row in rows]
 
 
-def last_placed(connection: Connection, generation: Generation, count: int) -> list[Block]:
+def last_placed(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
     """So many blocks at the end of the file, the last first."""
     rows = connection.execute(
         select(kv_blocks)
-        .where(*places.of(generation), _b.slot.is_not(None))
+        .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
         .order_by(_b.slot.desc())
         .limit(count)
     )
@@ -259,7 +267,9 @@ def resident(connection: Connection, generation: Generation) -> int:
     """Blocks in the pool."""
     return int(
         connection.execute(
-            select(func.count()).select_from(kv_blocks).where(*places.of(generation), _b.slot.is_not(None))
+            select(func.count())
+            .select_from(kv_blocks)
+            .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
         ).scalar_one()
     )
 
@@ -275,16 +285,18 @@ def residents(connection: Connection) -> list[tuple[Pool, int]]:
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(blocks, tokens)."""
     blocks, tokens = connection.execute(
-        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*places.of(generation))
+        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(
+            *free_slots.of_generation(generation)
+        )
     ).one()
     return int(blocks), int(tokens)
 
 
-def remove(connection: Connection, generation: Generation, blocks: Sequence[Block]) -> None:
+def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
     """Delete rows; their places are to be overwritten."""
     for some in in_chunks([block.number for block in blocks], _PER_STATEMENT):
-        connection.execute(delete(kv_blocks).where(*places.of(generation), _b.block.in_(some)))
-    places.erase(
+        connection.execute(delete(kv_blocks).where(*free_slots.of_generation(generation), _b.block.in_(some)))
+    free_slots.erase(
         connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
     )
 
@@ -373,11 +385,11 @@ def _pool(row: Row[Any]) -> Pool:
     keys = bool(described.pop("keys", False))
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
     generation = Generation(row.user, row.generation, row.fingerprint, 0)
-    return Pool(generation, Layout(**described), layers, align, keys)
+    return Pool(generation, BlockLayout(**described), layers, align, keys)
 
 
-def _block(row: Row[Any]) -> Block:
-    return Block(
+def _block(row: Row[Any]) -> KVBlock:
+    return KVBlock(
         number=row.block,
         session=row.session,
         segment=row.segment,

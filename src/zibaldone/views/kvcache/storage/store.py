@@ -16,10 +16,9 @@ from zibaldone.errors import BlockMissing
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
-from zibaldone.views.kvcache.storage import free_slots as places
-from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
-from zibaldone.views.kvcache.storage.manifest import Block, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 
 NAME = "kv"
 FOLDER = "kv"  # inside the memory's own
@@ -40,7 +39,7 @@ class KVStore:
         name = pool_name(pool.generation.number, pool.generation.fingerprint)
         return PoolFiles(folder / name, pool.layout, pool.layers, keys=pool.keys)
 
-    def read(self, pool: Pool, block: Block) -> bytes:
+    def read(self, pool: Pool, block: KVBlock) -> bytes:
         """A block's payload, checked against its checksum.
 
         Raises BlockMissing when the block has moved since the row was read, or is torn: the next snapshot
@@ -54,7 +53,7 @@ class KVStore:
             )
         return data
 
-    def whole(self, pool: Pool, block: Block) -> bool:
+    def whole(self, pool: Pool, block: KVBlock) -> bool:
         """Whether a block's bytes are what was written."""
         try:
             self.read(pool, block)
@@ -91,13 +90,13 @@ class KVStore:
             for pool in manifest.pools(connection, user):
                 files = self.files(pool)
                 kept.add(files.folder.name)
-                slots, rows = places.erasures(connection, pool.generation)
+                slots, rows = free_slots.erasures(connection, pool.generation)
                 unsettled = self.unsettled(connection, pool)
                 slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
                 files.erase(slots, rows)
                 files.settle()
-                files.cut(places.last_slot(connection, pool.generation) + 1)
-                places.erased(connection, pool.generation)
+                files.cut(free_slots.last_slot(connection, pool.generation) + 1)
+                free_slots.erased(connection, pool.generation)
             folder = folder_of(self.root, user)
             for path in sorted(folder.iterdir()) if folder.is_dir() else []:
                 if path.name not in kept:
@@ -139,7 +138,7 @@ class KVStore:
         ]
         return found
 
-    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[Block, bool]]:
+    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
         """Blocks whose bytes are not what was written; True when it is the boxes, or the keys beside them."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
@@ -150,14 +149,14 @@ class KVStore:
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
-        return places.unnamed(connection, pool.generation, *self.files(pool).intended())
+        return free_slots.unnamed(connection, pool.generation, *self.files(pool).intended())
 
     def _dirty(self, connection: Connection, user: str) -> bool:
         names = set()
         for pool in manifest.pools(connection, user):
             files = self.files(pool)
             names.add(files.folder.name)
-            if any(places.erasures(connection, pool.generation)) or any(files.intended()):
+            if any(free_slots.erasures(connection, pool.generation)) or any(files.intended()):
                 return True
         folder = folder_of(self.root, user)
         return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))
@@ -183,7 +182,7 @@ class KVStore:
 
     def _retiled(
         self, connection: Connection, pool: Pool, seqs: frozenset[int]
-    ) -> list[tuple[list[Block], list[Block]]]:
+    ) -> list[tuple[list[KVBlock], list[KVBlock]]]:
         """For each segment that has seen these messages: (blocks that go, unmade ones in their place).
 
         The closure: a segment's later messages saw the earlier ones, and a message that was generated saw
@@ -214,17 +213,17 @@ class KVStore:
     @staticmethod
     def _retile(
         connection: Connection, pool: Pool, segment: tuple[str, int], first: int, without: frozenset[int]
-    ) -> tuple[list[Block], list[Block]]:
+    ) -> tuple[list[KVBlock], list[KVBlock]]:
         every = manifest.segment(connection, pool.generation, *segment)
         old = [block for block in every if block.tile.position >= first]
         times = {seq: block.time_us for block in reversed(old) for seq in block.tile.seqs}
         stream = pieces_of([block.tile for block in old], without)
         fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
-        new = [Block(0, *segment, tile, times[tile.seqs[0]], None, None, None, 0) for tile in fresh]
+        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]], None, None, None, 0) for tile in fresh]
         return old, new
 
 
-def whole_boxes(files: PoolFiles, block: Block) -> bool:
+def whole_boxes(files: PoolFiles, block: KVBlock) -> bool:
     """Whether a block's boxes, and the keys beside them, are what was written."""
     row = block.number - 1
     boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [row]))

@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidImport, InvalidInput
-from zibaldone.views.kvcache.model.encoding import Draft
+from zibaldone.views.kvcache.model.encoding import BlockDraft
 from zibaldone.views.kvcache.model.turns import Tile
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum
 from zibaldone.views.kvcache.storage.manifest import Pool
 from zibaldone.views.kvcache.storage.store import whole_boxes
-from zibaldone.views.kvcache.view import KVView, Prepared
+from zibaldone.views.kvcache.view import KVView, PreparedBlocks
 
 _FORMAT = "zibaldone-kv-1"
 _READABLE = (_FORMAT, "commonplace-kv-1")  # the project's earlier name
@@ -82,10 +82,10 @@ def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ImportedBlocks:
     """What a file holds."""
 
-    prepared: Prepared
+    prepared: PreparedBlocks
     contents: dict[int, int]  # by seq, the checksum of the message that its blocks were made of
 
     @property
@@ -94,7 +94,7 @@ class Read:
         return {seq for draft in self.prepared.drafts for seq in draft.tile.seqs}
 
 
-def read(view: KVView, path: Path) -> Read:
+def read(view: KVView, path: Path) -> ImportedBlocks:
     """Read and check a file. Raises InvalidImport, and ForeignKV for another model's."""
     try:
         with safe_open(path, framework="numpy") as file:
@@ -122,7 +122,7 @@ def read(view: KVView, path: Path) -> Read:
             tile = Tile(int(position), tuple(map(int, ids)), tuple((int(s), int(n)) for s, n in runs))
             if not tile.ids or sum(tokens for _, tokens in tile.runs) != len(tile.ids):
                 raise InvalidImport(f"block {place} of {path.name!r} does not say whose its tokens are")
-            drafts.append(Draft(str(session), int(segment), tile, int(time_us), payload, one))
+            drafts.append(BlockDraft(str(session), int(segment), tile, int(time_us), payload, one))
         ends: dict[tuple[str, int], int] = {}
         for draft in sorted(drafts, key=lambda one: (one.session, one.segment, one.tile.position)):
             if draft.tile.position != ends.get((draft.session, draft.segment), 0):
@@ -134,10 +134,10 @@ def read(view: KVView, path: Path) -> Read:
         if isinstance(error, InvalidImport):
             raise
         raise InvalidImport(f"{path.name!r} cannot be read as an export of KV blocks: {error}") from error
-    return Read(Prepared(tuple(drafts), (), attended), contents)
+    return ImportedBlocks(PreparedBlocks(tuple(drafts), (), attended), contents)
 
 
-def messages_of(connection: Connection, user: str, found: Read) -> list[Message]:
+def messages_of(connection: Connection, user: str, found: ImportedBlocks) -> list[Message]:
     """The messages of the log that these blocks are of. Raises InvalidImport when they do not fit it."""
     every = log.read(connection, user)
     known = {message.seq: checksum(message.content.encode()) for message in every}

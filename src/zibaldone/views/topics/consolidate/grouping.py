@@ -61,7 +61,7 @@ def _clustered(vectors: Vectors, sizes: Sequence[int], threshold: float, most: f
         row[~alive | (size + size[first] > most)] = -2
         row[first] = -2
         like[first, :] = like[:, first] = row
-        # Whose best partner is another group now is looked for anew; all others can only have won the new one.
+        # Whose best partner has changed is looked for anew; all others can only have won the new one.
         again = np.flatnonzero((partner == first) | (partner == second))
         again = np.union1d(again, (first, second))
         nearer = (row > best) | ((row == best) & (first < partner))

@@ -10,9 +10,8 @@ from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Answer, Asker
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
-from zibaldone.views.topics.read.ranking import Ranked, rank
+from zibaldone.views.topics.read.ranking import Ranked
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
-from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found, Reading, falling, ordered
 from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
 from zibaldone.views.topics.read.tool_text import ToolAnswer, shortened, told
@@ -69,32 +68,29 @@ class Agentic:
     def __init__(self, asker: Asker, tokenizer: Tokenizer, settings: AgenticSettings = DEFAULT) -> None:
         self.asker, self.tokenizer, self.settings = asker, tokenizer, settings
 
-    def read(self, index: ReadingIndex, question: str, *, user: str, today: date) -> Reading:
+    def read(self, ranked: Ranked, *, user: str, today: date) -> Reading:
         """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
-        if not len(index):
+        if not len(ranked.index):
             return Reading((), 0)
-        ranked = rank(index, question, today)
         if not self.asker.has_model:
-            return Reading(offline(index, ranked, question), len(index), stopped="no model")
-        return _Search(self, index, ranked, question, user, today).run()
+            return Reading(offline(ranked), len(ranked.index), stopped="no model")
+        return _Search(self, ranked, user, today).run()
 
 
 class _Search:
     """One question."""
 
-    def __init__(
-        self, reader: Agentic, index: ReadingIndex, ranked: Ranked, question: str, user: str, today: date
-    ) -> None:
+    def __init__(self, reader: Agentic, ranked: Ranked, user: str, today: date) -> None:
         self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
-        self._index, self._ranked, self._question = index, ranked, question
+        self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
         self._user, self._today = user, today
-        self._tools = Toolset(index)
+        self._tools = Toolset(ranked.index)
         self._seen = _Seen()
         self._rounds: list[Round] = []
         self._calls = 0
         self._note = ""
-        likely = likeliest(index, ranked)
-        shown = [index.documents[id_].document for id_ in likely[: self._settings.catalogue]]
+        likely = likeliest(ranked)
+        shown = [ranked.index.documents[id_].document for id_ in likely[: self._settings.catalogue]]
         self._catalogue = tuple(
             Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown
         )
@@ -183,7 +179,7 @@ class _Search:
         found = ordered(tiers)
         note = self._note
         if self._tokens(found) < self._settings.min_retrieval_tokens:
-            found = ordered((found, self._fallback(), offline(self._index, self._ranked, self._question)))
+            found = ordered((found, self._fallback(), offline(self._ranked)))
             note = note or "the agent found little; words and vectors added the rest"
         else:
             found = ordered((found, self._recent()))
@@ -246,7 +242,7 @@ class _Search:
         return self._found(self._ranked.best(rows), "recent")
 
     def _found(self, rows: Sequence[int], why: str) -> list[Found]:
-        return self._ranked.found(self._index, list(dict.fromkeys(rows)), why)
+        return self._ranked.found(list(dict.fromkeys(rows)), why)
 
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 
 from zibaldone.models.asker import Asker
 from zibaldone.text.words import terms
 from zibaldone.views.topics.read.document_index import bm25
-from zibaldone.views.topics.read.following import follow
-from zibaldone.views.topics.read.ranking import Ranked, rank
+from zibaldone.views.topics.read.fact_chains import follow
+from zibaldone.views.topics.read.ranking import Ranked
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found, Reading, falling
 from zibaldone.views.topics.read.tool_text import shortened
@@ -44,56 +42,37 @@ class Hybrid:
     def __init__(self, asker: Asker | None = None, settings: HybridSettings = DEFAULT) -> None:
         self._asker, self._settings = asker, settings
 
-    def read(
-        self,
-        index: ReadingIndex,
-        question: str,
-        *,
-        user: str,
-        today: date,
-        away: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> Reading:
-        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model.
-
-        The model is asked inside `away`, in which the index may change; what it picked is then ranked anew.
-        """
+    def read(self, ranked: Ranked, *, user: str) -> Reading:
+        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
+        index, settings = ranked.index, self._settings
         if not len(index):
             return Reading((), 0)
-        ranked = rank(index, question, today)
-        likely = likeliest(index, ranked)
+        likely = likeliest(ranked)
         if self._asker is None or not self._asker.has_model:
-            return Reading(offline(index, ranked, question), len(index), likely[: self._settings.documents])
-        settings = self._settings
+            return Reading(offline(ranked), len(index), likely[: settings.documents])
         shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
         listed = tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown)
-        task = PickDocuments(question, listed, settings.documents, likely)
-        places = index.places
-        with away():
-            answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
-        if index.places is not places:
-            if not len(index):
-                return Reading((), 0, model_calls=answer.calls, note=answer.degraded)
-            ranked = rank(index, question, today)
-        known = {one.id for one in listed} & index.documents.keys()
+        task = PickDocuments(ranked.question, listed, settings.documents, likely)
+        answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
+        known = {one.id for one in listed}
         picked = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
         picked = picked[: settings.documents]
-        missed = partitions(index, question, settings.partitions, without=picked)
-        found = _joined(
-            index, ranked, question, picked if not answer.degraded else [], missed, settings.picked
-        )
-        return Reading(found, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded)
+        missed = partitions(index, ranked.question, settings.partitions, without=picked)
+        entries = _joined(ranked, picked if not answer.degraded else [], missed, settings.picked)
+        return Reading(entries, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded)
 
 
-def offline(index: ReadingIndex, ranked: Ranked, question: str) -> tuple[Found, ...]:
+def offline(ranked: Ranked) -> tuple[Found, ...]:
     """By words, vectors and what the question's names lead to; nothing of it needs a model."""
-    followed = follow(index, ranked, question)
+    index = ranked.index
+    followed = follow(ranked)
     chained, rest = followed.rows[:MOST_FOUND], ranked.best()[:MOST_FOUND]
     rows = [*chained, *rest] if followed.leads else _woven(rest, chained)
     rows = list(dict.fromkeys(rows))[:MOST_FOUND]
     led = set(chained) if followed.leads else set(chained) - set(rest)
     found = [
-        *ranked.found(index, [row for row in rows if row in led], "followed"),
-        *ranked.found(index, [row for row in rows if row not in led], "selected"),
+        *ranked.found([row for row in rows if row in led], "followed"),
+        *ranked.found([row for row in rows if row not in led], "selected"),
     ]
     by_place = {(one.place.document, one.place.start): one for one in found}
     in_order = [by_place[index.places[row].document, index.places[row].start] for row in rows]
@@ -111,10 +90,10 @@ def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
     return [*rows, *rest]
 
 
-def likeliest(index: ReadingIndex, ranked: Ranked) -> tuple[str, ...]:
+def likeliest(ranked: Ranked) -> tuple[str, ...]:
     """Documents with anything in them, by the mean of their best entries' scores."""
     best = {}
-    for id_, rows in index.of_document.items():
+    for id_, rows in ranked.index.of_document.items():
         if len(rows):
             best[id_] = float(np.sort(ranked.total[rows])[-_DEEPEST:].mean())
     return tuple(sorted(best, key=lambda id_: (-round(best[id_], 6), id_)))
@@ -136,14 +115,10 @@ def partitions(
 
 
 def _joined(
-    index: ReadingIndex,
-    ranked: Ranked,
-    question: str,
-    picked: Sequence[str],
-    missed: Sequence[tuple[str, int]],
-    gain: float,
+    ranked: Ranked, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
 ) -> tuple[Found, ...]:
     """One ranking: what is in a picked document, or in a block that BM25 added, gains."""
+    index = ranked.index
     bonus = np.zeros(len(index))
     for id_ in picked:
         bonus[index.of_document[id_]] = gain
@@ -151,7 +126,7 @@ def _joined(
         inside = [place.partition == number for place in index.documents[id_].places]
         rows = index.of_document[id_][np.array(inside, dtype=bool)]
         bonus[rows] = np.maximum(bonus[rows], gain / 2)
-    return offline(index, replace(ranked, total=ranked.total + bonus), question)
+    return offline(replace(ranked, total=ranked.total + bonus))
 
 
 def _said_otherwise(index: ReadingIndex, found: Sequence[Found], outdated: Mapping[int, int]) -> list[Found]:

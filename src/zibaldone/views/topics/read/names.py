@@ -24,6 +24,12 @@ class Casing:
         self._capital: Counter[str] = Counter()
         self._small: Counter[str] = Counter()
 
+    def copy(self) -> Casing:
+        """One that goes on from here."""
+        other = Casing()
+        other._capital, other._small = self._capital.copy(), self._small.copy()
+        return other
+
     def learn(self, texts: Iterable[str]) -> None:
         """Count the words of these texts."""
         for text in texts:

@@ -3,24 +3,27 @@
 A chain starts at an entry that names what the question names, and goes on through a name of that entry which
 the question does not know. What a chain is worth is what it covers of the question's words: so an entry about
 the bridge counts by the words that the entry before it left open.
+
+Consolidation marks what it is sure of as superseded. Here the question says which name is the subject, so
+that a repeated wording is enough: of `Ann works for Acme` and `Ann works for Globex`, asked of Ann, the later
+one holds.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
-from zibaldone.text.words import STOP_WORDS, term_of, words
-from zibaldone.views.topics.read.naming import Name
+from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.views.topics.read.names import Name
 from zibaldone.views.topics.read.ranking import Ranked
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.wording import outdated, wordings
 
 MOST_HOPS = 4
 _WIDTH = 24  # chains that are followed at a time
@@ -30,6 +33,13 @@ _COMMON_NAME, _COMMON_SHARE = 40, 0.01
 _HOP = 0.06  # what every entry of a chain costs, as a share of the weight of the words asked
 _RESTATED = 0.2  # cosine, names apart, from which two statements may be about one thing
 _NOISE = 0.15  # cosine of a word and a sentence that have nothing to do with each other, about
+_MOST_NAMES = 32  # of a question
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{N}]+)*|[!?,;:]")
+_POSSESSIVE = regex.compile(r"['’]s?$")
+_LIVELY = frozenset("!?")
+_SUBJECT, _VALUE = "\0", "\1"
+_MOST_WORDS = 24  # a longer sentence is no plain statement
+_MOST_PLAIN = 2  # words of a value that is no name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +55,18 @@ class Chain:
 class Follower:
     """Follows one question through an index."""
 
-    def __init__(self, index: ReadingIndex, ranked: Ranked, question: str) -> None:
-        self._index, self._ranked = index, ranked
+    def __init__(self, ranked: Ranked) -> None:
+        self._index, self._ranked = ranked.index, ranked
         self._rows: dict[Name, list[int]] = {}
         self._replaced: dict[Name, dict[int, int]] = {}
         self._names: dict[int, list[Name]] = {}
         self._wordings: dict[Name, frozenset[tuple[str, ...]]] = {}
-        self._talking = {word for speaker in index.speakers for word in words(speaker)}
-        self.starts = self._real(index.casing.names(question))
-        taken = {term for name in self.starts for term in _terms(name)}
+        self._talking = {word for speaker in self._index.speakers for word in words(speaker)}
+        self.starts = self._real(self._index.casing.names(ranked.question)[:_MOST_NAMES])
+        taken = {term for name in self.starts for term in terms(" ".join(name))}
         open_ = np.array([term not in taken for _, term in ranked.terms], dtype=bool)
-        self._words: Vectors = index.embed([form for form, _ in ranked.terms])
+        self._words: Vectors = ranked.embed([form for form, _ in ranked.terms])
+        self._vectors: dict[str, Vectors] = {}
         self._weights = _usual(ranked.weights, np.asarray(ranked.covered.any(axis=1))) * open_
         self._whole = max(float(self._weights.sum()), 1e-9)
         self._covers: dict[int, Doubles] = {}
@@ -98,7 +109,7 @@ class Follower:
         self._learn(list(values))
         fitting = max(values, key=lambda row: (float(self._weights @ self._covers[row]), row))
         said = {row: _without(self._index.places[row].entry.text, self._named(row)) for row in values}
-        vectors = self._index.embedded(list(said.values()))
+        vectors = self._embedded(said.values())
         like = [
             row
             for row in values
@@ -130,7 +141,7 @@ class Follower:
         return self._wordings[name]
 
     def _holding(self, name: Name) -> Iterator[int]:
-        sets = [set(self._index.postings(term)[0].tolist()) for term in _terms(name)]
+        sets = [set(self._index.postings(term)[0].tolist()) for term in terms(" ".join(name))]
         if not sets:
             return
         rows = set.intersection(*sets)
@@ -177,19 +188,24 @@ class Follower:
         return found
 
     def _has(self, name: Name) -> bool:
-        terms = _terms(name)
-        return bool(terms) and all(self._index.df(term) for term in terms)
+        wanted = terms(" ".join(name))
+        return bool(wanted) and all(len(self._index.postings(term)[0]) for term in wanted)
 
     def _learn(self, rows: Sequence[int]) -> None:
         """How far these entries cover each of the question's words: by itself, or by what they say."""
         rows = [row for row in rows if row not in self._covers]
         said = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
         distinct = list(dict.fromkeys(said))
-        vectors = self._index.embedded(distinct)
+        vectors = self._embedded(distinct)
         cosines = {text: self._words @ vectors[text] for text in distinct}
         for row, text in zip(rows, said, strict=True):
             near = np.clip((cosines[text] - _NOISE) / (1 - _NOISE), 0, 1)
             self._covers[row] = np.maximum(self._ranked.covered[:, row], near)
+
+    def _embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors.update(zip(new, self._ranked.embed(new), strict=True))
+        return self._vectors
 
     def outdated(self, chains: Sequence[Chain]) -> dict[int, int]:
         """Entries that a later one replaces, seen from the names that these chains went through.
@@ -213,9 +229,9 @@ class Followed:
     leads: bool  # a chain covers more of the question than any one entry about its names
 
 
-def follow(index: ReadingIndex, ranked: Ranked, question: str) -> Followed:
+def follow(ranked: Ranked) -> Followed:
     """Nothing where the question holds no name that the memory knows."""
-    follower = Follower(index, ranked, question)
+    follower = Follower(ranked)
     chains = follower.chains()
     rows = tuple(dict.fromkeys(row for chain in chains for row in chain.rows))
     alone = max((chain.score for chain in chains if len(chain.rows) == 1), default=0.0)
@@ -235,6 +251,64 @@ def _without(text: str, names: Sequence[Name]) -> str:
     return " ".join(word for word in words(text) if word not in taken)
 
 
-def _terms(name: Sequence[str]) -> list[str]:
-    said = words(" ".join(name))
-    return [term for word in said if word not in STOP_WORDS for _, term in term_of(word)]
+def outdated(
+    rows: Iterable[int], texts: Sequence[str], subject: Name, names: Mapping[int, Sequence[Name]]
+) -> dict[int, int]:
+    """Of rising rows that hold the subject, each that a later one replaces, and which that is.
+
+    `names` are the names in each row's text, the subject included.
+    """
+    latest: dict[tuple[str, ...], list[tuple[int, Name]]] = {}
+    for row, text in zip(rows, texts, strict=True):
+        for wording, value in wordings(text, subject, names[row]):
+            latest.setdefault(wording, []).append((row, value))
+    found: dict[int, int] = {}
+    for said in latest.values():
+        row, value = said[-1]
+        for earlier, other in said[:-1]:
+            if other != value and earlier != row:
+                found[earlier] = max(row, found.get(earlier, row))
+    return found
+
+
+def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[tuple[str, ...], Name]]:
+    """The text with the subject and a value taken out, and that value; for every value it may be about."""
+    tokens = [_POSSESSIVE.sub("", word) for word in _WORD.findall(text)]
+    if len(tokens) > _MOST_WORDS:
+        return
+    tokens = _replaced(tokens, subject, _SUBJECT)
+    if tokens.count(_SUBJECT) != 1:
+        return
+    others = [name for name in names if name != subject and not set(name) & set(subject)]
+    others = [name for name in others if not any(name != more and set(name) < set(more) for more in others)]
+    low = [token.casefold() for token in tokens]
+    for name in others:
+        left = _replaced(tokens, name, _VALUE)
+        if left.count(_VALUE) == 1:
+            yield tuple(token.casefold() for token in left), name
+    if others or not _LIVELY.isdisjoint(tokens):
+        return
+    for size in range(1, _MOST_PLAIN + 1):
+        for at in range(len(low) - size + 1):
+            value = tuple(low[at : at + size])
+            left = [*low[:at], _VALUE, *low[at + size :]]
+            if _SUBJECT not in value and STOP_WORDS.isdisjoint((value[0], value[-1])) and _says(left):
+                yield tuple(left), value
+
+
+def _says(wording: Sequence[str]) -> bool:
+    """Whether there is a word of a relation left."""
+    return any(token not in STOP_WORDS and token not in (_SUBJECT, _VALUE) for token in wording)
+
+
+def _replaced(tokens: Sequence[str], name: Name, mark: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if tuple(tokens[at : at + len(name)]) == name:
+            found.append(mark)
+            at += len(name)
+        else:
+            found.append(tokens[at])
+            at += 1
+    return found

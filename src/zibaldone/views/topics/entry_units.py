@@ -1,0 +1,147 @@
+"""Entries as units: how they are known in the table, and what is stored besides the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from zibaldone.core import Message
+from zibaldone.models.base import Tokenizer, Vectors
+from zibaldone.rendering import line, line_tokens
+from zibaldone.search.unit import Days, Unit
+from zibaldone.storage.schema import units as table
+from zibaldone.text.dates import find_days
+from zibaldone.views import units
+from zibaldone.views.base import Generation
+from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.markdown.entry import AI, Entry
+
+NAME = "topics"
+_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting put the entry back, and asks no embedder
+_FLAGS = (0, _WITHOUT_VECTOR)
+_PLACES = 1 << 10  # of entries in a message, that a part tells apart
+
+Entries = Mapping[units.Key, Entry]
+
+
+def entries_of(library: Library | None) -> Entries:
+    """Every entry with a source, by the key of its unit."""
+    if library is None:
+        return {}
+    return {(entry.sources[-1], part_of(entry)): entry for entry in library.entries() if entry.sources}
+
+
+def part_of(entry: Entry) -> int:
+    """By its place in its message, and a hash of its words and sources: the same again for the same entry.
+
+    So no part is ever used for another text, whatever is made, merged and forgotten in between.
+    """
+    digest = blake2b(repr(key_of(entry)).encode(), digest_size=4).digest()
+    return min(entry.part, _PLACES - 1) << 20 | int.from_bytes(digest) & 0xFFFFF
+
+
+def rows_of(
+    entries: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int
+) -> list[units.Row]:
+    """Rows of entries; without `vectors` (n, d) such as wait for one."""
+    counts = _tokens(entries.values(), tokenizer)
+    return [
+        units.Row(
+            sources=(key[0], *entry.sources[:-1]),
+            part=key[1] if vectors is not None else key[1] | _WITHOUT_VECTOR,
+            kind="entry",
+            tokens=tokens,
+            vector=np.zeros(dimension, dtype=np.float32) if vectors is None else vectors[row],
+            days=_days(entry),
+            text=entry.text,
+        )
+        for row, ((key, entry), tokens) in enumerate(zip(entries.items(), counts, strict=True))
+    ]
+
+
+def replace(
+    connection: Connection, generation: Generation, before: Entries, after: Entries, new: Sequence[units.Row]
+) -> None:
+    """Take out the units of entries that are no more, and add the rows of those that are new."""
+    gone = [key for key in before if key not in after]
+    units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
+    units.insert(connection, NAME, generation, new)
+
+
+def waiting(connection: Connection, generation: Generation, dimension: int) -> list[Unit]:
+    """Units that have no vector yet."""
+    c = table.c
+    query = select(c.seq, c.part).where(units.of(NAME, generation), c.part >= _WITHOUT_VECTOR)
+    keys = [(row.seq, row.part) for row in connection.execute(query)]
+    return units.load(connection, NAME, generation, dimension, only=keys)[0] if keys else []
+
+
+def give_vectors(
+    connection: Connection, generation: Generation, waited: Sequence[Unit], vectors: Vectors
+) -> None:
+    """Of those of the units that still wait."""
+    here = set(units.made_from(connection, NAME, generation, [unit.seq for unit in waited]))
+    ready = [(unit, vector) for unit, vector in zip(waited, vectors, strict=True) if unit.key in here]
+    units.remove(connection, NAME, generation, [unit.key for unit, _ in ready])
+    units.insert(
+        connection,
+        NAME,
+        generation,
+        (
+            units.Row(
+                unit.sources,
+                unit.part & ~_WITHOUT_VECTOR,
+                unit.kind,
+                unit.tokens,
+                vector,
+                unit.days,
+                text=unit.text,
+            )
+            for unit, vector in ready
+        ),
+    )
+
+
+def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
+    """Entries of the documents without units, and units of none of them."""
+    stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
+    wanted = set(entries_of(library))
+    return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
+        f"a unit of message {seq} that is no entry of a document" for seq, _ in sorted(stored - wanted)
+    ]
+
+
+def to_unit(entry: Entry, message: Message, tokenizer: Tokenizer) -> Unit:
+    """Of a message that the view has not read."""
+    assert message.time is not None  # what is stored has one
+    return Unit(
+        sources=(message.seq, *(seq for seq in entry.sources if seq != message.seq)),
+        part=part_of(entry),
+        text=entry.text,
+        kind="entry",
+        tokens=line_tokens([line(message.speaker, entry.text)], tokenizer.count)[0],
+        session=message.session,
+        role=message.role,
+        name=message.name,
+        time=message.time,
+        days=_days(entry),
+    )
+
+
+def _tokens(entries: Iterable[Entry], tokenizer: Tokenizer) -> list[int]:
+    said = ((("assistant" if one.source == AI else one.source or "user"), one.text) for one in entries)
+    return line_tokens([line(speaker, text) for speaker, text in said], tokenizer.count)
+
+
+def _days(entry: Entry) -> Days:
+    """That the entry's time may mean, and that its text names."""
+    start = entry.time.start if entry.time else None
+    if entry.time is None or start is None:
+        return ()
+    first = start.toordinal()
+    last = first + {4: 365, 7: 30}.get(len(entry.time.text), 0)
+    named = [(d.first.toordinal(), d.last.toordinal()) for d in find_days(entry.text, start.date())]
+    return tuple(dict.fromkeys([(first, last), *named]))

@@ -1,0 +1,173 @@
+"""Whatever a chat model gives or raises, the reply is sound, and every request is counted."""
+
+import json
+import threading
+from collections import deque
+
+import pytest
+
+from zibaldone import Ceilings, OpenAIChat
+from zibaldone.errors import CeilingReached, ModelFailed
+from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, StaticEmbedder, Turn
+from zibaldone.models.metered import MeteredChat
+from zibaldone.storage.database import Database
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
+
+STATIC = StaticEmbedder()
+GOOD = json.dumps({"colours": ["red"]})
+REQUEST = ChatRequest("tests.question", (Turn("user", "Which colours are there?"),), max_tokens=20)
+
+
+class Odd:
+    """A model of somebody's own, whose replies are what it was given."""
+
+    name = "odd"
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def chat(self, request):
+        """The reply, whatever it is."""
+        return self.reply
+
+
+@pytest.mark.parametrize(
+    "reply", [None, "a text", 5, ChatReply(None), ChatReply(b"{}"), ChatReply(GOOD, finish="tool_calls")]
+)
+def test_what_is_no_reply_is_a_failure(task, reply):
+    """The error is typed and names the model, a task is answered offline, and the call is counted."""
+    meter = Meter(None)
+    with pytest.raises(ModelFailed, match="'odd'"):
+        MeteredChat(Odd(reply), meter, STATIC).chat(REQUEST, "ann")
+    answer = Asker(Odd(reply), meter, STATIC).ask(task, user="ann")
+    assert (answer.result.colours, answer.made_by) == (["grey"], "offline")
+    assert "'odd'" in answer.degraded
+    assert [usage.calls for usage in meter.usage()] == [1, 1]
+
+
+def test_half_a_character_is_replaced_or_refused(task):
+    """A lone surrogate, which nothing can store, comes through neither as it is nor as an escape."""
+    assert MeteredChat(Odd(ChatReply("a \ud83d b")), Meter(None), STATIC).chat(REQUEST, "ann").text == "a � b"
+    answer = Asker(Odd(ChatReply('{"colours": ["\\ud83d"]}')), Meter(None), STATIC).ask(task, user="ann")
+    assert "a lone surrogate" in answer.degraded
+
+
+@pytest.mark.parametrize("count", [-10_000, 1.5, "12", True, 2**40])
+def test_counts_that_cannot_be_do_not_loosen_a_ceiling(count):
+    """A model that tells of negative tokens is counted by our own tokenizer, and its attempts as one."""
+    meter = Meter(None, Ceilings(tokens_per_user_per_day=200))
+    reply = ChatReply("red and blue", prompt_tokens=count, completion_tokens=count, attempts=count)
+    model = MeteredChat(Odd(reply), meter, STATIC)
+    with pytest.raises(CeilingReached):
+        deque(model.chat(REQUEST, "ann") for _ in range(100))
+    usage = meter.total("ann")
+    assert 3 <= usage.calls < 20
+    assert 100 < usage.prompt_tokens + usage.completion_tokens <= 200
+
+
+@pytest.fixture
+def server():
+    """A model server that can misbehave."""
+    with FakeOpenAIServer(lambda _: GOOD) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server, monkeypatch):
+    """A client of it that retries four times, without waiting in between."""
+    client = OpenAIChat("fake", base_url=server.base_url, timeout_s=0.5)
+    monkeypatch.setattr(client._client._sdk.OpenAI, "_calculate_retry_timeout", lambda *_: 0.0)
+    yield client
+    client.close()
+
+
+served = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+
+@pytest.mark.parametrize(
+    "misbehaviour",
+    [
+        pytest.param(Misbehaviour.SERVER_ERROR, marks=served),
+        pytest.param(Misbehaviour.RATE_LIMITED, marks=served),
+        pytest.param(Misbehaviour.DROP, marks=served),
+        pytest.param(Misbehaviour.NO_SCHEMAS, marks=served),
+        pytest.param(Misbehaviour.INVALID_JSON, marks=served),
+        pytest.param(Misbehaviour.EMPTY, marks=served),
+        pytest.param(Misbehaviour.NOT_HTTP_JSON, marks=served),
+        pytest.param(Misbehaviour.UNAUTHORISED, marks=served),
+    ],
+)
+def test_a_ceiling_of_calls_holds_at_the_server(task, server, client, misbehaviour):
+    """Retries and what is sent again without a part are calls: the server sees no more than the ceiling."""
+    server.always = misbehaviour
+    meter = Meter(None, Ceilings(calls_per_user_per_day=5))
+    for _ in range(10):  # each with patience of its own
+        answer = Asker(client, meter, STATIC).ask(task, user="ann")
+        assert answer.degraded
+    assert "calls_per_user_per_day is 5" in answer.degraded
+    assert len(server.requests) == meter.total("ann").calls == 5
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_requests_in_vain_are_counted_without_a_ceiling(task, server, client):
+    """One question that the server fails five times is five calls."""
+    server.always = Misbehaviour.SERVER_ERROR
+    meter = Meter(None)
+    Asker(client, meter, STATIC).ask(task, user="ann")
+    assert len(server.requests) == meter.total("ann").calls == 5
+
+
+def test_room_is_asked_for_by_more_threads_than_there_are_connections(tmp_path, task):
+    """Forty questions at once under a daily ceiling: none waits for a connection with others' way barred."""
+    database = Database(tmp_path, busy_timeout_s=10)
+    meter = Meter(database, Ceilings(tokens_per_user_per_day=10**6))
+    asker = Asker(ScriptedModel(lambda _: GOOD), meter, STATIC)
+    barrier, done = threading.Barrier(40, timeout=30), []
+
+    def ask():
+        with database.read() as connection:  # a connection of its own, given back before the model is asked
+            connection.exec_driver_sql("SELECT 1")
+        barrier.wait()
+        done.append((asker.ask(task, user="ann").degraded, len(meter.usage("ann"))))
+
+    threads = [threading.Thread(target=ask) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(done) == 40
+    assert {degraded for degraded, _ in done} == {""}
+    assert meter.total("ann").calls == 40
+    database.close()
+
+
+def test_the_last_connection_is_never_waited_for_with_the_meter_locked(tmp_path):
+    """While every connection is taken, one thread that wants one leaves the meter free for the others."""
+    database = Database(tmp_path, busy_timeout_s=30)
+    meter = Meter(database, Ceilings(calls_per_user_per_day=9))
+    taken, free = threading.Barrier(33, timeout=30), threading.Event()
+
+    def take():
+        with database.read() as connection:
+            connection.exec_driver_sql("SELECT 1")
+            taken.wait()
+            free.wait(30)
+            meter.record("bea", "tests", "question", calls=1)  # inside a read: written at its end
+
+    def reserve():
+        with meter.reserve("ann", 1, 1):
+            pass
+
+    threads = [threading.Thread(target=take) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    taken.wait()
+    waiting = threading.Thread(target=reserve)
+    waiting.start()
+    free.set()
+    for thread in [*threads, waiting]:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert meter.total("bea").calls == 32
+    database.close()
