@@ -38,13 +38,13 @@ CHAT = [
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with files of these contents, by their paths in it."""
+    """Write files, by their paths in a folder, and give the folder."""
 
-    def folder(**files):
+    def folder(files):
         for name, content in files.items():
-            path = tmp_path / "4" / name.replace("__", "/").replace("_", "-")
-            path.mkdir(parents=True)
-            (path / "chat.json").write_text(json.dumps(content), encoding="utf-8")
+            path = tmp_path / "4" / name
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(content), encoding="utf-8")
         return tmp_path / "4"
 
     return folder
@@ -96,7 +96,7 @@ def test_two_chats_of_one_user_keep_apart(write, tmp_path):
 
 def test_a_folder_of_one_chat_is_its_file(folder):
     """Whichever is imported, the messages are the same."""
-    path = folder(**{".": CHAT})
+    path = folder({"chat.json": CHAT})
     assert recognise(path).name == "beam"
     (whole,), (file,) = read_all(path)[1], read_all(path / "chat.json")[1]
     assert whole.messages == file.messages
@@ -105,7 +105,12 @@ def test_a_folder_of_one_chat_is_its_file(folder):
 
 def test_plans_follow_each_other_by_number(folder):
     """Plan 10 after plan 2, each with sessions of its own; a day is carried over."""
-    path = folder(plan_10=[{**CHAT[0], "turns": [turn("user", 0, "Hello again.")]}], plan_2=CHAT)
+    path = folder(
+        {
+            "plan-10/chat.json": [{**CHAT[0], "turns": [turn("user", 0, "Hello again.")]}],
+            "plan-2/chat.json": CHAT,
+        }
+    )
     (conversation,) = read_all(path)[1]
     contents = [message.content for message in conversation.messages]
     assert (contents[0], contents[-1], len(contents)) == ("I keep bees.", "Hello again.", 6)
@@ -118,7 +123,7 @@ def test_plans_follow_each_other_by_number(folder):
 
 def test_a_folder_can_be_imported_twice(folder, tmp_path):
     """The second time adds nothing."""
-    path = folder(plan_0=CHAT)
+    path = folder({"plan-0/chat.json": CHAT})
     with Memory(tmp_path / "memory") as memory:
         assert memory.import_(path, user="ann").added == 5
         assert memory.import_(path, user="ann").added == 0
@@ -135,12 +140,14 @@ def test_other_folders_are_refused(tmp_path, name):
 def test_a_chat_of_another_format_is_no_reason_to_take_a_folder(folder, name):
     """A file inside called chat.json is not enough."""
     with pytest.raises(InvalidImport, match="is a directory: give the JSON file inside it"):
-        read_all(folder(**{".": [{"role": "user", "content": "Hi"}]}), name)
+        read_all(folder({"chat.json": [{"role": "user", "content": "Hi"}]}), name)
 
 
 def test_a_fault_in_a_plan_names_its_file(folder):
     """Among ten of them."""
-    path = folder(plan_0=CHAT, plan_1=[{"batch_number": 1, "turns": [[turn("user", 0, 7)]]}])
+    path = folder(
+        {"plan-0/chat.json": CHAT, "plan-1/chat.json": [{"batch_number": 1, "turns": [[turn("user", 0, 7)]]}]}
+    )
     with pytest.raises(InvalidImport, match=r"plan-1/chat\.json: \$\[0\]\.turns\[0\]\[0\]\.content: found 7"):
         read_all(path)
 

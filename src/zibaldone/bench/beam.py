@@ -61,9 +61,12 @@ class BEAMChats:
             user = folder.relative_to(path).as_posix() if folder != path else path.resolve().name
             (chat,) = BEAM().read(folder)
             messages = tuple(replace(message, seq=seq) for seq, message in enumerate(chat.messages, start=1))
+            if not messages or messages[0].time is None:
+                raise InvalidImport(f"{folder}: no message of the chat names its day ('time_anchor')")
             self._messages[user] = messages
-            self.examples += _examples(
-                read_plain_json(questions), questions, user, _by_source(folder, messages)
+            by_source = _by_source(folder, messages)
+            self.examples += (
+                replace(example, now=messages[-1].time) for example in _examples(questions, user, by_source)
             )
 
     def messages(self, user: str) -> tuple[Message, ...]:
@@ -90,10 +93,10 @@ def _by_source(folder: Path, messages: tuple[Message, ...]) -> Mapping[int, Mess
     return dict(enumerate(messages))
 
 
-def _examples(kinds: Any, path: Path, user: str, by_source: Mapping[int, Message]) -> Iterator[Example]:
+def _examples(path: Path, user: str, by_source: Mapping[int, Message]) -> Iterator[Example]:
+    kinds = read_plain_json(path)
     if not isinstance(kinds, dict):
         raise InvalidImport(f"{path}: has no object of questions by their kinds, such as {KINDS[0]!r}")
-    last = max(by_source.values(), key=lambda message: message.seq, default=None)
     for kind in KINDS:
         for number, asked in enumerate(kinds.get(kind) or []):
             at = f"{path}: {kind}[{number}]"
@@ -117,7 +120,6 @@ def _examples(kinds: Any, path: Path, user: str, by_source: Mapping[int, Message
                 category=kind,
                 evidence=tuple(message.content for message in wanted if message.role == "user"),
                 nuggets=tuple(_OPENING.sub("", str(nugget)) for nugget in rubric),
-                now=last.time if last else None,
             )
 
 

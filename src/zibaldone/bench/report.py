@@ -46,7 +46,7 @@ _SHORT = {
     "preference_following": "pref",
     "abstention": "abst",
 }
-LONGEST_FULL_TOKENS = 200_000  # of a chat that a reader can be given as a whole
+LONGEST_FULL_TOKENS = 256_000  # of a chat that a reader can be given as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Row:
     system: str
     budget_tokens: int | None
     questions: int
-    evidence_recall: Mean | None  # micro-average over the questions
+    evidence_recall: Mean | None  # mean over the questions
+    of_all_turns: float | None  # share of the evidence turns of all questions together
     by_category: dict[str, Mean | None]
     all_evidence: Mean | None  # share of the questions whose every evidence turn was found
     session_recall: Mean | None
@@ -102,11 +103,13 @@ def _row(records: Sequence[Record], data: DataSet) -> Row:
     covered = [d for d in densities if d.cover_units is not None]
     users = list({record.user: record for record in records}.values())
     turns = max(sum(record.turns for record in users), 1)
+    wanted = sum(record.evidence for record in records)
     return Row(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
         questions=len(records),
         evidence_recall=_mean(record.evidence_recall for record in records),
+        of_all_turns=1 - sum(len(record.missed) for record in records) / wanted if wanted else None,
         by_category={
             name: _mean(record.evidence_recall for record in records if record.category == name)
             for name in data.categories
@@ -228,8 +231,10 @@ def _found(rows: Sequence[Row], *, faults: bool) -> Iterator[Column]:
         yield Column(
             "sound\nonly", lambda row: share(row.without_faulted and row.without_faulted.evidence_recall)
         )
+    yield Column("of all\nturns", lambda row: share(row.of_all_turns))
     for name in rows[0].by_category:
-        yield _category(name)
+        if any(row.by_category[name] for row in rows):
+            yield _category(name)
     yield Column("all\nfound", lambda row: share(row.all_evidence))
     if any(row.session_recall for row in rows):
         yield Column("ses-\nsions", lambda row: share(row.session_recall))
