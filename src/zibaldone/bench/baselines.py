@@ -227,10 +227,10 @@ def _z(scores: Scores) -> Scores:
 
 _RANKINGS = {
     "bm25": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0),  # a turn with a common word
-    "bm25-user": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
     "dense": Ranking(_Loaded.dense, _turns),
     "zsum": Ranking(_Loaded.sum, _turns),
     "rag": Ranking(_Loaded.dense, _chunks, top=RAG_TOP),
+    "bm25-user": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
 }
 BASELINES: Mapping[str, Callable[[Tools], System]] = {
     **{name: partial(Ranked, name, ranking) for name, ranking in _RANKINGS.items()},

@@ -38,7 +38,7 @@ _SHORT = {
     "information_extraction": "fact",
     "multi_session_reasoning": "multi",
     "knowledge_update": "update",
-    "contradiction_resolution": "contra",
+    "contradiction_resolution": "contr",
     "temporal_reasoning": "time",
     "event_ordering": "order",
     "summarization": "sum",
