@@ -1,6 +1,8 @@
 """AsyncMemory: the same names, the same signatures and the same answers as Memory."""
 
+import asyncio
 import inspect
+import threading
 from functools import partial
 
 import anyio
@@ -158,5 +160,81 @@ def test_a_cancelled_add_is_whole(tmp_path):
                     scope.cancel()
             assert len(await memory.messages(user="ann")) in (0, 500)
             assert (await memory.check_integrity()).ok
+
+    run(main)
+
+
+class Slow(StaticEmbedder):
+    """An embedder that waits until it is told to go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts):
+        """The vectors, when it is time."""
+        self.begun.set()
+        assert self.go_on.wait(30)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("way", ["cancel", "wait_for"])
+def test_a_cancelled_add_is_waited_for(tmp_path, way):
+    """Asyncio's own cancelling, too, comes back when the write has ended: it never lands later."""
+    embedder = Slow()
+
+    async def main():
+        memory = AsyncMemory(tmp_path / "m", embedder=embedder)
+        add = memory.add("Tulip", user="ann")
+        task = asyncio.ensure_future(asyncio.wait_for(add, 0.05) if way == "wait_for" else add)
+        assert await asyncio.to_thread(embedder.begun.wait, 30)
+        if way == "cancel":
+            task.cancel()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(task), 0.2)
+        assert not task.done()
+        embedder.go_on.set()
+        with pytest.raises(TimeoutError if way == "wait_for" else asyncio.CancelledError):
+            await task
+        assert [m.content for m in await memory.messages(user="ann")] == ["Tulip"]
+        await memory.close()
+
+    asyncio.run(main())
+
+
+def test_what_is_cancelled_before_it_begins_never_does(tmp_path):
+    """A call that waits for its turn when it is cancelled leaves nothing behind."""
+    embedder = Slow()
+
+    async def main():
+        memory = AsyncMemory(tmp_path / "m", embedder=embedder)
+        anyio.to_thread.current_default_thread_limiter().total_tokens = 1
+        first = asyncio.ensure_future(memory.add("first", user="ann"))
+        second = asyncio.ensure_future(memory.add("second", user="ann"))
+        assert await asyncio.get_running_loop().run_in_executor(None, embedder.begun.wait, 30)
+        second.cancel()
+        embedder.go_on.set()
+        await first
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert [m.content for m in await memory.messages(user="ann")] == ["first"]
+        await memory.close()
+
+    asyncio.run(main())
+
+
+def test_a_scope_that_is_cancelled_waits_for_the_write(tmp_path):
+    """Anyio's cancelling comes back when the write has ended, and the loop is free meanwhile."""
+    embedder = Slow()
+
+    async def main():
+        memory = AsyncMemory(tmp_path / "m", embedder=embedder)
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(memory.add, "Tulip", user="ann"))
+            await anyio.to_thread.run_sync(embedder.begun.wait, 30)
+            embedder.go_on.set()
+            group.cancel_scope.cancel()
+        assert [m.content for m in await memory.messages(user="ann")] == ["Tulip"]
+        await memory.close()
 
     run(main)

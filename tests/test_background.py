@@ -1,11 +1,12 @@
 """The background worker: whose turn it is, how long it waits, how it ends."""
 
+import queue
 import threading
 
 import pytest
 
 from zibaldone import MemAttention
-from zibaldone.errors import ModelUnavailable
+from zibaldone.errors import ModelUnavailable, StorageCorrupt
 from zibaldone.worker import BackgroundWorker, Stopped
 
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -95,6 +96,30 @@ def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog)
     assert waits == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
     assert worker._failures == 0
     assert "maintenance of user 'ann' waits: down" in caplog.text
+
+
+def test_one_user_s_damage_makes_nobody_else_wait(started, caplog):
+    """Who has a torn block rests, longer and longer; the others are maintained meanwhile."""
+    now, turns = [0.0], queue.Queue()
+
+    def maintain(user):
+        turns.put(user)
+        if user == "ann":
+            raise StorageCorrupt("a torn block")
+
+    worker = started(maintain, clock=lambda: now[0])
+    worker.notify("ann")
+    assert turns.get(timeout=20) == "ann"
+    with worker._changed:
+        assert worker._changed.wait_for(lambda: not worker._busy, 20)
+    for time, expected in ((0.9, ["bea"]), (1.0, ["ann", "bea"]), (2.9, ["bea"]), (3.0, ["ann", "bea"])):
+        now[0] = time
+        worker.notify("bea")
+        assert sorted(turns.get(timeout=20) for _ in expected) == expected
+        with worker._changed:
+            assert worker._changed.wait_for(lambda: not worker._busy, 20)
+        assert turns.empty()
+    assert "maintenance of user 'ann' waits: a torn block" in caplog.text
 
 
 def test_one_user_s_bug_is_not_everybody_s(started, caplog):

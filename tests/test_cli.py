@@ -1,6 +1,8 @@
 """The command line: what goes to which stream, with which exit code."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from datetime import datetime
@@ -12,6 +14,7 @@ from zibaldone import errors
 from zibaldone.cli.app import _exit_code, app
 from zibaldone.demo import show
 from zibaldone.importers.jsonl import JSONLines
+from zibaldone.rendering import verbatim
 
 TALK = [
     {
@@ -297,7 +300,8 @@ def test_a_pipe_gets_every_character(run):
     """What does not go to a terminal is word for word: escape sequences and line breaks of any kind."""
     run("add", STEERING)
     assert STEERING.encode() in run("messages").stdout_bytes
-    assert STEERING.encode() in run("recall", "red alert", "--floor", "0").stdout_bytes
+    recalled = run("recall", "red alert", "--floor", "0").stdout_bytes.decode()
+    assert STEERING in verbatim(recalled)
     assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
 
 
@@ -443,3 +447,43 @@ def test_benchmarks_formats_and_demo_wait():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for module in ("bench", "demo", "importers.chatgpt"):
         assert f"'zibaldone.{module}'" not in done.stdout
+
+
+def process(command, memory):
+    """A shell's redirection of the command line, in a process of its own: its exit code and what it said."""
+    program = f"{shlex.quote(sys.executable)} -c 'from zibaldone.cli.app import app; app()' {command}"
+    environment = {**os.environ, "ZIBALDONE_MEMORY": str(memory)}
+    done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("messages > /dev/full", 2, "error: standard output cannot be written (No space left on device)"),
+        ("sessions > /dev/full", 2, "error: standard output cannot be written (No space left on device)"),
+        ("stats --json > /dev/full", 2, "error: standard output cannot be written (No space left on device)"),
+        ("messages >&-", 0, ""),
+        ("sessions >&-", 0, ""),
+        ("add - <&-", 2, "error: standard input is closed: give the text as an argument"),
+        ("forget --all <&-", 2, "there is no terminal to ask on"),
+    ],
+)
+def test_streams_that_are_full_or_closed(filled, tmp_path, command, code, said):
+    """Standard output and input that cannot be used end a command with a line, and no traceback."""
+    returned, err = process(command, tmp_path / "memory")
+    assert returned == code, err
+    assert said in err
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.parametrize("command", ["messages", "add x", "topics export ''", "topics import ''"])
+def test_an_empty_path(filled, tmp_path, monkeypatch, command):
+    """It is refused, and does not mean the working directory."""
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    arguments = shlex.split(command)
+    done = filled(*arguments, *([] if "" in arguments else ["--memory", ""]), code=2)
+    assert "a path cannot be" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before

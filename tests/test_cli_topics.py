@@ -168,6 +168,16 @@ def test_edit_that_cannot_be_read(filled, editor):
     kept.unlink()
 
 
+def test_edit_that_is_not_utf_8(filled, editor):
+    """What was saved in another encoding is refused by a line, and kept."""
+    env = editor("file.write_bytes(b'caf\\xe9'); raise SystemExit")
+    code, _, hint = filled("topics", "edit", "CURRENT", env=env)
+    assert (code, "is not UTF-8 text" in hint) == (2, True)
+    kept = Path(re.search(r"kept in (\S+)", hint)[1])
+    assert kept.read_bytes() == b"caf\xe9"
+    kept.unlink()
+
+
 def test_an_editor_that_fails(filled):
     """Is named, with the fix."""
     code, _, hint = filled("topics", "edit", "CURRENT")

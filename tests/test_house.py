@@ -21,7 +21,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"core", "errors", "fork_safety"},
+    {"core", "errors", "fork_safety", "threads"},
     {
         "search",
         "models",
@@ -49,17 +49,8 @@ def place(path: Path) -> tuple[str, ...]:
 
 
 def imported(path: Path) -> Iterator[tuple[str, ...]]:
-    """What a file imports of this package at run time, functions included."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    """What a file imports of this package, inside functions and for types alone included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -150,6 +141,13 @@ def test_packages_do_not_go_in_circles():
     assert list(TopologicalSorter(graph).static_order())
 
 
+def test_modules_do_not_go_in_circles():
+    """Inside a package too: no module imports another that imports it, by whatever way round."""
+    modules = {place(path) for path in MODULES}
+    graph = {place(path): set(imported(path)) & modules - {place(path)} for path in MODULES if place(path)}
+    assert list(TopologicalSorter(graph).static_order())
+
+
 def test_the_vocabulary_imports_no_sibling():
     """core.py and errors.py stand on their own."""
     assert list(imported(SOURCE / "core.py")) == []
@@ -157,12 +155,13 @@ def test_the_vocabulary_imports_no_sibling():
 
 
 def test_views_never_import_each_other():
-    """A view knows itself and the contract, not its neighbours."""
+    """A view knows itself and what all views share, the modules beside the packages; not its neighbours."""
+    shared = {path.stem for path in SOURCE.glob("views/*.py")}
     for path in MODULES:
         parts = place(path)
-        if parts[:1] == ("views",) and len(parts) > 1 and parts[1] != "base":
+        if parts[:1] == ("views",) and len(parts) > 1:
             others = {other[1] for other in imported(path) if other[:1] == ("views",) and len(other) > 1}
-            assert others <= {parts[1], "base"}, path
+            assert others <= {parts[1], *shared}, path
 
 
 def test_importers_know_only_the_vocabulary():

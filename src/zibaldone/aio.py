@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, TypeVar
-
-from anyio import to_thread
 
 from zibaldone.core import Message, Recall
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
+from zibaldone.importers.importing import ReadFile
 from zibaldone.ingest import Imported, Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Session
@@ -24,20 +21,13 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
+from zibaldone.threads import in_thread
 from zibaldone.validation import TimeLike
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.topics import Consolidation
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    # Not abandoned on cancellation: a write that has begun is waited for, so that its fate is known.
-    return await to_thread.run_sync(partial(call, *args, **kwargs))
 
 
 class AsyncMemory:
@@ -84,7 +74,7 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Close the files; idempotent."""
-        await _in_thread(self._memory.close)
+        await in_thread(self._memory.close)
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -96,17 +86,17 @@ class AsyncMemory:
 
     async def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
         """See Memory.attach."""
-        return await _in_thread(self._memory.attach, make)
+        return await in_thread(self._memory.attach, make)
 
     async def detach(self, view: View) -> None:
         """See Memory.detach."""
-        await _in_thread(self._memory.detach, view)
+        await in_thread(self._memory.detach, view)
 
     async def add(
         self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
     ) -> list[Message]:
         """See Memory.add."""
-        return await _in_thread(self._memory.add, messages, user=user, session=session)
+        return await in_thread(self._memory.add, messages, user=user, session=session)
 
     async def recall(
         self,
@@ -120,7 +110,7 @@ class AsyncMemory:
         now: TimeLike | None = None,
     ) -> Recall:
         """See Memory.recall."""
-        return await _in_thread(
+        return await in_thread(
             self._memory.recall,
             query,
             user=user,
@@ -135,15 +125,15 @@ class AsyncMemory:
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
     ) -> list[Message]:
         """See Memory.messages."""
-        return await _in_thread(self._memory.messages, user=user, session=session, after=after, limit=limit)
+        return await in_thread(self._memory.messages, user=user, session=session, after=after, limit=limit)
 
     async def sessions(self, *, user: str) -> list[Session]:
         """See Memory.sessions."""
-        return await _in_thread(self._memory.sessions, user=user)
+        return await in_thread(self._memory.sessions, user=user)
 
     async def users(self) -> list[str]:
         """See Memory.users."""
-        return await _in_thread(self._memory.users)
+        return await in_thread(self._memory.users)
 
     async def forget(
         self,
@@ -156,7 +146,7 @@ class AsyncMemory:
         dry_run: bool = False,
     ) -> Receipt:
         """See Memory.forget."""
-        return await _in_thread(
+        return await in_thread(
             self._memory.forget,
             user=user,
             seqs=seqs,
@@ -168,18 +158,18 @@ class AsyncMemory:
 
     async def export(self, *, user: str, path: str | Path) -> int:
         """See Memory.export."""
-        return await _in_thread(self._memory.export, user=user, path=path)
+        return await in_thread(self._memory.export, user=user, path=path)
 
     async def import_(
         self,
-        path: str | Path,
+        path: str | Path | ReadFile,
         *,
         user: str | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
         progress: Progress | None = None,
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
-        return await _in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
+        return await in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
 
     def topics(self, user: str) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
@@ -187,7 +177,7 @@ class AsyncMemory:
 
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""
-        await _in_thread(self._memory.rebuild, user=user, view=view)
+        await in_thread(self._memory.rebuild, user=user, view=view)
 
     async def maintain(
         self,
@@ -197,36 +187,36 @@ class AsyncMemory:
         progress: Progress | None = None,
     ) -> Maintained:
         """See Memory.maintain; `progress` is called in the worker thread."""
-        return await _in_thread(self._memory.maintain, user=user, views=views, progress=progress)
+        return await in_thread(self._memory.maintain, user=user, views=views, progress=progress)
 
     async def usage(self, *, user: str | None = None) -> list[Usage]:
         """See Memory.usage."""
-        return await _in_thread(self._memory.usage, user=user)
+        return await in_thread(self._memory.usage, user=user)
 
     async def chunks(self, *, user: str) -> list[StoredChunk]:
         """See Memory.chunks."""
-        return await _in_thread(self._memory.chunks, user=user)
+        return await in_thread(self._memory.chunks, user=user)
 
     async def history(self, *, user: str) -> list[Past]:
         """See Memory.history."""
-        return await _in_thread(self._memory.history, user=user)
+        return await in_thread(self._memory.history, user=user)
 
     async def themes(self, *, user: str) -> list[Theme]:
         """See Memory.themes."""
-        return await _in_thread(self._memory.themes, user=user)
+        return await in_thread(self._memory.themes, user=user)
 
     async def episodes(self, *, user: str) -> list[Episode]:
         """See Memory.episodes."""
-        return await _in_thread(self._memory.episodes, user=user)
+        return await in_thread(self._memory.episodes, user=user)
 
     async def stats(self, *, user: str | None = None) -> Stats:
         """See Memory.stats."""
-        return await _in_thread(self._memory.stats, user=user)
+        return await in_thread(self._memory.stats, user=user)
 
     async def check_integrity(self) -> Integrity:
         """See Memory.check_integrity."""
-        return await _in_thread(self._memory.check_integrity)
+        return await in_thread(self._memory.check_integrity)
 
     async def count_tokens(self, text: str) -> int:
         """See Memory.count_tokens."""
-        return await _in_thread(self._memory.count_tokens, text)
+        return await in_thread(self._memory.count_tokens, text)

@@ -15,20 +15,18 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
-from anyio import to_thread
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
 from zibaldone.storage.database import Database
-from zibaldone.validation import file_path, shown
+from zibaldone.threads import in_thread
+from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
@@ -41,8 +39,6 @@ from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 
-P = ParamSpec("P")
-T = TypeVar("T")
 # Stores a user's edits and lets the view read them; also why it could not.
 AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
 
@@ -119,7 +115,10 @@ class Topics:
         export of this user or cannot be read, and for a file that was emptied.
         """
         path = file_path("folder", folder)
-        edited = read_folder(path, self._user)
+        try:
+            edited = read_folder(path, self._user)
+        except OSError as error:
+            raise InvalidImport(f"{str(path)!r} cannot be read ({error.strerror})") from error
         asking = edited.asking()
         documents = {document.id: document for document in self.documents()}
         reviewed = review(edited.exported, documents, asking)
@@ -136,9 +135,9 @@ class Topics:
         conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
         InvalidImport for front matter that cannot be read.
         """
-        if not isinstance(text, str) or not isinstance(before, str | None):
-            raise InvalidInput(f"a document's text must be a string, not {shown(text)}")
-        if not text.strip():
+        if before is not None:
+            whole_text("before", before)
+        if not whole_text("a document's text", text).strip():
             raise InvalidInput(f"the text is {EMPTY}")
         documents = self.documents()
         edited = parse(text)
@@ -181,40 +180,35 @@ class AsyncTopics:
 
     async def documents(self) -> list[Document]:
         """See Topics.documents."""
-        return await _in_thread(self._topics.documents)
+        return await in_thread(self._topics.documents)
 
     async def document(self, doc_id: str) -> Document:
         """See Topics.document."""
-        return await _in_thread(self._topics.document, doc_id)
+        return await in_thread(self._topics.document, doc_id)
 
     async def text(self, doc_id: str) -> str:
         """See Topics.text."""
-        return await _in_thread(self._topics.text, doc_id)
+        return await in_thread(self._topics.text, doc_id)
 
     async def catalogue(self) -> list[CatalogueLine]:
         """See Topics.catalogue."""
-        return await _in_thread(self._topics.catalogue)
+        return await in_thread(self._topics.catalogue)
 
     async def tools(self) -> Toolset:
         """See Topics.tools; the tools themselves are not awaited."""
-        return await _in_thread(self._topics.tools)
+        return await in_thread(self._topics.tools)
 
     async def export(self, folder: str | Path) -> TopicsExported:
         """See Topics.export."""
-        return await _in_thread(self._topics.export, folder)
+        return await in_thread(self._topics.export, folder)
 
     async def import_(self, folder: str | Path) -> TopicsEdited:
         """See Topics.import_."""
-        return await _in_thread(self._topics.import_, folder)
+        return await in_thread(self._topics.import_, folder)
 
     async def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
         """See Topics.edit."""
-        return await _in_thread(self._topics.edit, doc_id, text, before=before)
-
-
-async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    # Not abandoned on cancellation: a write that has begun is waited for, so that its fate is known.
-    return await to_thread.run_sync(partial(call, *args, **kwargs))
+        return await in_thread(self._topics.edit, doc_id, text, before=before)
 
 
 def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:

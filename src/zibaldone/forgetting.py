@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
+from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
 from zibaldone.validation import TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
@@ -86,11 +87,11 @@ def forget(
     A dry run reads the same counts in a read transaction and changes nothing.
     """
     if dry_run:
-        with database.read() as connection:
+        with damage_is_named(database, user, views), database.read() as connection:
             seqs = _select(connection, user, selected)
             lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
         return Receipt(user, True, tuple(seqs), lost, purged=False)
-    with database.write() as connection:
+    with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
@@ -102,7 +103,8 @@ def forget(
         for view in views:
             with database.read() as connection:
                 generation = serving(connection, user, view)
-            view.refresh(database, user, generation)
+            with damage_is_named(database, user, [view]):
+                view.refresh(database, user, generation)
         purged = database.purge()
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
         _logger.warning("the files could not be purged yet: %s", error)
@@ -113,7 +115,7 @@ def forget(
 def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
     """What was chosen, and the edits that quote it."""
     if selected.seqs is not None:
-        seqs = sorted(log.fetch(connection, user, selected.seqs))
+        seqs = sorted(log.present(connection, user, selected.seqs))
     else:
         seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
     return sorted({*seqs, *log.quoting(connection, user, seqs)})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlalchemy import Connection
 
 from zibaldone import generations, log
+from zibaldone.errors import StorageCorrupt, ZibaldoneError
 from zibaldone.models.meter import Meter, Usage
 from zibaldone.storage.database import Database
+from zibaldone.validation import shown
 from zibaldone.views.base import Counted, Generation, View, ViewStore
 
 R = TypeVar("R")
@@ -56,9 +59,45 @@ def read_view(
     database: Database, user: str, view: View, read: Callable[[Connection, Generation], list[R]]
 ) -> list[R]:
     """What `read` finds in the generation of the view that serves the user; nothing where there is none."""
-    with database.read() as connection:
+    with damage_is_named(database, user, [view]), database.read() as connection:
         generation = generations.serving(connection, user, view)
         return read(connection, generation) if generation else []
+
+
+# What reading rows raises that do not fit together: each is Python's own, and names no fix.
+_UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+
+@contextmanager
+def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -> Iterator[None]:
+    """Raise StorageCorrupt, with the fix, for an error that comes of rows which do not fit together.
+
+    It is told from any other error, which goes on as it is, by what the views' own check finds.
+    """
+    try:
+        yield
+    except ZibaldoneError:
+        raise
+    except _UNFIT as error:
+        with database.read() as connection:
+            for view in views:
+                if faults := _faults_of(connection, user, view):
+                    raise StorageCorrupt(
+                        f"the {view.name} view of user {user!r} is damaged ({faults[0]}): make it anew with"
+                        f" rebuild(user={user!r}, view={view.name!r}), or restore a copy"
+                    ) from error
+        raise
+
+
+def _faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
+    try:
+        generation = generations.serving(connection, user, view)
+        view.stats(connection, user)  # reads what `faults` has nothing to compare with
+        return view.faults(connection, generation) if generation is not None else []
+    except StorageCorrupt as error:
+        return [str(error)]
+    except _UNFIT as error:
+        return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
 
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
@@ -70,7 +109,9 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             totals: dict[str, int] = {}
             lag = 0
             for name in names:
-                for counted in view.stats(connection, name):
+                with damage_is_named(database, name, [view]):
+                    counted_rows = view.stats(connection, name)
+                for counted in counted_rows:
                     totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
                 lag += generations.lag(connection, name, view)
             counts = tuple(Counted(kind, rows) for kind, rows in totals.items())
@@ -104,8 +145,6 @@ def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
             total += log.count(connection, name)
             found = log.faults(connection, name)
             for view in views:
-                generation = generations.serving(connection, name, view)
-                if generation is not None:
-                    found += [f"view {view.name}: {fault}" for fault in view.faults(connection, generation)]
+                found += [f"view {view.name}: {fault}" for fault in _faults_of(connection, name, view)]
             faults += [f"user {name!r}: {fault}" for fault in found]
     return Integrity(len(names), total, tuple(faults))

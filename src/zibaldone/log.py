@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
 from zibaldone.core import Message
-from zibaldone.errors import IdConflict
+from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, users
 from zibaldone.validation import to_json
@@ -23,6 +23,7 @@ from zibaldone.validation import to_json
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_STATEMENT = 500  # values in one IN (...)
+_ROWS_PER_STATEMENT = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ def append(
         first_seq = touch(connection, user, new=len(fresh)).last_seq - len(fresh) + 1
         for seq, position in enumerate(fresh, first_seq):
             stored[position] = replace(stored[position], seq=seq)
-        connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in fresh])
+        for some in in_chunks(fresh, _ROWS_PER_STATEMENT):
+            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in some])
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
@@ -179,6 +181,14 @@ def all_users(connection: Connection) -> list[str]:
     return list(connection.execute(select(users.c.user).order_by(users.c.user)).scalars())
 
 
+def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
+    """The version of every user, or of the one given."""
+    query = select(users.c.user, users.c.version)
+    if user is not None:
+        query = query.where(users.c.user == user)
+    return {row.user: row.version for row in connection.execute(query)}
+
+
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
     """How many messages the user has above seq `after`."""
     query = select(func.count()).select_from(messages).where(messages.c.user == user, messages.c.seq > after)
@@ -213,11 +223,13 @@ def seqs_where(
 def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
     """Seqs of editors' messages whose metadata quotes any of these: an edit keeps the words it changed."""
     c = messages.c
-    query = select(c.seq, c.metadata).where(c.user == user, c.role == "editor").order_by(c.seq)
+    query = select(messages).where(c.user == user, c.role == "editor").order_by(c.seq)
     gone = set(seqs)
     found: list[int] = []
     for row in connection.execute(query):
-        sources = json.loads(row.metadata or "{}").get("sources")
+        if row.seq in gone:
+            continue
+        sources = _to_message(row).metadata.get("sources")
         if isinstance(sources, list) and any(seq in gone for seq in sources if isinstance(seq, int)):
             found.append(row.seq)
             gone.add(row.seq)  # an edit of an edit
@@ -299,13 +311,26 @@ def _to_row(user: str, message: Message) -> dict[str, Any]:
 
 
 def _to_message(row: Row[Any]) -> Message:
-    return Message(
-        content=row.content,
-        role=row.role,
-        name=row.name,
-        time=from_us(row.time_us, row.utc_offset_s),
-        session=row.session,
-        metadata=json.loads(row.metadata) if row.metadata else {},
-        id=row.id,
-        seq=row.seq,
-    )
+    try:
+        return Message(
+            content=row.content,
+            role=row.role,
+            name=row.name,
+            time=from_us(row.time_us, row.utc_offset_s),
+            session=row.session,
+            metadata=_metadata(row),
+            id=row.id,
+            seq=row.seq,
+        )
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise StorageCorrupt(
+            f"message {row.seq} of user {row.user!r} is damaged ({error}):"
+            f" restore a copy, or forget(user={row.user!r}, seqs=[{row.seq}])"
+        ) from error
+
+
+def _metadata(row: Row[Any]) -> dict[str, Any]:
+    metadata = json.loads(row.metadata) if row.metadata else {}
+    if not isinstance(metadata, dict):
+        raise TypeError("its metadata is no object")
+    return metadata

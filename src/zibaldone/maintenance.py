@@ -21,10 +21,11 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
 from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start, users_behind
+from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
-from zibaldone.models.threads import side_by_side
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
@@ -60,13 +61,15 @@ def commit_first(
     move_cursor(connection, view, generation, messages[-1].seq)
 
 
-def advance(database: Database, user: str, view: View) -> bool:
+def advance(
+    database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
+) -> bool:
     """Bring the view to the end of the log, as far as the models let it.
 
     False when a model failed on the way: what was committed stays, and a later call goes on from there.
     """
     try:
-        catch_up(database, user, view)
+        catch_up(database, user, view, on_step=on_step)
     except ModelFailed as error:
         _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
         return False
@@ -298,9 +301,10 @@ def maintain(
         behind: list[Behind] = []
         for view in waiting:
             try:
-                catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
-                check_both()
-                done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
+                with damage_is_named(database, user, [view]):
+                    catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
+                    check_both()
+                    done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
             except (ModelFailed, StorageError) as error:
                 _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
                 behind.append(Behind(user, view.name, str(error), error))

@@ -23,6 +23,7 @@ from zibaldone.errors import (
 )
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.export import export_messages
+from zibaldone.importers.importing import ReadFile, read_file
 from zibaldone.ingest import Imported, Parts, Progress, import_file, ingest
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.log import Appended, Session
@@ -141,7 +142,7 @@ class Memory:
             chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
         )
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
-        self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
+        self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
         self._views: dict[str, View] = {view.name: view for view in built}
@@ -244,7 +245,8 @@ class Memory:
             now=self._now() if now is None else to_time(now, "now"),
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
+        with inspection.damage_is_named(self._database, user, chosen):
+            return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
@@ -302,7 +304,7 @@ class Memory:
 
     def import_(
         self,
-        path: str | Path,
+        path: str | Path | ReadFile,
         *,
         user: str | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
@@ -318,14 +320,13 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        if format is not None:
-            key("format", format)
-        function("progress", progress)
+        function("progress", progress, optional=True)
+        file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
 
         def store(parts: Parts) -> list[Appended]:
             return self._ingest(parts, progress, keep_first=True)
 
-        return import_file(store, file_path("path", path), user, format)
+        return import_file(store, file, user)
 
     def topics(self, user: str) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
@@ -375,7 +376,8 @@ class Memory:
         """Make a view anew from the log; the old one serves until the new one is complete."""
         key("user", user)
         (chosen,) = self._chosen([view])
-        maintenance.rebuild(self._database, user, chosen)
+        with inspection.damage_is_named(self._database, user, [chosen]):
+            maintenance.rebuild(self._database, user, chosen)
 
     def maintain(
         self,
@@ -392,11 +394,15 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        function("progress", progress)
+        function("progress", progress, optional=True)
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
-            total = sum(generations.lag(connection, name, view) for name in names for view in chosen)
+            total = sum(
+                generations.lag(connection, name, view)
+                for view in chosen
+                for name in generations.users_behind(connection, view, user)
+            )
         done = 0
 
         def step(messages: int) -> None:
@@ -439,19 +445,17 @@ class Memory:
             self._chosen(None),
             [user],
             patient=True,
-            on_step=lambda _: worker.check(),
+            check=worker.check,
         )
-        if report.behind:
-            raise ModelFailed(report.behind[0].reason)
+        for lagging in report.behind:
+            raise lagging.error or ModelFailed(lagging.reason)
 
     def _users_behind(self) -> list[str]:
         with self._database.read() as connection:
-            return [
-                name
-                for name in log.all_users(connection)
-                if any(generations.lag(connection, name, view) for view in self._chosen(None))
-                or (self._topics.name in self._maintained and self._topics.is_due(connection, name))
-            ]
+            late = set().union(*(generations.users_behind(connection, v) for v in self._chosen(None)))
+            if self._topics.name in self._maintained:
+                late |= {name for name in log.all_users(connection) if self._topics.is_due(connection, name)}
+            return sorted(late)
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

@@ -6,8 +6,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from enum import Enum, auto
 
-from zibaldone.errors import ClosedMemory, ModelFailed, StorageError
+from zibaldone.errors import BlockMissing, ClosedMemory, ModelFailed, StorageCorrupt, StorageError
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.maintenance import Stopped
 
@@ -15,11 +16,17 @@ _logger = logging.getLogger(__name__)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
 
 
+class _Outcome(Enum):
+    DONE = auto()
+    USER_FAILED = auto()
+    ALL_FAIL = auto()
+
+
 class BackgroundWorker:
     """Users wait in a bounded queue, each once; when it is full, everybody is looked at later.
 
     A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
-    waits stays recallable by the messages view.
+    waits stays recallable by the messages view. Damaged storage of one user, or a bug, makes that user wait.
     """
 
     def __init__(
@@ -49,8 +56,9 @@ class BackgroundWorker:
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
         self._stopping = False
-        self._failures = 0
+        self._failures = 0  # of what all users need
         self._not_before = 0.0
+        self._resting: dict[str, tuple[int, float]] = {}  # by user: failures in a row, until when
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
 
@@ -104,22 +112,23 @@ class BackgroundWorker:
 
     def _run(self) -> None:
         while (user := self._next()) is not None:
-            failed = False
+            outcome = _Outcome.DONE
             try:
                 self._maintain(user)
-            except Stopped:
+            except (Stopped, ClosedMemory):
                 return
-            except ClosedMemory:
-                return
+            except (StorageCorrupt, BlockMissing) as error:
+                outcome = _Outcome.USER_FAILED
+                _logger.warning("maintenance of user %r waits: %s", user, error)
             except (ModelFailed, StorageError) as error:
-                failed = True
+                outcome = _Outcome.ALL_FAIL
                 _logger.warning("maintenance of user %r waits: %s", user, error)
             except Exception:
                 # The border of a thread: an error of one user must not end the work for all others.
-                failed = True
+                outcome = _Outcome.USER_FAILED
                 _logger.exception("maintenance of user %r failed", user)
             finally:
-                self._done(user, failed=failed)
+                self._done(user, outcome)
 
     def _next(self) -> str | None:
         """The next user, after waiting for one; None when it is time to stop."""
@@ -128,14 +137,21 @@ class BackgroundWorker:
                 if self._stopping:
                     return None
                 pause = self._not_before - self._clock()
-                ready = next((user for user in self._waiting if user not in self._busy), None)
+                free = [user for user in self._waiting if user not in self._busy]
+                rests = {
+                    user: self._resting[user][1] - self._clock() for user in free if user in self._resting
+                }
+                ready = next((user for user in free if rests.get(user, 0) <= 0), None)
                 if pause <= 0 and ready is not None:
                     del self._waiting[ready]
                     self._busy.add(ready)
                     return ready
                 if pause > 0 or not self._look_at_all:
-                    polled = self._changed.wait(min(pause, self._poll_s) if pause > 0 else self._poll_s)
-                    self._look_at_all = self._look_at_all or (not polled and pause <= 0)
+                    wait_s = min(
+                        pause if pause > 0 else min(rests.values(), default=self._poll_s), self._poll_s
+                    )
+                    notified = self._changed.wait(wait_s)
+                    self._look_at_all = self._look_at_all or (not notified and wait_s == self._poll_s)
                     continue
                 self._look_at_all, self._looking = False, True
             self._fill()
@@ -155,14 +171,23 @@ class BackgroundWorker:
                     self._look_at_all = True
             self._changed.notify_all()
 
-    def _done(self, user: str, *, failed: bool) -> None:
+    def _done(self, user: str, outcome: _Outcome) -> None:
         with self._changed:
             self._busy.discard(user)
-            if failed:
-                wait_s = min(_FIRST_WAIT_S * 2**self._failures, _LONGEST_WAIT_S)
+            if outcome is _Outcome.ALL_FAIL:
+                self._not_before = self._clock() + _wait_s(self._failures)
                 self._failures += 1
-                self._not_before = self._clock() + wait_s
                 self._waiting.setdefault(user)
             else:
                 self._failures, self._not_before = 0, 0.0
+            if outcome is _Outcome.USER_FAILED:
+                failures, _ = self._resting.get(user, (0, 0.0))
+                self._resting[user] = failures + 1, self._clock() + _wait_s(failures)
+                self._waiting.setdefault(user)
+            elif outcome is _Outcome.DONE:
+                self._resting.pop(user, None)
             self._changed.notify_all()
+
+
+def _wait_s(failures: int) -> float:
+    return min(_FIRST_WAIT_S * 2.0**failures, _LONGEST_WAIT_S)

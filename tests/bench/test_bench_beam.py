@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone.bench import report
-from zibaldone.bench.base import Context, Unit
-from zibaldone.bench.beam import BEAMChats, source_ids
+from zibaldone.bench.base import ContextUnit, RecalledContext
+from zibaldone.bench.beam import BEAMQuestions, source_ids
 from zibaldone.bench.metrics import nuggets_found
 from zibaldone.bench.outcome import Run
 from zibaldone.bench.registry import BEAMOptions
@@ -120,7 +120,7 @@ def test_sources_are_nested(sources, ids):
 
 def test_evidence_is_what_the_user_said(chat):
     """Of the sources, as it is imported; what only the assistant said is none."""
-    examples = by_kind(BEAMChats(chat))
+    examples = by_kind(BEAMQuestions(chat))
     assert examples["knowledge_update"].evidence == (
         "I keep two hives on the roof.",
         "I bought a third swarm from Olga.",
@@ -130,7 +130,7 @@ def test_evidence_is_what_the_user_said(chat):
 
 def test_a_question_says_what_is_wanted(chat):
     """The nuggets without what opens each, the reference whatever it is called, the day of asking."""
-    example = by_kind(BEAMChats(chat))["knowledge_update"]
+    example = by_kind(BEAMQuestions(chat))["knowledge_update"]
     assert (example.nuggets, example.answer) == (("three hives", "Olga"), "3")
     assert example.now == datetime(2024, 4, 2, tzinfo=UTC)
     assert (example.id, example.user) == ("7_knowledge_update_0", "7")
@@ -138,24 +138,24 @@ def test_a_question_says_what_is_wanted(chat):
 
 def test_a_reference_to_nothing_is_no_answer_to_cover(chat):
     """That something was never said needs no evidence."""
-    assert by_kind(BEAMChats(chat))["abstention"].answer is None
+    assert by_kind(BEAMQuestions(chat))["abstention"].answer is None
 
 
 def test_questions_about_what_is_not_there_are_left_out(chat):
     """One of the two summaries has a source behind the last message."""
-    assert [example.id for example in BEAMChats(chat).examples if example.category == "summarization"] == [
-        "7_summarization_0"
-    ]
+    assert [
+        example.id for example in BEAMQuestions(chat).examples if example.category == "summarization"
+    ] == ["7_summarization_0"]
 
 
 def test_a_chat_s_own_folder_is_enough(chat):
     """It is called by its name there, too."""
-    assert {example.user for example in BEAMChats(chat / "7").examples} == {"7"}
+    assert {example.user for example in BEAMQuestions(chat / "7").examples} == {"7"}
 
 
 def test_chats_come_by_their_numbers(chats):
     """Wherever BEAM's repository keeps the questions."""
-    benchmark = BEAMChats(
+    benchmark = BEAMQuestions(
         chats(
             {
                 "10/chat.json": CHAT,
@@ -175,7 +175,7 @@ def test_sources_in_plans_are_places_in_the_whole_chat(chats):
         "information_extraction": [{"question": "How warm?", "source_chat_ids": [8], "rubric": ["kelvin"]}]
     }
     path = chats({"plan-0/chat.json": CHAT, "plan-1/chat.json": CHAT, "probing_questions.json": asked})
-    benchmark = BEAMChats(path)
+    benchmark = BEAMQuestions(path)
     assert benchmark.messages("beam")[8].session.endswith("plan-1/1")
     assert benchmark.examples[0].evidence == ("Always give temperatures in kelvin.",)
 
@@ -191,7 +191,7 @@ def test_sources_in_plans_are_places_in_the_whole_chat(chats):
 def test_bad_questions_are_named(chats, questions, says):
     """By file and place."""
     with pytest.raises(InvalidImport, match=says):
-        BEAMChats(chats({"chat.json": CHAT, "probing_questions.json": questions}))
+        BEAMQuestions(chats({"chat.json": CHAT, "probing_questions.json": questions}))
 
 
 def test_a_folder_without_questions_is_refused(tmp_path):
@@ -200,14 +200,14 @@ def test_a_folder_without_questions_is_refused(tmp_path):
         with pytest.raises(
             InvalidInput, match=r"holds no probing_questions\.json: give the folder of a BEAM chat"
         ):
-            BEAMChats(path)
+            BEAMQuestions(path)
 
 
 def test_a_chat_without_days_is_refused(chats):
     """Its messages would be asked for as of no day."""
     chat = [{"batch_number": 1, "turns": [turn("user", 0, "Hello")]}]
     with pytest.raises(InvalidImport, match="names its day"):
-        BEAMChats(chats({"chat.json": chat, "probing_questions.json": {}}))
+        BEAMQuestions(chats({"chat.json": chat, "probing_questions.json": {}}))
 
 
 def test_nuggets_are_found_by_their_words():
@@ -221,7 +221,7 @@ def test_nuggets_are_found_by_their_words():
 
 def test_questions_without_evidence_count_for_their_nuggets(chat, tools):
     """And for nothing else; a pooled share counts turns, a mean counts questions."""
-    benchmark = BEAMChats(chat)
+    benchmark = BEAMQuestions(chat)
     (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert (row.questions, row.evidence_recall.questions, row.nuggets.questions) == (4, 2, 3)
     assert row.evidence_recall.value == row.of_all_turns == 1.0
@@ -230,11 +230,11 @@ def test_questions_without_evidence_count_for_their_nuggets(chat, tools):
 
 def test_the_share_of_all_turns_counts_turns(chat, tools):
     """One of three is found: half of one question's and none of another's."""
-    benchmark, judge = BEAMChats(chat), Judge(tools)
+    benchmark, judge = BEAMQuestions(chat), Judge(tools)
     examples = by_kind(benchmark)
-    units = (Unit("I keep two hives on the roof.", "s", 1),)
+    units = (ContextUnit("I keep two hives on the roof.", "s", 1),)
     records = [
-        judge.record(examples[kind], "bm25", Context("text", units, 7), 500, 1.0)
+        judge.record(examples[kind], "bm25", RecalledContext("text", units, 7), 500, 1.0)
         for kind in ("knowledge_update", "instruction_following")
     ]
     (row,) = make_rows(benchmark, records)
@@ -243,7 +243,7 @@ def test_the_share_of_all_turns_counts_turns(chat, tools):
 
 def test_bm25_over_the_user_s_turns_knows_nothing_else(tools, chat):
     """The same ranking as over all turns, where the assistant's would come first."""
-    messages = BEAMChats(chat).messages("7")
+    messages = BEAMQuestions(chat).messages("7")
     texts = {}
     for name in ("bm25", "bm25-user"):
         system = make_system(name, tools)

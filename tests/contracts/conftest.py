@@ -61,7 +61,7 @@ _HIERARCHY_FAULTS = (
 
 
 def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:
-    return HierarchyView(embedder, STATIC, Asker(None, Meter(None), STATIC))
+    return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC))
 
 
 _TOPICS_FAULTS = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.files import read_head
-from zibaldone.importers.importing import read_all
+from zibaldone.importers.importing import read_file
 from zibaldone.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
@@ -105,7 +105,7 @@ def test_each_file_is_recognised_by_its_own_importer(sample):
 
 def test_every_word_arrives_in_order(sample):
     """Contents are the file's, word for word, in the order of the conversation."""
-    _, conversations = read_all(sample[1])
+    conversations = read_file(sample[1]).conversations
     contents = [message.content for one in conversations for message in one.messages]
     assert contents == [content for _, content in _TURNS]
 
@@ -116,14 +116,15 @@ def test_reading_twice_gives_the_same(sample, tmp_path):
     again = tmp_path / "elsewhere.txt"
     again.write_bytes(path.read_bytes())
     first, second = (
-        [one.messages for one in read_all(file, named)[1]] for file, named in ((path, None), (again, name))
+        [one.messages for one in read_file(file, named).conversations]
+        for file, named in ((path, None), (again, name))
     )
     assert first == second
 
 
 def test_every_message_has_an_id_of_its_own(sample):
     """No two messages of a file share an id."""
-    _, conversations = read_all(sample[1])
+    conversations = read_file(sample[1]).conversations
     ids = [message.id for one in conversations for message in one.messages]
     assert all(ids)
     assert len(set(ids)) == len(ids)
@@ -131,7 +132,7 @@ def test_every_message_has_an_id_of_its_own(sample):
 
 def test_every_message_can_be_stored(sample):
     """What an importer gives, the border of the memory takes as it is."""
-    _, conversations = read_all(sample[1])
+    conversations = read_file(sample[1]).conversations
     for one in conversations:
         assert to_messages(one.messages, session=None) == list(one.messages)
 
@@ -159,9 +160,9 @@ def test_a_file_that_was_cut_off_is_refused_or_ends_at_a_line(sample, tmp_path, 
     cut.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
     if name != "jsonl" or not _ends_at_a_line(cut, whole):
         with pytest.raises(InvalidImport, match=str(cut)):
-            read_all(cut, name)
+            read_file(cut, name)
     else:
-        _, conversations = read_all(cut, name)
+        conversations = read_file(cut, name).conversations
         read = [message.content for one in conversations for message in one.messages]
         assert read == [content for _, content in _TURNS][: len(read)]
 

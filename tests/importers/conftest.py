@@ -8,7 +8,7 @@ import pytest
 
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
-from zibaldone.importers.importing import read_all
+from zibaldone.importers.importing import read_file
 
 Write = Callable[[object], Path]
 Read = Callable[[object], list[Conversation]]
@@ -31,7 +31,7 @@ def write(tmp_path):
 @pytest.fixture
 def read(write):
     """The conversations of a file of this content, whose format is recognised."""
-    return lambda content: read_all(write(content))[1]
+    return lambda content: list(read_file(write(content)).conversations)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def fault(write):
     def fault(content: object, format: str | None = None) -> str:  # noqa: A002
         path = write(content)
         with pytest.raises(InvalidImport) as caught:
-            read_all(path, format)
+            read_file(path, format)
         said = str(caught.value)
         assert str(path) in said
         return said.removeprefix(f"{path}: ")

@@ -7,7 +7,7 @@ import pytest
 from zibaldone import Memory
 from zibaldone.errors import InvalidImport
 from zibaldone.importers import names, recognise
-from zibaldone.importers.importing import read_all
+from zibaldone.importers.importing import read_file
 
 
 def turn(role, own_id, content, **more):
@@ -98,7 +98,8 @@ def test_a_folder_of_one_chat_is_its_file(folder):
     """Whichever is imported, the messages are the same."""
     path = folder({"chat.json": CHAT})
     assert recognise(path).name == "beam"
-    (whole,), (file,) = read_all(path)[1], read_all(path / "chat.json")[1]
+    (whole,) = read_file(path).conversations
+    (file,) = read_file(path / "chat.json").conversations
     assert whole.messages == file.messages
     assert whole.name == "4"
 
@@ -111,7 +112,7 @@ def test_plans_follow_each_other_by_number(folder):
             "plan-2/chat.json": CHAT,
         }
     )
-    (conversation,) = read_all(path)[1]
+    (conversation,) = read_file(path).conversations
     contents = [message.content for message in conversation.messages]
     assert (contents[0], contents[-1], len(contents)) == ("I keep bees.", "Hello again.", 6)
     first, last = conversation.messages[0], conversation.messages[-1]
@@ -133,14 +134,14 @@ def test_a_folder_can_be_imported_twice(folder, tmp_path):
 def test_other_folders_are_refused(tmp_path, name):
     """By every importer, with what to give instead."""
     with pytest.raises(InvalidImport, match=r"is a directory"):
-        read_all(tmp_path, name)
+        read_file(tmp_path, name)
 
 
 @pytest.mark.parametrize("name", [None, *(name for name in names() if name != "beam")])
 def test_a_chat_of_another_format_is_no_reason_to_take_a_folder(folder, name):
     """A file inside called chat.json is not enough."""
     with pytest.raises(InvalidImport, match="is a directory: give the JSON file inside it"):
-        read_all(folder({"chat.json": [{"role": "user", "content": "Hi"}]}), name)
+        read_file(folder({"chat.json": [{"role": "user", "content": "Hi"}]}), name)
 
 
 def test_a_fault_in_a_plan_names_its_file(folder):
@@ -149,7 +150,7 @@ def test_a_fault_in_a_plan_names_its_file(folder):
         {"plan-0/chat.json": CHAT, "plan-1/chat.json": [{"batch_number": 1, "turns": [[turn("user", 0, 7)]]}]}
     )
     with pytest.raises(InvalidImport, match=r"plan-1/chat\.json: \$\[0\]\.turns\[0\]\[0\]\.content: found 7"):
-        read_all(path)
+        read_file(path)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.base import Conversation
-from zibaldone.importers.importing import NoUser, assign_users, names_its_users, read_all
+from zibaldone.importers.importing import NoUser, ReadFile, assign_users, read_file
 
 HEADS = {
     "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
@@ -85,7 +85,7 @@ def test_path_without_a_file(tmp_path):
         ("a\0b", "cannot be read"),
     ):
         with pytest.raises(InvalidImport, match=said):
-            read_all(path)
+            read_file(path)
 
 
 def test_unreadable_file(write, monkeypatch):
@@ -97,12 +97,12 @@ def test_unreadable_file(write, monkeypatch):
     path = write("[]")
     monkeypatch.setattr("pathlib.Path.open", refuse)
     with pytest.raises(InvalidImport, match="Permission denied"):
-        read_all(path)
+        read_file(path)
 
 
 def test_named_format_wins(write):
     """A format that is named is not second-guessed: an empty export is an empty export."""
-    assert read_all(write("[]"), "chatgpt") == ("chatgpt", [])
+    assert read_file(write("[]"), "chatgpt") == ReadFile("chatgpt", ())
 
 
 _KEYS = sorted(
@@ -155,7 +155,7 @@ def test_any_json_is_read_or_refused(write, name, value):
     path = write([value] if name != "jsonl" else value)
     for named in (name, None):
         try:
-            _, found = read_all(path, named)
+            found = read_file(path, named).conversations
         except InvalidImport:
             continue
         assert all(message.id and message.content is not None for one in found for message in one.messages)
@@ -166,7 +166,7 @@ def test_any_json_is_read_or_refused(write, name, value):
 def test_any_bytes_are_read_or_refused(write, data):
     """Whatever bytes a file holds, it gives conversations or an InvalidImport."""
     with pytest.raises(InvalidImport):
-        read_all(write(b"[{" + data))
+        read_file(write(b"[{" + data))
 
 
 def conversation(hint, session="1"):
@@ -174,31 +174,37 @@ def conversation(hint, session="1"):
     return Conversation("c", (Message("x", session=session),), hint)
 
 
+def file(*conversations):
+    """A file of conversations."""
+    return ReadFile("jsonl", conversations)
+
+
 def test_users_from_the_file():
     """Without user=, each conversation goes to the user it names."""
     assert [
-        part.user for part in assign_users([conversation("a"), conversation("b"), conversation("a")], None)
+        part.user
+        for part in assign_users(file(conversation("a"), conversation("b"), conversation("a")), None)
     ] == ["a", "b"]
 
 
 def test_one_user_for_all():
     """With user=, all go to that user, and conversations of different users stay apart by their sessions."""
-    (part,) = assign_users([conversation("a"), conversation("b")], "me")
+    (part,) = assign_users(file(conversation("a"), conversation("b")), "me")
     assert [message.session for message in part.messages] == ["a/1", "b/1"]
     assert [message.id for message in part.messages] == [None, None]
-    (part,) = assign_users([conversation("a")], "me")
+    (part,) = assign_users(file(conversation("a")), "me")
     assert [message.session for message in part.messages] == ["1"]
 
 
 def test_no_user():
     """A file that names no user needs one from the caller."""
     with pytest.raises(NoUser, match="give user="):
-        assign_users([conversation("a"), conversation(None)], None)
+        assign_users(file(conversation("a"), conversation(None)), None)
 
 
 def test_a_file_that_names_nobody_is_put_together_for_one():
     """What names no user is left as it is beside what is put apart by its user."""
-    mixed = assign_users([conversation("a"), conversation(None)], "me")
+    mixed = assign_users(file(conversation("a"), conversation(None)), "me")
     assert [(part.user, [m.session for m in part.messages]) for part in mixed] == [("me", ["a/1", "1"])]
-    assert not names_its_users([conversation("a"), conversation(None)])
-    assert names_its_users([conversation("a")])
+    assert not file(conversation("a"), conversation(None)).names_its_users
+    assert file(conversation("a")).names_its_users

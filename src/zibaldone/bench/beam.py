@@ -38,7 +38,7 @@ _NUMBERS = re.compile(r"(\d+)")
 _OPENING = re.compile(r"\s*(?:the )?(?:llm )?response should [a-z ]{1,40}:\s*", re.IGNORECASE)
 
 
-class BEAMChats:
+class BEAMQuestions:
     """Every chat is a user of its own, called by its folder.
 
     Questions with a source that is not there are left out: a part of a chat does not answer them. Those

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from rich.table import Table
 
 from zibaldone.bench.base import DataSet
-from zibaldone.bench.beam import BEAMChats
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.beam import BEAMQuestions
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.longmemeval import LongMemEvalQuestions
+from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.registry import BEAMOptions, LoCoMoOptions, LongMemEvalOptions
-from zibaldone.bench.runner import Record, run
+from zibaldone.bench.runner import Judged, run
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
 from zibaldone.bench.table import Column, budget, interval, percent, share, tabulate
@@ -50,7 +50,7 @@ LONGEST_FULL_TOKENS = 256_000  # of a chat that a reader can be given as a whole
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecallRow:
     """One system at one budget. Shares are from 0 to 1; a None had no question to be measured on."""
 
     system: str
@@ -79,12 +79,12 @@ class Row:
     f1: Mean | None = None  # of answers that a chat model gave, as LoCoMo's own code scores them
     f1_set: Mean | None = None
     bleu1: Mean | None = None
-    without_faulted: Row | None = None  # the same figures without the questions that the audit faults
+    without_faulted: RecallRow | None = None  # the same figures without the questions that the audit faults
 
 
-def make_rows(data: DataSet, records: Sequence[Record]) -> tuple[Row, ...]:
+def make_rows(data: DataSet, records: Sequence[Judged]) -> tuple[RecallRow, ...]:
     """One row per (system, budget), in the order in which they were asked."""
-    groups: dict[tuple[str, int | None], list[Record]] = {}
+    groups: dict[tuple[str, int | None], list[Judged]] = {}
     for record in records:
         groups.setdefault((record.system, record.budget_tokens), []).append(record)
     rows = []
@@ -97,14 +97,14 @@ def make_rows(data: DataSet, records: Sequence[Record]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _row(records: Sequence[Record], data: DataSet) -> Row:
+def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
     densities = [record.density for record in records if record.density]
     units = sum(density.units for density in densities)
     covered = [d for d in densities if d.cover_units is not None]
     users = list({record.user: record for record in records}.values())
     turns = max(sum(record.turns for record in users), 1)
     wanted = sum(record.evidence for record in records)
-    return Row(
+    return RecallRow(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
         questions=len(records),
@@ -141,19 +141,19 @@ def _mean(values: Iterator[float | None]) -> Mean | None:
     return Mean.of([value for value in values if value is not None])
 
 
-def run_locomo(options: LoCoMoOptions, run: Run) -> Outcome:
+def run_locomo(options: LoCoMoOptions, run: Run) -> Measurement:
     """LoCoMo."""
-    return _measure(LoCoMo(options.path, options.errors), options, run)
+    return _measure(LoCoMoQuestions(options.path, options.errors), options, run)
 
 
-def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Outcome:
+def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Measurement:
     """LongMemEval."""
-    return _measure(LongMemEval(options.path), options, run)
+    return _measure(LongMemEvalQuestions(options.path), options, run)
 
 
-def run_beam(options: BEAMOptions, run: Run) -> Outcome:
+def run_beam(options: BEAMOptions, run: Run) -> Measurement:
     """BEAM; the whole of a chat is no context where no reader could be given it."""
-    data, systems, notes = BEAMChats(options.path), options.systems, ()
+    data, systems, notes = BEAMQuestions(options.path), options.systems, ()
     longest = max(
         sum(run.tools().tokenizer.count([message.content for message in data.messages(user)]))
         for user in {example.user for example in data.examples}
@@ -161,11 +161,11 @@ def run_beam(options: BEAMOptions, run: Run) -> Outcome:
     if "full" in systems and longest > LONGEST_FULL_TOKENS:
         systems = tuple(name for name in systems if name != "full")
         notes = (f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}",)
-    outcome = _measure(data, replace(options, systems=systems), run)
-    return replace(outcome, notes=(*outcome.notes, *notes))
+    measured = _measure(data, replace(options, systems=systems), run)
+    return replace(measured, notes=(*measured.notes, *notes))
 
 
-def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
+def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Measurement:
     """With a chat model, views ask it and it answers the questions; else everything is offline."""
     tools, chat = given.tools(options.floor), given.chat
     reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
@@ -182,10 +182,10 @@ def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
         notes.append(f"{reader.failed} questions have no answer from the model, and score 0")
     if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
         notes.append(f"{left} questions are open in {chat.folder}: answer them and run again")
-    return Outcome(figures, tables(data.name, rows), tuple(notes))
+    return Measurement(figures, tables(data.name, rows), tuple(notes))
 
 
-def tables(name: str, rows: Sequence[Row]) -> list[Table]:
+def tables(name: str, rows: Sequence[RecallRow]) -> list[Table]:
     """What was found at what cost, how dense the answers lie in it, and what a model was used for."""
     faults = any(row.without_faulted for row in rows)
     title = f"{name}: share of the evidence recalled ({rows[0].questions:,} questions)"
@@ -224,7 +224,7 @@ _MODEL = (
 )
 
 
-def _found(rows: Sequence[Row], *, faults: bool) -> Iterator[Column]:
+def _found(rows: Sequence[RecallRow], *, faults: bool) -> Iterator[Column]:
     yield Column("evi-\ndence", lambda row: share(row.evidence_recall))
     yield Column("95 %\n", lambda row: interval(row.evidence_recall))
     if faults:

@@ -5,6 +5,7 @@ Everything heavy is imported by the command that needs it, so that `zibaldone --
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,12 @@ class _Commands(TyperGroup):
         except ZibaldoneError as error:
             out.note(f"error: {' '.join(str(error).split())}", "red")
             raise typer.Exit(_exit_code(error)) from error
+        except OSError as error:  # of standard output: all others are one of ours by now
+            if error.errno == errno.EPIPE:
+                raise  # click knows: whoever read has gone
+            out.give_up_standard_output()
+            out.note(f"error: standard output cannot be written ({error.strerror})", "red")
+            raise typer.Exit(BAD_INPUT) from error
 
 
 def _exit_code(error: ZibaldoneError) -> int:
@@ -136,18 +143,18 @@ def import_(
     and what was forgotten comes back. Without --user, a file that names its users keeps them, and any other
     goes to 'me'.
     """
-    from zibaldone.importers.importing import names_its_users, read_all
-    from zibaldone.validation import file_path
+    from zibaldone.importers.importing import read_file
+    from zibaldone.validation import key
 
-    # Read once before the memory is opened, so that a file with a fault makes none.
-    _, conversations = read_all(file_path("path", path), file_format)
-    whose = user if user is not None or names_its_users(conversations) else MYSELF
-    del conversations
+    if user is not None:
+        key("user", user)
+    file = read_file(path, file_format)  # before the memory is opened, so that one with a fault makes none
+    whose = user if user is not None or file.names_its_users else MYSELF
     with (
         out.progress("importing", shown=not as_json) as progress,
         open_memory(memory, create=True) as opened,
     ):
-        done = opened.import_(path, user=whose, format=file_format, progress=progress)
+        done = opened.import_(file, user=whose, progress=progress)
     if as_json:
         out.write_json(done)
         return

@@ -24,10 +24,19 @@ def _default_folder() -> Path:
     return Path(user_data_dir("zibaldone")) / "memory"
 
 
+def given_path(text: str | Path) -> Path:
+    """A path that names something: an empty one would mean the working directory."""
+    if not str(text).strip():
+        raise typer.BadParameter("a path cannot be empty")
+    return Path(text)
+
+
 Folder = Annotated[
     Path,
     typer.Option(
         "--memory",
+        parser=given_path,
+        metavar="PATH",
         envvar="ZIBALDONE_MEMORY",
         default_factory=_default_folder,
         show_default="a folder among the user's data",
@@ -68,7 +77,9 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Memory
 
 
 def standard_input() -> str:
-    """All of it. Raises InvalidInput when it is not UTF-8."""
+    """All of it. Raises InvalidInput when it is closed or not UTF-8."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: give the text as an argument")
     if _is_terminal():
         out.note("reading standard input, to its end (Ctrl-D)")
     try:
@@ -107,4 +118,4 @@ def confirmed(what: str) -> bool:
 
 
 def _is_terminal() -> bool:
-    return sys.stdin.isatty()
+    return sys.stdin is not None and sys.stdin.isatty()  # None: closed when the process began

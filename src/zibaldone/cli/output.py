@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +63,13 @@ def write(text: str) -> None:
     """Text on standard output: a terminal gets it without control characters, all else word for word."""
     # bytes, since typer takes escape sequences out of text that goes into a pipe or a file
     typer.echo(visible(text) if _is_terminal() else text.encode())
+
+
+def give_up_standard_output() -> None:
+    """Let what is still to be written go nowhere, since the end of the process would try again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def note(text: str, style: str = "dim") -> None:
@@ -193,7 +201,7 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
 
 
 def _is_terminal() -> bool:
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()  # None: closed when the process began
 
 
 def _short(text: str, most: int = 60) -> str:

@@ -10,7 +10,7 @@ import click
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, open_memory
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, given_path, open_memory
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
@@ -58,29 +58,39 @@ def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = F
     """Correct a document in $VISUAL or $EDITOR. What is changed becomes a message of the log."""
     with open_memory(memory) as opened:
         before = opened.topics(user).text(doc_id)
+    draft = _draft(before)
     try:
-        text = click.edit(before, extension=".md")
+        click.edit(filename=str(draft))
+        text = draft.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        with open_memory(memory) as opened:  # not held open while somebody writes
+            done = opened.topics(user).edit(doc_id, text, before=before)
     except click.ClickException as error:
+        draft.unlink(missing_ok=True)
         raise InvalidInput(
             f"the editor did not do its work ({error.format_message()}): set $EDITOR to one that waits"
         ) from error
-    text = before if text is None else text  # not saved
-    try:
-        with open_memory(memory) as opened:  # not held open while somebody writes
-            done = opened.topics(user).edit(doc_id, text, before=before)
+    except UnicodeDecodeError as error:
+        _keep(draft)
+        raise InvalidInput(
+            f"what you wrote is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
+        ) from error
     except ZibaldoneError:
-        if text.strip():
-            out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
+        _keep(draft)
         raise
     if done.conflicts:
-        out.note(f"what you wrote is kept in {_kept(text)}", "yellow")
+        _keep(draft)
+    else:
+        draft.unlink()
     _tell(done, as_json=as_json)
 
 
 @app.command()
 def export(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="New, empty, or an earlier export.", show_default=False)
+        Path,
+        typer.Argument(
+            parser=given_path, metavar="DIR", help="New, empty, or an earlier export.", show_default=False
+        ),
     ],
     *,
     user: User = MYSELF,
@@ -100,7 +110,10 @@ def export(
 @app.command("import")
 def import_(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that was exported.", show_default=False)
+        Path,
+        typer.Argument(
+            parser=given_path, metavar="DIR", help="A folder that was exported.", show_default=False
+        ),
     ],
     *,
     user: User = MYSELF,
@@ -151,10 +164,18 @@ def _tell(done: TopicsEdited, *, as_json: bool) -> None:
         raise typer.Exit(CONFLICT)
 
 
-def _kept(text: str) -> Path:
-    """Somebody's work, where it is found again."""
+def _draft(text: str) -> Path:
+    """A file to be edited."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", prefix="zibaldone-", suffix=".md", delete=False
     ) as file:
         file.write(text)
     return Path(file.name)
+
+
+def _keep(draft: Path) -> None:
+    """Say where somebody's work is found again."""
+    if draft.read_bytes().strip():
+        out.note(f"what you wrote is kept in {draft}", "yellow")
+    else:
+        draft.unlink()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers.base import Conversation, FolderImporter, Importer
+from zibaldone.validation import shown
 
 __all__ = ["Conversation", "Importer", "get", "names", "recognise"]
 
@@ -32,7 +33,7 @@ def get(name: str) -> Importer:
     if name not in _IMPORTERS:
         close = difflib.get_close_matches(str(name), _IMPORTERS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise UnknownName(f"no import format {name!r}: use one of {', '.join(_IMPORTERS)}{hint}")
+        raise UnknownName(f"no import format {shown(name)}: use one of {', '.join(_IMPORTERS)}{hint}")
     importer: Importer = getattr(import_module(f"{__name__}.{name}"), _IMPORTERS[name])()
     return importer
 

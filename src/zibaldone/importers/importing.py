@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,10 +9,24 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.importers import get, recognise
 from zibaldone.importers.base import Conversation
+from zibaldone.validation import key
 
 
 class NoUser(InvalidInput):
     """The file does not say whose memory it is, and neither did the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A whole file, checked."""
+
+    format: str
+    conversations: tuple[Conversation, ...]  # each has a message
+
+    @property
+    def names_its_users(self) -> bool:
+        """Whether it says of every conversation whose memory it is."""
+        return all(conversation.user_hint is not None for conversation in self.conversations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +37,25 @@ class Assigned:
     messages: tuple[Message, ...]
 
 
-def read_all(path: str | Path, format: str | None = None) -> tuple[str, list[Conversation]]:  # noqa: A002
-    """The name of the file's format and all of its conversations, each with at least one message.
-
-    Reads to the end before it returns. Raises InvalidImport, or UnknownName for the format.
-    """
+def read_file(path: str | Path, format: str | None = None) -> ReadFile:  # noqa: A002
+    """The file, read to its end. Raises InvalidImport, or UnknownName for the format."""
     path = Path(path)
-    importer = get(format) if format is not None else recognise(path)
-    return importer.name, [found for found in importer.read(path) if found.messages]
+    importer = get(key("format", format)) if format is not None else recognise(path)
+    return ReadFile(importer.name, tuple(talk for talk in importer.read(path) if talk.messages))
 
 
-def names_its_users(conversations: Sequence[Conversation]) -> bool:
-    """Whether the file says of every conversation whose memory it is."""
-    return all(conversation.user_hint is not None for conversation in conversations)
-
-
-def assign_users(conversations: Sequence[Conversation], user: str | None) -> list[Assigned]:
+def assign_users(file: ReadFile, user: str | None) -> list[Assigned]:
     """Who gets which messages: all to `user`, or else each conversation to the user it names.
 
     Conversations of different users that are put together
     keep apart by the session, which becomes `<their user>/<session>`, and by their messages' ids likewise.
     Raises NoUser where neither the file nor the caller says whose memory it is.
     """
-    hints = {conversation.user_hint for conversation in conversations}
-    if user is None and not names_its_users(conversations):
+    hints = {conversation.user_hint for conversation in file.conversations}
+    if user is None and not file.names_its_users:
         raise NoUser("the file does not say whose memory it is: give user=")
     messages: dict[str, list[Message]] = {}
-    for conversation in conversations:
+    for conversation in file.conversations:
         hint = conversation.user_hint
         own = conversation.messages
         if user is not None and hint is not None and len(hints) > 1:

@@ -17,6 +17,7 @@ from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, Storage
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
+from zibaldone.validation import shown
 
 _logger = logging.getLogger(__name__)
 _Key = tuple[str, str, str, str]  # user, day, view, task
@@ -38,7 +39,9 @@ class Ceilings:
         for ceiling in fields(self):
             value = getattr(self, ceiling.name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidInput(f"{ceiling.name} must be a whole number from 0, or None, not {value!r}")
+                raise InvalidInput(
+                    f"{ceiling.name} must be a whole number from 0, or None, not {shown(value)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)

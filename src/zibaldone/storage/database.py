@@ -231,7 +231,10 @@ class Database:
                     if not _is_busy(error.orig):
                         raise typed from error
                 finally:
-                    connection.exec_driver_sql(f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}").close()
+                    if not connection.invalidated:  # as one is whose statement was interrupted
+                        connection.exec_driver_sql(
+                            f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}"
+                        ).close()
             if not left or time.monotonic() >= give_up:
                 return not left
             time.sleep(pause_s)

@@ -166,3 +166,6 @@ class View(ViewStore, Protocol):
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
         """Put in order what the view keeps; says what it did. Outside any transaction, when all is read."""
+
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether `housekeep` may find something to do though the user's version has not changed since."""

@@ -12,6 +12,8 @@ import pytest
 from hierarchy_talk import EMBEDDER, START, talk
 from hypothesis import given
 from hypothesis import strategies as st
+from zibaldone.views.hierarchy.cache import Mark, Shown, ShownCache
+from zibaldone.views.hierarchy.lexicon import Lexicon
 
 from zibaldone import log
 from zibaldone.core import Message, Scope
@@ -22,10 +24,8 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.cache import Mark, Shown, ShownCache
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, Neighbours
-from zibaldone.views.hierarchy.lexicon import Lexicon
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.retrieval import offer_from
 from zibaldone.views.hierarchy.stage_two import StageTwo

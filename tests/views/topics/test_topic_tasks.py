@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import ShownMessage, Task
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
@@ -16,7 +16,6 @@ from zibaldone.views.topics.tasks import (
     Extract,
     Extracted,
     Groups,
-    MessageShown,
     Planned,
     PlanUpdates,
     RewriteCurrent,
@@ -30,7 +29,7 @@ SHOWN = shown_entries(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(MessageShown(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
+EXTRACT = Extract(ShownMessage(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
 CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
@@ -48,7 +47,7 @@ def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> Non
     system, user = task.turns()
     assert "instruction" in system.content
     inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "fallback"}
+    assert not inputs.keys() & {"given", "offline"}
     assert all(name in system.content for name in inputs)
     assert task.schema()["additionalProperties"] is False
 

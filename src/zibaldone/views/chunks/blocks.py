@@ -53,6 +53,11 @@ class ReadSets:
             if len(sets) < _MOST_SETS:
                 sets[tuple(sorted(chunks))] += times
 
+    def has(self, user: str) -> bool:
+        """Whether anything of the user's waits to be taken."""
+        with self._lock:
+            return any(key[0] == user for key in self._sets)
+
     def take(self, generation: Generation) -> Counter[tuple[int, ...]]:
         """All of them; they are the caller's now."""
         with self._lock:
@@ -136,7 +141,7 @@ class _Affinity:
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                fallback=lambda: ColocationGroups(groups=plain),
+                offline=lambda: ColocationGroups(groups=plain),
             ),
             user=self._generation.user,
             patient=self._patient,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,10 +18,11 @@ from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
+from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
-from zibaldone.views.chunks.cache import TableCache
+from zibaldone.views.chunks.cache import TableCache, TextVectors
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -100,6 +100,7 @@ class ChunksView:
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._store, self._workers = asker, store, workers
         self._cache = TableCache(embedder.dimension)
+        self._text_vectors = TextVectors(static)
         self._read_sets = ReadSets()
 
     @property
@@ -204,7 +205,7 @@ class ChunksView:
             return self.retrieve(take_snapshot, query)
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._static)
+        ranked = rank(question, chosen.items, self._text_vectors)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -303,6 +304,7 @@ class ChunksView:
         their vectors, chunks are found by their words.
         """
         self._cache.drop(user)
+        self._text_vectors.drop()
         self._read_sets.drop(user)
         release(database, self._store, user)
         reclaim_orphans(database, self._store, 0, user)
@@ -338,6 +340,10 @@ class ChunksView:
             "blocks released": moved.blocks_released,
         }
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
+
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Whether chunks were read together since."""
+        return self._read_sets.has(user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
@@ -457,10 +463,7 @@ class ChunksView:
 
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
         """In threads where a model is waited for, else one after the other."""
-        if not self._asker.has_model or len(given) < 2:
-            return [do(one) for one in given]
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="zibaldone-chunks") as pool:
-            return list(pool.map(do, given))
+        return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
 
     @staticmethod
     def _generations(connection: Connection, user: str) -> list[Generation]:

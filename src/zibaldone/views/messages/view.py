@@ -160,6 +160,10 @@ class MessagesView:
         """Nothing to put in order: its units are rows."""
         return ()
 
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove the units of these messages."""
         return units.forget(connection, self.name, user, seqs)

@@ -318,25 +318,26 @@ class TopicsView:
 
     def _save(self, connection: Connection, generation: Generation, batch: _Batch) -> None:
         made = table.save(connection, generation, batch.before, batch.after, batch.digest)
-        before, after = entry_units.entries_of(batch.before), entry_units.entries_of(batch.after)
+        before, after = _remarks(batch.before), _remarks(batch.after)
         entry_units.replace(connection, generation, before, after, batch.units)
         self._keep(generation, made, batch.after)
 
     def _new_units(self, before: Library | None, after: Library, tools: Tools) -> list[units.Row]:
         """Of entries that were not there before, with their vectors."""
-        known = entry_units.entries_of(before)
-        new = {key: entry for key, entry in entry_units.entries_of(after).items() if key not in known}
+        known = _remarks(before)
+        new = {key: remark for key, remark in _remarks(after).items() if key not in known}
         if not new:
             return []
-        vectors = tools.vectors([entry.text for entry in new.values()])
+        vectors = tools.vectors([entry.text for remark in new.values() for entry in remark.entries])
         return entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
 
     def _tail_units(self, unread: Sequence[Message]) -> list[Unit]:
         """Of messages that the view has not read, the newest."""
         tools = self._offline_tools()
         return [
-            entry_units.to_unit(entry, message, self._tokenizer)
-            for message, entry in noted(unread[-MOST_TAIL:], tools)
+            unit
+            for message, entries in noted(unread[-MOST_TAIL:], tools)
+            for unit in entry_units.to_units(entries, message, self._tokenizer)
         ]
 
     def _tools_of(self, user: str, *, patient: bool) -> Tools:
@@ -374,8 +375,8 @@ class TopicsView:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
             else:
                 table.drop(connection, generation)
-            known, left = entry_units.entries_of(before), entry_units.entries_of(after)
-            back = {key: entry for key, entry in left.items() if key not in known}
+            known, left = _remarks(before), _remarks(after)
+            back = {key: remark for key, remark in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
             entry_units.replace(connection, generation, known, left, rows)
         return before, after
@@ -411,6 +412,10 @@ class _Embedding:
             except ModelFailed as error:
                 self.note = f"by words only: {error}"
         return np.zeros((len(texts), self._dimension), dtype=np.float32)
+
+
+def _remarks(library: Library | None) -> entry_units.Remarks:
+    return entry_units.remarks(library.entries() if library else ())
 
 
 def _inside(index: UnitIndex, seqs: set[int]) -> Mask:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select, update
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
+from zibaldone.validation import shown
 from zibaldone.views.chunks.storage.blocks import encode, new_key, overhead
 from zibaldone.views.chunks.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
 
@@ -38,11 +39,11 @@ class Placement:
             or not isinstance(self.block_bytes, int)
             or self.block_bytes < 1
         ):
-            raise InvalidInput(f"block_bytes must be a whole number above 0, not {self.block_bytes!r}")
+            raise InvalidInput(f"block_bytes must be a whole number above 0, not {shown(self.block_bytes)}")
         for name in ("tau_assoc", "gc_invalid_ratio", "least_fill", "least_regret"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                raise InvalidInput(f"{name} must be a number from 0, not {value!r}")
+                raise InvalidInput(f"{name} must be a number from 0, not {shown(value)}")
 
 
 @dataclass(frozen=True, slots=True)

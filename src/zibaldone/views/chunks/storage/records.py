@@ -145,7 +145,9 @@ class RecordStore:
         try:
             block = self.blocks.get(key)
         except KeyError as error:
-            raise BlockMissing(f"block {key} is not there: it was moved while it was read") from error
+            raise BlockMissing(
+                f"block {key} was moved while it was read, or is lost: if so, {FIX}"
+            ) from error
         return decode(block, key)
 
     def note_together(self, connection: Connection, owner: Owner, ids: Sequence[int], times: int = 1) -> None:
@@ -306,7 +308,7 @@ def read_again(read: Callable[[], T]) -> T:
     try:
         return read()
     except BlockMissing as error:
-        raise StorageCorrupt(f"{error}; and it is nowhere else; {FIX}") from error
+        raise StorageCorrupt(str(error)) from error
 
 
 def invalidate(connection: Connection, owner: Owner, keys: Sequence[str | None]) -> None:

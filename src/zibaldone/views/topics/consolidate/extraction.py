@@ -17,6 +17,7 @@ from datetime import date
 import regex
 
 from zibaldone.core import Message
+from zibaldone.models.task import ShownMessage
 from zibaldone.text.dates import find_days
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.periods import period
@@ -27,7 +28,7 @@ from zibaldone.views.topics.consolidate.contradictions import claims
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.read.workspace import Work
-from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
+from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted
 
 _TOGETHER = 3  # sentences that lean on each other and make one entry
 _SHORT = 4  # terms; an answer with fewer is told with its question
@@ -63,7 +64,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
     task = Extract(
         _shown(message),
         _shown(before) if before else None,
-        fallback=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
+        offline=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
     )
     answer = work.ask(task)
     if answer.degraded:
@@ -177,10 +178,10 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
     return Entry(text, first=message.seq, time=when, source=source_of(message))
 
 
-def _shown(message: Message) -> MessageShown:
+def _shown(message: Message) -> ShownMessage:
     assert message.time is not None
     who = source_of(message) or "the user"
-    return MessageShown(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
+    return ShownMessage(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
 
 
 def _says_nothing(message: Message) -> bool:

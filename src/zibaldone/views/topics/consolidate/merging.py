@@ -37,7 +37,7 @@ def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Doc
             documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in shown),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
-            fallback=lambda: Groups(groups=_alike(shown, work)),
+            offline=lambda: Groups(groups=_alike(shown, work)),
         )
         chosen = work.ask(task).result.groups
     made: list[Document] = []

@@ -88,7 +88,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             for number, one in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
-        fallback=lambda: _as_answer(_routed(portions, documents, work), portions),
+        offline=lambda: _as_answer(_routed(portions, documents, work), portions),
     )
     answer = work.ask(task)
     if answer.degraded and answer.calls > 1:  # it answered, and could not put it right

@@ -79,7 +79,7 @@ def rewrite_document(document: Document, portions: Sequence[Portion], work: Work
         old=shown[: len(old)],
         new=shown[len(old) :],
         given=numbered,
-        fallback=lambda: _as_answer(offline, numbered),
+        offline=lambda: _as_answer(offline, numbered),
     )
     answer = work.ask(task)
     if answer.degraded:
@@ -229,7 +229,7 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     task = RewriteCurrent(
         entries=shown_entries(numbered, {}),
         given=numbered,
-        fallback=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
+        offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
     )
     answer = work.ask(task)
     return offline if answer.degraded else realised(answer.result, numbered, work)

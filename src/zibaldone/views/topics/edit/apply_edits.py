@@ -56,11 +56,7 @@ def withdraw(library: Library, messages: Iterable[Message], tools: Tools) -> Ste
 
 
 def _entry(desk: Desk) -> None:
-    asked, seq = desk.asked, desk.message.seq
-    if asked.words and any(
-        one.text == asked.words and one.sources == (seq,) for one in desk.library.entries()
-    ):
-        return  # it was done before
+    asked = desk.asked
     found = entry_home(desk) if asked.kind != "added" else None
     if found is not None:
         (doc_id, at), old = found

@@ -78,7 +78,9 @@ def section_home(desk: Desk) -> Home | None:
     if not path:
         return None
     found = [
-        (one.id, _end(one, lambda found: _marks(found) == path)) for one in desk.library.documents.values()
+        (one.id, _end(one, lambda found: _marks(found) == path))
+        for one in desk.library.documents.values()
+        if any(mark_of(heading.title) == path[-1] for heading in one.headings)
     ]
     homes = [(doc_id, at) for doc_id, at in found if at is not None]
     return homes[0] if len(homes) == 1 else None

@@ -111,7 +111,8 @@ class Document:
         object.__setattr__(self, "id", one_line(self.id))
         object.__setattr__(self, "summary", one_line(self.summary))
         object.__setattr__(self, "created_time", known(self.created_time))
-        object.__setattr__(self, "body", tuple(_joined(self.body)))
+        if Text in map(type, self.body):
+            object.__setattr__(self, "body", tuple(_joined(self.body)))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

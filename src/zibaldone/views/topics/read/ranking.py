@@ -15,7 +15,6 @@ from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Mask, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
-from zibaldone.views.topics.library import key_of
 from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found
@@ -90,8 +89,8 @@ class Ranked:
 
 def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> Ranked:
     """All entries of an index, which has some, for a question."""
-    row_of = {(tuple(sorted(unit.sources)), unit.text): row for row, unit in enumerate(scored.units)}
-    unit = np.array([row_of.get(key_of(place.entry), -1) for place in index.places], dtype=np.int64)
+    row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
+    unit = np.array([row_of.get(remark, -1) for remark in index.remarks], dtype=np.int64)
     of_units = np.append(scored.scores.total, np.float32(_NOWHERE)).astype(np.float64)
     parts = [one.partitions for one in index.documents.values()]
     partition = index.spread(bm25(parts, dict.fromkeys(terms(question)[:_MOST_TERMS], 1.0)))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.topics.entry_units import remarks
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.read.document_index import DocumentIndex, Place
 from zibaldone.views.topics.read.names import Casing, Name
@@ -62,6 +63,8 @@ class ReadingIndex:
             id_: where[start:end]
             for id_, start, end in zip(self.documents, starts[:-1], starts[1:], strict=True)
         }
+        # (sources, text) of the unit that each entry is in; ((), "") for none
+        self.remarks: list[tuple[tuple[int, ...], str]] = _remarks(self.places)
         self.superseded: npt.NDArray[np.bool_] = np.array(
             [not place.entry.current for place in self.places], dtype=bool
         )
@@ -101,3 +104,9 @@ class ReadingIndex:
             if index.places:
                 values[self.of_document[id_]] = given[[place.partition for place in index.places]]
         return values
+
+
+def _remarks(places: Sequence[Place]) -> list[tuple[tuple[int, ...], str]]:
+    made = remarks(place.entry for place in places).values()
+    of = {id(entry): (remark.sources, remark.text) for remark in made for entry in remark.entries}
+    return [of.get(id(place.entry), ((), "")) for place in places]

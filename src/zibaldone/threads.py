@@ -1,11 +1,17 @@
-"""Several calls that wait, side by side."""
+"""Calls that wait, in threads: several side by side, or one that is awaited."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 
+from anyio import CancelScope, to_thread
+from anyio.lowlevel import checkpoint
+
+P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -49,3 +55,38 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
     if errors:
         raise errors[0]
     return [results[place] for place in range(len(given))]
+
+
+async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the call gives. Cancelled, it raises that when the call has ended: a write's fate is known.
+
+    A call that has not begun when it is cancelled never does.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # trio, which never abandons a thread
+        return await to_thread.run_sync(partial(call, *args, **kwargs))
+    cancelled: list[asyncio.CancelledError] = []
+
+    def begin() -> T:
+        if cancelled:
+            raise _NotBegun
+        return call(*args, **kwargs)
+
+    await checkpoint()
+    task = asyncio.ensure_future(to_thread.run_sync(begin))
+    with CancelScope(shield=True):  # or a scope around would cancel at each turn of the loop
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:  # of asyncio's own kind, which no shield keeps away
+                cancelled.append(error)
+    if cancelled:
+        if not task.cancelled():
+            task.exception()  # is of no interest any more, and would be logged
+        raise cancelled[0]
+    return task.result()
+
+
+class _NotBegun(Exception):
+    """Its caller was cancelled first."""
