@@ -286,3 +286,10 @@ def test_the_whole_of_a_chat_is_no_context_when_it_is_too_long(chat, monkeypatch
     )
     assert [row.system for row in outcome.figures["rows"]] == ["bm25"]
     assert "without 'full'" in outcome.notes[0]
+
+
+def test_a_chat_without_questions_is_nothing_to_measure(chats):
+    """As with every other data set."""
+    path = chats({"chat.json": CHAT, "probing_questions.json": {}})
+    with pytest.raises(InvalidInput, match="nothing to measure"):
+        report.run_beam(BEAMOptions(path=path), Run("bench beam", path))

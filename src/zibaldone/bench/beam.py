@@ -46,7 +46,7 @@ class BEAMQuestions:
     """
 
     name = "beam"
-    categories = KINDS
+    categories: tuple[str, ...] = KINDS
     has_faults = False
 
     def __init__(self, path: Path) -> None:

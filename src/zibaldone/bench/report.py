@@ -44,7 +44,6 @@ _SHORT = {
     "summarization": "sum",
     "instruction_following": "instr",
     "preference_following": "pref",
-    "abstention": "abst",
 }
 LONGEST_FULL_TOKENS = 256_000  # of a chat that a reader can be given as a whole
 
@@ -153,16 +152,18 @@ def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Measurement:
 
 def run_beam(options: BEAMOptions, run: Run) -> Measurement:
     """BEAM; the whole of a chat is no context where no reader could be given it."""
-    data, systems, notes = BEAMQuestions(options.path), options.systems, ()
+    data, tools = BEAMQuestions(options.path), run.tools()
+    users = {example.user for example in data.examples}
     longest = max(
-        sum(run.tools().tokenizer.count([message.content for message in data.messages(user)]))
-        for user in {example.user for example in data.examples}
+        (sum(tools.tokenizer.count([message.content for message in data.messages(user)])) for user in users),
+        default=0,
     )
-    if "full" in systems and longest > LONGEST_FULL_TOKENS:
-        systems = tuple(name for name in systems if name != "full")
-        notes = (f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}",)
+    if "full" not in options.systems or longest <= LONGEST_FULL_TOKENS:
+        return _measure(data, options, run)
+    systems = tuple(name for name in options.systems if name != "full")
     measured = _measure(data, replace(options, systems=systems), run)
-    return replace(measured, notes=(*measured.notes, *notes))
+    note = f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}"
+    return replace(measured, notes=(*measured.notes, note))
 
 
 def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Measurement:
