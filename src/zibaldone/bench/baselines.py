@@ -89,6 +89,7 @@ class BaselineRanking:
     embeds: bool = True
     above: float = -np.inf  # the score
     top: int | None = None
+    roles: frozenset[str] | None = None  # whose messages it knows; None: everybody's
 
 
 class RankedBaseline:
@@ -101,7 +102,9 @@ class RankedBaseline:
         self._loaded: dict[str, _Loaded] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
-        units = self._ranking.cut(messages, self._tools)
+        roles = self._ranking.roles
+        known = [message for message in messages if roles is None or message.role in roles]
+        units = self._ranking.cut(known, self._tools)
         texts = [_line(unit) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
@@ -251,6 +254,7 @@ _RANKINGS = {
     "dense": BaselineRanking(_Loaded.dense, _turns),
     "zsum": BaselineRanking(_Loaded.sum, _turns),
     "rag": BaselineRanking(_Loaded.dense, _chunks, top=RAG_TOP),
+    "bm25-user": BaselineRanking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
 }
 BASELINES: Mapping[str, Callable[[Equipment], System]] = {
     **{name: partial(RankedBaseline, name, ranking) for name, ranking in _RANKINGS.items()},

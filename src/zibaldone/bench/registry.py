@@ -32,8 +32,8 @@ def argument(text: str, default: Any = MISSING) -> Any:
 def _systems(*names: str) -> Any:
     return option(
         names,
-        "Systems, with commas (also: zsum, topics-h, messages+chunks, chunks-whole, -nojoint, -dense,"
-        " -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
+        "Systems, with commas (also: zsum, bm25-user, topics-h, messages+chunks, chunks-whole, -nojoint,"
+        " -dense, -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
     )
 
 
@@ -57,6 +57,15 @@ class LoCoMoOptions(LongMemEvalOptions):
     """Evidence recall on LoCoMo (a file in the format of data/locomo10.json)."""
 
     errors: Path | None = option(None, "Audit of faulted questions; else locomo-errors.json beside the data.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BEAMOptions(LongMemEvalOptions):
+    """Evidence recall on BEAM: the user's own messages among the sources, by kind, and rubric nuggets."""
+
+    path: Path = argument("The folder of a chat, or of several.")
+    budget: Ints = option((1000, 2000, 4000), "Token budgets, with commas.")
+    systems: Names = _systems("messages", "bm25", "bm25-user", "dense", "full")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +206,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("locomo", LoCoMoOptions, "report:run_locomo", asks_models=True),
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
+    Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),

@@ -73,12 +73,15 @@ def add(
 
 def import_(
     *,
-    path: Annotated[Path, typer.Argument(help="A file of conversations.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(help="A file of conversations, or the folder of a BEAM chat.", show_default=False),
+    ],
     file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="chatgpt, claude, jsonl, locomo or longmemeval; else told by the content.",
+            help="chatgpt, claude, jsonl, locomo, longmemeval or beam; else told by the content.",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +89,7 @@ def import_(
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
-    """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval.
+    """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval, BEAM.
 
     Importing a file again adds only what is new in it; what has changed since stays as it was stored first,
     and what was forgotten comes back. Without --user, a file that names its users keeps them, and any other

@@ -1,4 +1,4 @@
-"""Foreign conversation files: one file per format, recognised by content."""
+"""Foreign conversation files, and folders of them: one module per format, recognised by content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from zibaldone.errors import InvalidImport, UnknownName
-from zibaldone.importers.base import Conversation, Importer
+from zibaldone.importers.base import Conversation, FolderImporter, Importer
 from zibaldone.validation import shown
 
 __all__ = ["Conversation", "Importer", "get", "names", "recognise"]
@@ -18,6 +18,7 @@ _IMPORTERS = {
     "claude": "Claude",
     "locomo": "LoCoMo",
     "longmemeval": "LongMemEval",
+    "beam": "BEAM",
     "jsonl": "JSONLines",
 }
 
@@ -38,11 +39,17 @@ def get(name: str) -> Importer:
 
 
 def recognise(path: str | Path) -> Importer:
-    """The importer for a file, by its content. Raises InvalidImport when none knows it."""
-    from zibaldone.importers.files import read_head
+    """The importer for a file or a folder, by its content. Raises InvalidImport when none knows it."""
+    from zibaldone.importers.files import is_folder, read_head
 
-    head = read_head(Path(path))
+    path = Path(path)
     known = [get(name) for name in _IMPORTERS]
+    if is_folder(path):
+        for importer in known:
+            files = importer.files(path) if isinstance(importer, FolderImporter) else []
+            if files and importer.recognises(read_head(files[0])):
+                return importer
+    head = read_head(path)  # which refuses a folder
     for importer in known:
         if importer.recognises(head):
             return importer
