@@ -142,7 +142,7 @@ class Memory:
             chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
         )
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
-        self._hierarchy = HierarchyView(chosen, static, self._asker, hierarchy, drafter)
+        self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
         self._views: dict[str, View] = {view.name: view for view in built}

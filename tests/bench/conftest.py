@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone.bench.base import Tools
+from zibaldone.bench.base import Equipment
 from zibaldone.core import Message
 from zibaldone.models.static import shared_static_embedder
 
@@ -122,7 +122,7 @@ def tools(tmp_path):
     embedder = shared_static_embedder()
     folder = tmp_path / "systems"
     folder.mkdir()
-    return Tools(embedder, embedder, folder, floor=0.0)
+    return Equipment(embedder, embedder, folder, floor=0.0)
 
 
 @pytest.fixture

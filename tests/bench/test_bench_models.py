@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from chunk_model import chunk_model, inputs_of
 from zibaldone.bench.base import Cost
-from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.report import make_rows
 from zibaldone.bench.runner import run
@@ -32,7 +32,7 @@ def answering(answer):
 @pytest.fixture
 def benchmark(locomo_path):
     """The small conversations."""
-    return LoCoMo(locomo_path)
+    return LoCoMoQuestions(locomo_path)
 
 
 def rows(benchmark, tools, model, systems=("bm25", "chunks")):
@@ -85,7 +85,7 @@ def test_calls_are_told_per_turn_and_per_question(tmp_path, tools, samples):
     path = tmp_path / "long.json"
     path.write_text(json.dumps(samples[:1]))
     model = answering(lambda _: "Comet")
-    (bm25, chunks), records, _ = rows(LoCoMo(path), tools, model)
+    (bm25, chunks), records, _ = rows(LoCoMoQuestions(path), tools, model)
     assert (bm25.calls_per_1000_turns, bm25.calls_per_question) == (0, 0)
     tasks = [request.task for request in model.requests]
     of_ingest = [task for task in tasks if task in ("chunks.compress", "chunks.joint_compact")]

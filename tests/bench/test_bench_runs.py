@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone.bench import floor, speed, workload
-from zibaldone.bench.base import Context, Example, Unit
+from zibaldone.bench.base import ContextUnit, Example, RecalledContext
 from zibaldone.bench.cold import resident_bytes
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.longmemeval import LongMemEval
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.longmemeval import LongMemEvalQuestions
 from zibaldone.bench.report import make_rows
 from zibaldone.bench.runner import Judge, run
 from zibaldone.cli.bench import bench_app
@@ -25,7 +25,7 @@ EXAMPLE = Example(
 
 def test_a_record_names_what_was_missed(tools):
     """One of two turns, one of two sessions, and what the answer's words cost."""
-    context = Context("Ann: My red greyhound", (Unit("My red greyhound", "1", 1),), 7)
+    context = RecalledContext("Ann: My red greyhound", (ContextUnit("My red greyhound", "1", 1),), 7)
     record = Judge(tools).record(EXAMPLE, "bm25", context, 500, 1.0)
     assert record.missed == ("A blue cello",)
     assert (record.evidence_recall, record.session_recall, record.answer_coverage) == (0.5, 0.5, 1.0)
@@ -34,13 +34,13 @@ def test_a_record_names_what_was_missed(tools):
 
 def test_an_empty_context_finds_nothing(tools):
     """What a relevance floor empties counts as missed."""
-    record = Judge(tools).record(EXAMPLE, "messages", Context("", (), 0), 500, 1.0)
+    record = Judge(tools).record(EXAMPLE, "messages", RecalledContext("", (), 0), 500, 1.0)
     assert (record.evidence_recall, record.session_recall, record.answer_coverage) == (0.0, 0.0, 0.0)
 
 
 def test_every_answerable_question_is_asked_of_every_system_at_every_budget(locomo_path, tools):
     """A system without budgets is asked once per question."""
-    records = run(LoCoMo(locomo_path), ["bm25", "full"], [30, 60], tools)
+    records = run(LoCoMoQuestions(locomo_path), ["bm25", "full"], [30, 60], tools)
     assert len(records) == 4 * (2 + 1)
     assert {record.category for record in records} == {"multi-hop", "temporal", "single-hop"}
     assert {record.budget_tokens for record in records if record.system == "full"} == {None}
@@ -48,7 +48,7 @@ def test_every_answerable_question_is_asked_of_every_system_at_every_budget(loco
 
 def test_limit_takes_the_first_questions(locomo_path, tools):
     """For a quick look."""
-    assert {record.id for record in run(LoCoMo(locomo_path), ["full"], [30], tools, limit=2)} == {
+    assert {record.id for record in run(LoCoMoQuestions(locomo_path), ["full"], [30], tools, limit=2)} == {
         "locomo_1_qa0",
         "locomo_1_qa1",
     }
@@ -56,7 +56,7 @@ def test_limit_takes_the_first_questions(locomo_path, tools):
 
 def test_full_context_finds_all_evidence(locomo_path, tools):
     """Or else metric and importer disagree about what a turn says."""
-    benchmark = LoCoMo(locomo_path)
+    benchmark = LoCoMoQuestions(locomo_path)
     (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert row.evidence_recall.value == row.all_evidence.value == 1.0
     assert row.evidence_recall.questions == 3  # one question has no evidence
@@ -65,11 +65,11 @@ def test_full_context_finds_all_evidence(locomo_path, tools):
 
 def test_figures_are_given_without_the_faulted_questions_too(locomo_path, write, tools):
     """Only when an audit is at hand."""
-    benchmark = LoCoMo(locomo_path)
+    benchmark = LoCoMoQuestions(locomo_path)
     records = run(benchmark, ["full"], [1], tools)
     assert make_rows(benchmark, records)[0].without_faulted is None
     write([{"question_id": "locomo_1_qa1"}], "locomo-errors.json")
-    benchmark = LoCoMo(locomo_path)
+    benchmark = LoCoMoQuestions(locomo_path)
     (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert (row.questions, row.without_faulted.questions) == (4, 3)
     assert (row.evidence_recall.questions, row.without_faulted.evidence_recall.questions) == (3, 2)
@@ -77,7 +77,7 @@ def test_figures_are_given_without_the_faulted_questions_too(locomo_path, write,
 
 def test_longmemeval_is_judged_by_sessions(haystack_path, tools):
     """The added question has a session and no marked turn."""
-    benchmark = LongMemEval(haystack_path)
+    benchmark = LongMemEvalQuestions(haystack_path)
     (row,) = make_rows(benchmark, run(benchmark, ["full"], [1], tools))
     assert row.session_recall.questions == 2
     assert row.evidence_recall.questions == 1
@@ -103,7 +103,7 @@ def test_renaming_swaps_whole_names_only():
 
 def test_the_floor_asks_four_kinds_of_question(locomo_path, tools):
     """Only answerable ones have evidence to lose."""
-    asked, _ = floor.evaluate(LoCoMo(locomo_path), tools)
+    asked, _ = floor.evaluate(LoCoMoQuestions(locomo_path), tools)
     assert {one.kind for one in asked} == set(floor.KINDS)
     assert {one.kind for one in asked if one.recall is not None} == {"answerable"}
 
@@ -111,9 +111,9 @@ def test_the_floor_asks_four_kinds_of_question(locomo_path, tools):
 def test_a_floor_empties_what_is_below_it():
     """And an emptied answerable question counts as nothing found."""
     asked = [
-        floor.Probe("a", "u", "answerable", "?", 0.9, 1.0),
-        floor.Probe("b", "u", "answerable", "?", 0.2, 1.0),
-        floor.Probe("c", "u", "foreign", "?", 0.1, None),
+        floor.FloorProbe("a", "u", "answerable", "?", 0.9, 1.0),
+        floor.FloorProbe("b", "u", "answerable", "?", 0.2, 1.0),
+        floor.FloorProbe("c", "u", "foreign", "?", 0.1, None),
     ]
     (point,) = floor.curve(asked, [0.5])
     assert point.emptied == {"answerable": 0.5, "foreign": 1.0}

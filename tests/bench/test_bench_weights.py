@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from zibaldone import Memory
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import contests, fit, loss
-from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.metrics import is_found
 from zibaldone.bench.weights import (
     FEATURES,
@@ -94,28 +94,30 @@ def test_every_variant_leaves_out_features_that_exist():
 
 def test_a_conversation_is_never_in_its_own_training_set(write, samples, tools):
     """What its evidence is changes the weights of the others and not its own."""
-    before = fold_weights(read_talks(LoCoMo(write(samples)), tools), FITTED)
+    before = fold_weights(read_talks(LoCoMoQuestions(write(samples)), tools), FITTED)
     samples[1]["qa"][0]["evidence"] = ["D1:1"]
-    after = fold_weights(read_talks(LoCoMo(write(samples)), tools), FITTED)
+    after = fold_weights(read_talks(LoCoMoQuestions(write(samples)), tools), FITTED)
     assert after[1].tolist() == before[1].tolist()
     assert after[0].tolist() != before[0].tolist()
 
 
 def test_weights_fitted_on_all_are_the_same_for_all(locomo_path, tools):
     """The in-sample row."""
-    first, second = fold_weights(read_talks(LoCoMo(locomo_path), tools), Variant("all", fitted_on="all"))
+    first, second = fold_weights(
+        read_talks(LoCoMoQuestions(locomo_path), tools), Variant("all", fitted_on="all")
+    )
     assert first.tolist() == second.tolist()
 
 
 @pytest.mark.parametrize("budget", [12, 30, 60])
 def test_judging_is_the_engines_own_path(locomo_path, tools, budget):
     """The shipped weights find what a Memory finds."""
-    benchmark = LoCoMo(locomo_path)
+    benchmark = LoCoMoQuestions(locomo_path)
     talks = read_talks(benchmark, tools)
     for talk, weights in zip(talks, fold_weights(talks, SHIPPED), strict=True):
         with Memory(tools.folder / talk.user) as memory:
             memory.add(benchmark.messages(talk.user), user=talk.user)
-            for asked in talk.asked:
+            for asked in talk.posed:
                 example = asked.example
                 found = memory.recall(example.question, user=talk.user, budget_tokens=budget, now=example.now)
                 units = [unit.text for unit in to_context(found).units]
@@ -125,11 +127,11 @@ def test_judging_is_the_engines_own_path(locomo_path, tools, budget):
 
 def test_a_question_below_the_floor_finds_nothing(locomo_path, tools):
     """As in the engine, where it gets an empty recall."""
-    talk = read_talks(LoCoMo(locomo_path), tools)[0]
+    talk = read_talks(LoCoMoQuestions(locomo_path), tools)[0]
     weights = np.ones(len(FEATURES))
     count = LineCounter(tools.tokenizer)
-    assert judge(talk, talk.asked[0], weights, 1000, count) == 1.0
-    assert judge(talk, replace(talk.asked[0], relevance=0.0), weights, 1000, count) == 0.0
+    assert judge(talk, talk.posed[0], weights, 1000, count) == 1.0
+    assert judge(talk, replace(talk.posed[0], relevance=0.0), weights, 1000, count) == 0.0
 
 
 def test_without_synonyms_other_words_find_less(write, samples, tools):
@@ -137,7 +139,9 @@ def test_without_synonyms_other_words_find_less(write, samples, tools):
     samples[0]["conversation"]["session_1"][0]["text"] = "I adopted a puppy, Comet."
     path = write(samples)
     lexical = FEATURES.index("lexical")
-    with_them, without = (read_talks(LoCoMo(path), tools, synonyms=on)[0].asked[0] for on in (True, False))
+    with_them, without = (
+        read_talks(LoCoMoQuestions(path), tools, synonyms=on)[0].posed[0] for on in (True, False)
+    )
     assert with_them.features[:, lexical].sum() > without.features[:, lexical].sum()
 
 
@@ -149,14 +153,19 @@ def test_tokens_add_up_over_lines(tools, text):
 
 def test_two_runs_give_the_same(locomo_path, tools):
     """No seed, no clock."""
-    rows = [evaluate(LoCoMo(locomo_path), tools, budgets_tokens=[30], variants=VARIANTS[:3]) for _ in "ab"]
+    rows = [
+        evaluate(LoCoMoQuestions(locomo_path), tools, budgets_tokens=[30], variants=VARIANTS[:3])
+        for _ in "ab"
+    ]
     assert rows[0] == rows[1]
 
 
 def test_changes_are_held_against_the_first_row(locomo_path, tools):
     """A ranking without any feature is the order of the log."""
     blind = Variant("blind", FEATURES)
-    first, second = evaluate(LoCoMo(locomo_path), tools, budgets_tokens=[30], variants=(SHIPPED, blind))
+    first, second = evaluate(
+        LoCoMoQuestions(locomo_path), tools, budgets_tokens=[30], variants=(SHIPPED, blind)
+    )
     assert first.change == first.change_error == 0.0
     assert second.change == pytest.approx(second.evidence_recall[0] - first.evidence_recall[0])
     assert second.change < 0
@@ -164,7 +173,7 @@ def test_changes_are_held_against_the_first_row(locomo_path, tools):
 
 def test_tables_have_a_row_per_variant_and_per_feature(locomo_path, tools):
     """And no weight is forgotten."""
-    rows = evaluate(LoCoMo(locomo_path), tools, budgets_tokens=[20, 30], variants=VARIANTS[:2])
+    rows = evaluate(LoCoMoQuestions(locomo_path), tools, budgets_tokens=[20, 30], variants=VARIANTS[:2])
     variants, weights = tables(rows, (20, 30))
     assert variants.row_count == 2
     assert weights.row_count == len(FEATURES)
@@ -174,7 +183,7 @@ def test_one_conversation_is_refused(write, samples, tools):
     """There would be nothing to fit on; a conversation without evidence is none."""
     samples[1]["qa"] = []
     with pytest.raises(InvalidInput, match="at least 2"):
-        evaluate(LoCoMo(write(samples)), tools)
+        evaluate(LoCoMoQuestions(write(samples)), tools)
 
 
 def test_the_command_prints_markdown_and_writes_json(locomo_path):

@@ -6,21 +6,20 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from zibaldone.bench.base import Context
+from zibaldone.bench.base import RecalledContext
 from zibaldone.bench.consolidation import run as running
-from zibaldone.bench.consolidation.facts import Fact, Link, Question, make_stream
+from zibaldone.bench.consolidation.facts import ChainQuestion, Link, NumberedFact, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
-from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_rows, tables
-from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.bench.consolidation.run import MULTI, SINGLE, evaluate, make_rows, tables
 from zibaldone.bench.outcome import to_json
 from zibaldone.cli.bench import bench_app
 from zibaldone.models.static import shared_static_embedder
 
-OLD = Fact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
-NEW = Fact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)
-MAYOR = Fact(5, "Linz", "mayor", "Cleo Dun", "Cleo Dun serves as mayor of Linz.")
-ONE = Question("s0", "Where does Ann Bor live?", (Link(NEW, (OLD,)),))
-TWO = Question("m0", "Who is the mayor of the home of Ann Bor?", (Link(NEW, (OLD,)), Link(MAYOR, ())))
+OLD = NumberedFact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
+NEW = NumberedFact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)
+MAYOR = NumberedFact(5, "Linz", "mayor", "Cleo Dun", "Cleo Dun serves as mayor of Linz.")
+ONE = ChainQuestion("s0", "Where does Ann Bor live?", (Link(NEW, (OLD,)),))
+TWO = ChainQuestion("m0", "Who is the mayor of the home of Ann Bor?", (Link(NEW, (OLD,)), Link(MAYOR, ())))
 
 
 def struck(line, sentence):
@@ -146,7 +145,7 @@ class Everything:
     def recall(self, user, question, budget_tokens, now=None):
         """All of them."""
         text = "\n".join(self.lines)
-        return Context(text, (), 7)
+        return RecalledContext(text, (), 7)
 
     def close(self):
         """Drop them."""

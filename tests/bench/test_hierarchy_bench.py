@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import InvalidInput, Memory, MissingExtra
-from zibaldone.bench import outcome
+from zibaldone.bench import engine, outcome
 from zibaldone.bench.hierarchy import plot, structure
-from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Measuring, Row, Setting, build
-from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Compared, HierarchyRow, Measuring, build
+from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidImport
 from zibaldone.models.static import shared_static_embedder
@@ -65,13 +65,13 @@ def path(tmp_path_factory):
 @pytest.fixture(scope="module")
 def built(path):
     """The longer conversation's hierarchy."""
-    return build(LoCoMo(path).messages("Otto"), "Otto", STATIC, STATIC, calibrate(STATIC))
+    return build(LoCoMoQuestions(path).messages("Otto"), "Otto", STATIC, STATIC, calibrate(STATIC))
 
 
 @pytest.fixture
 def measuring(path, tools):
     """Of both conversations, at 300 tokens."""
-    return Measuring(LoCoMo(path), tools, 300, lambda *_: None)
+    return Measuring(LoCoMoQuestions(path), tools, 300, lambda *_: None)
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def test_what_is_restructured(measuring):
 
 def test_a_row_adds_up(measuring):
     """Sizes are of all themes and hold all semantics, f goes through the quarters, questions are asked."""
-    (row,) = measuring.rows([Setting("full")])
-    assert isinstance(row, Row)
+    (row,) = measuring.rows([Compared("full")])
+    assert isinstance(row, HierarchyRow)
     assert sum(row.sizes) == row.themes
     assert sum(size * themes for size, themes in enumerate(row.sizes, 1)) == row.semantics
     assert row.largest == len(row.sizes) <= row.cap == 12
@@ -122,7 +122,7 @@ def test_a_cap_that_cannot_be():
 
 def test_what_two_tables_share_is_measured_once(measuring, monkeypatch):
     """The full view under another name is the same row."""
-    (full,) = measuring.rows([Setting("full")])
+    (full,) = measuring.rows([Compared("full")])
     monkeypatch.setattr(structure, "build", None)
     (capped,) = measuring.rows(structure.capped([12]))
     assert capped == structure.replace(full, setting="cap 12")
@@ -131,7 +131,7 @@ def test_what_two_tables_share_is_measured_once(measuring, monkeypatch):
 def test_it_is_the_hierarchy_of_a_memory(built, path, tmp_path):
     """A maintenance makes the same themes of the same semantics."""
     with Memory(tmp_path / "memory", embedder=STATIC, chat=None, hierarchy=XMemory()) as memory:
-        memory.add(LoCoMo(path).messages("Otto"), user="Otto")
+        memory.add(LoCoMoQuestions(path).messages("Otto"), user="Otto")
         memory.maintain(views=["hierarchy"])
         kept = {theme.id: [one.text for one in theme.semantics] for theme in memory.themes(user="Otto")}
     semantics = built.structure.semantics
@@ -148,7 +148,7 @@ def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
             themes.append(sum(len(self.themes(user=user)) for user in self.users()))
             super().close()
 
-    monkeypatch.setattr(structure, "Memory", Watched)
+    monkeypatch.setattr(engine, "Memory", Watched)
     (row,) = measuring.rows(structure.capped([3]))
     assert themes == [row.themes]
 

@@ -49,7 +49,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ContextUnit:
     """One intact piece of a recalled text."""
 
     text: str
@@ -58,11 +58,11 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class RecalledContext:
     """What a system gives a reader for one question."""
 
     text: str
-    units: tuple[Unit, ...]  # in the order of the text
+    units: tuple[ContextUnit, ...]  # in the order of the text
     tokens: int  # of the text
     cost: Cost = Cost()
 
@@ -80,7 +80,9 @@ class System(Protocol):
     def load(self, user: str, messages: Sequence[Message]) -> Cost | None:
         """Take in the whole conversation of a user; what that cost, when a model can be asked."""
 
-    def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
+    def recall(
+        self, user: str, question: str, budget_tokens: int, now: datetime | None = None
+    ) -> RecalledContext:
         """The context for the question in at most `budget_tokens` tokens."""
 
     def close(self) -> None:
@@ -88,7 +90,7 @@ class System(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Equipment:
     """What every system of a run shares, so that vectors and token counts compare."""
 
     embedder: Embedder

@@ -17,10 +17,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from zibaldone.bench.base import Context, System, Tools, Unit
+from zibaldone.bench.base import ContextUnit, Equipment, RecalledContext, System
 from zibaldone.core import Evidence, Message
 from zibaldone.models.base import Vectors
-from zibaldone.rendering import header, in_order, line, render
+from zibaldone.rendering import OMISSION, header, in_order, line
 from zibaldone.text.sentences import passages
 from zibaldone.text.words import terms
 
@@ -66,43 +66,43 @@ class _Loaded:
     terms: _Terms
     vectors: Vectors  # (units, d); empty where no vector is asked for
 
-    def bm25(self, question: str, tools: Tools) -> Scores:  # noqa: ARG002
+    def bm25(self, question: str, tools: Equipment) -> Scores:  # noqa: ARG002
         return self.terms.scores(question)
 
-    def dense(self, question: str, tools: Tools) -> Scores:
+    def dense(self, question: str, tools: Equipment) -> Scores:
         """Cosine."""
         if not len(self.vectors):
             return np.zeros(len(self.units))
         return np.asarray(self.vectors @ tools.embedder.embed([question])[0], dtype=np.float64)
 
-    def sum(self, question: str, tools: Tools) -> Scores:
+    def sum(self, question: str, tools: Equipment) -> Scores:
         """Each in standard deviations over the conversation."""
         return _z(self.bm25(question, tools)) + _z(self.dense(question, tools))
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class BaselineRanking:
     """How a baseline cuts a conversation, scores the units and which of them may be taken."""
 
-    score: Callable[[_Loaded, str, Tools], Scores]
-    cut: Callable[[Sequence[Message], Tools], list[Evidence]]
+    score: Callable[[_Loaded, str, Equipment], Scores]
+    cut: Callable[[Sequence[Message], Equipment], list[Evidence]]
     embeds: bool = True
     above: float = -np.inf  # the score
     top: int | None = None
 
 
-class Ranked:
+class RankedBaseline:
     """Rank every unit of a user's conversation; take from the best down whatever still fits."""
 
     budgeted = True
 
-    def __init__(self, name: str, ranking: Ranking, tools: Tools) -> None:
+    def __init__(self, name: str, ranking: BaselineRanking, tools: Equipment) -> None:
         self.name, self._ranking, self._tools = name, ranking, tools
         self._loaded: dict[str, _Loaded] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
         units = self._ranking.cut(messages, self._tools)
-        texts = [line(unit.speaker, unit.text) for unit in units]
+        texts = [_line(unit) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
         self._loaded[user] = _Loaded(
@@ -112,7 +112,9 @@ class Ranked:
             vectors=self._tools.embedder.embed(texts) if self._ranking.embeds and texts else empty,
         )
 
-    def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
+    def recall(
+        self, user: str, question: str, budget_tokens: int, now: datetime | None = None
+    ) -> RecalledContext:
         del now  # naive: time means nothing to it
         loaded = self._loaded[user]
         scores = self._ranking.score(loaded, question, self._tools)
@@ -130,18 +132,20 @@ class FullContext:
     name = "full"
     budgeted = False
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Equipment) -> None:
         self._tools = tools
-        self._contexts: dict[str, Context] = {}
+        self._contexts: dict[str, RecalledContext] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
         """Render once; it is the same for every question."""
         turns = in_order(_turns(messages, self._tools))
-        text, _ = render(turns)
-        units = tuple(Unit(turn.text, turn.session, rank) for rank, turn in enumerate(turns, start=1))
-        self._contexts[user] = Context(text, units, self._tools.count_tokens(text))
+        text = _rendered(turns)
+        units = tuple(ContextUnit(turn.text, turn.session, rank) for rank, turn in enumerate(turns, start=1))
+        self._contexts[user] = RecalledContext(text, units, self._tools.count_tokens(text))
 
-    def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
+    def recall(
+        self, user: str, question: str, budget_tokens: int, now: datetime | None = None
+    ) -> RecalledContext:
         del question, budget_tokens, now
         return self._contexts[user]
 
@@ -149,7 +153,7 @@ class FullContext:
         self._contexts.clear()
 
 
-def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Tools) -> Context:
+def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Equipment) -> RecalledContext:
     """Greedy by rank: what does not fit is passed over. The whole text is counted before it is given."""
     chosen: list[Evidence] = []
     left, days = budget_tokens - _FIRST_YEAR, set[tuple[str, date]]()
@@ -162,17 +166,37 @@ def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Too
             chosen.append(unit)
             days.add(day)
     while True:
-        text, _ = render(in_order(chosen))
+        text = _rendered(in_order(chosen))
         tokens = tools.count_tokens(text)
         if tokens <= budget_tokens or not chosen:
             break
         chosen.pop()
     ranks = {(unit.sources, unit.place): rank for rank, unit in enumerate(chosen, start=1)}
-    units = (Unit(u.text, u.session, ranks[u.sources, u.place]) for u in in_order(chosen))
-    return Context(text, tuple(units), tokens)
+    units = (ContextUnit(u.text, u.session, ranks[u.sources, u.place]) for u in in_order(chosen))
+    return RecalledContext(text, tuple(units), tokens)
 
 
-def _turns(messages: Sequence[Message], tools: Tools) -> list[Evidence]:
+def _rendered(units: Sequence[Evidence]) -> str:
+    """As the engine renders, but for chunks: they are rendered lines already, and stay as they are."""
+    text, before = "", None
+    for unit in units:
+        day, last_day = unit.time.date(), before.time.date() if before else None
+        if before is None or before.session != unit.session or last_day != day:
+            text += "\n" * bool(before) + header(day, last_day) + "\n"
+        elif before.sources == unit.sources:
+            text += " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
+        else:
+            text += "\n"
+        text += _line(unit)
+        before = unit
+    return text
+
+
+def _line(unit: Evidence) -> str:
+    return line(unit.speaker, unit.text) if unit.speaker else unit.text
+
+
+def _turns(messages: Sequence[Message], tools: Equipment) -> list[Evidence]:
     counts = tools.tokenizer.count([line(m.speaker, m.content) for m in messages])
     return [
         _evidence(message.content, [message], tokens, speaker=message.speaker)
@@ -180,7 +204,7 @@ def _turns(messages: Sequence[Message], tools: Tools) -> list[Evidence]:
     ]
 
 
-def _chunks(messages: Sequence[Message], tools: Tools) -> list[Evidence]:
+def _chunks(messages: Sequence[Message], tools: Equipment) -> list[Evidence]:
     """Chunks of 128 tokens, cut at sentence borders from each session's rendered text."""
     sessions: dict[str, list[Message]] = {}
     for message in messages:
@@ -223,12 +247,12 @@ def _z(scores: Scores) -> Scores:
 
 
 _RANKINGS = {
-    "bm25": Ranking(_Loaded.bm25, _turns, embeds=False, above=0.0),  # a turn with a common word
-    "dense": Ranking(_Loaded.dense, _turns),
-    "zsum": Ranking(_Loaded.sum, _turns),
-    "rag": Ranking(_Loaded.dense, _chunks, top=RAG_TOP),
+    "bm25": BaselineRanking(_Loaded.bm25, _turns, embeds=False, above=0.0),  # a turn with a common word
+    "dense": BaselineRanking(_Loaded.dense, _turns),
+    "zsum": BaselineRanking(_Loaded.sum, _turns),
+    "rag": BaselineRanking(_Loaded.dense, _chunks, top=RAG_TOP),
 }
-BASELINES: Mapping[str, Callable[[Tools], System]] = {
-    **{name: partial(Ranked, name, ranking) for name, ranking in _RANKINGS.items()},
+BASELINES: Mapping[str, Callable[[Equipment], System]] = {
+    **{name: partial(RankedBaseline, name, ranking) for name, ranking in _RANKINGS.items()},
     "full": FullContext,
 }

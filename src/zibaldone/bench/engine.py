@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from zibaldone.bench.base import Context, Cost, Tools, Unit
+from zibaldone.bench.base import ContextUnit, Cost, Equipment, RecalledContext
 from zibaldone.core import Evidence, Message, Recall
 from zibaldone.memory import Memory
 from zibaldone.views.chunks import MemAttention
@@ -50,8 +50,8 @@ class Engine:
 
     budgeted = True
 
-    def __init__(self, name: str, tools: Tools) -> None:
-        self.name, self._setup, self._floor = name, ENGINES[name], tools.floor
+    def __init__(self, name: str, setup: Setup, tools: Equipment) -> None:
+        self.name, self._setup, self._floor = name, setup, tools.floor
         self._memory = Memory(
             tempfile.mkdtemp(dir=tools.folder),
             embedder=tools.embedder,
@@ -68,7 +68,9 @@ class Engine:
             self._memory.maintain(user=user, views=self._setup.views)
         return self._since(before)
 
-    def recall(self, user: str, question: str, budget_tokens: int, now: datetime | None = None) -> Context:
+    def recall(
+        self, user: str, question: str, budget_tokens: int, now: datetime | None = None
+    ) -> RecalledContext:
         before = self._cost()
         recall = self._memory.recall(
             question,
@@ -97,7 +99,7 @@ class Engine:
         return Cost(now.calls - before.calls, now.tokens - before.tokens)
 
 
-def to_context(recall: Recall) -> Context:
+def to_context(recall: Recall) -> RecalledContext:
     """One unit per message shown: passages of one message stand in one line of the text.
 
     A unit ranks by its best passage; scores of one view compare.
@@ -108,7 +110,7 @@ def to_context(recall: Recall) -> Context:
     best = sorted(shown, key=lambda key: -max(evidence.score for evidence in shown[key]))
     ranks = {key: rank for rank, key in enumerate(best, start=1)}
     units = (
-        Unit(" ".join(evidence.text for evidence in parts), parts[0].session, ranks[key])
+        ContextUnit(" ".join(evidence.text for evidence in parts), parts[0].session, ranks[key])
         for key, parts in shown.items()
     )
-    return Context(recall.text, tuple(units), recall.tokens)
+    return RecalledContext(recall.text, tuple(units), recall.tokens)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.bench.base import Example, Tools
-from zibaldone.bench.locomo import ADVERSARIAL, LoCoMo
+from zibaldone.bench.base import Equipment, Example
+from zibaldone.bench.locomo import ADVERSARIAL, LoCoMoQuestions
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.outcome import Outcome, Progress, Run, silent
+from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import FloorOptions
 from zibaldone.bench.stats import SEED
 from zibaldone.bench.table import Column, tabulate
@@ -32,7 +32,7 @@ BUDGET_TOKENS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class FloorProbe:
     """One question, how relevant the memory found itself, and what it recalled without a floor."""
 
     id: str
@@ -53,10 +53,10 @@ class Point:
 
 
 def evaluate(
-    benchmark: LoCoMo, tools: Tools, *, limit: int | None = None, progress: Progress = silent
-) -> tuple[list[Probe], float]:
+    benchmark: LoCoMoQuestions, tools: Equipment, *, limit: int | None = None, progress: Progress = silent
+) -> tuple[list[FloorProbe], float]:
     """Ask everything; also the engine's default floor. `limit` is per conversation and kind."""
-    probes: list[Probe] = []
+    probes: list[FloorProbe] = []
     default_floor = 0.0
     with Memory(tools.folder / "floor", embedder=tools.embedder) as memory:
         for place, user in enumerate(benchmark.users()):
@@ -71,11 +71,11 @@ def evaluate(
                 units = [evidence.text for evidence in recalled.evidence]
                 turns = example.evidence if kind == "answerable" else ()
                 recall = sum(is_found(turn, units) for turn in turns) / len(turns) if turns else None
-                probes.append(Probe(example.id, user, kind, question, recalled.trace.relevance, recall))
+                probes.append(FloorProbe(example.id, user, kind, question, recalled.trace.relevance, recall))
     return probes, default_floor
 
 
-def curve(probes: Sequence[Probe], floors: Sequence[float] = FLOORS) -> tuple[Point, ...]:
+def curve(probes: Sequence[FloorProbe], floors: Sequence[float] = FLOORS) -> tuple[Point, ...]:
     """What every floor would have done."""
     by_kind = {kind: [probe for probe in probes if probe.kind == kind] for kind in KINDS}
     judged = [probe for probe in probes if probe.recall is not None]
@@ -94,9 +94,11 @@ def curve(probes: Sequence[Probe], floors: Sequence[float] = FLOORS) -> tuple[Po
     )
 
 
-def run(options: FloorOptions, run: Run) -> Outcome:
+def run(options: FloorOptions, run: Run) -> Measurement:
     """One row per floor, the engine's default marked."""
-    probes, default = evaluate(LoCoMo(options.path), run.tools(), limit=options.limit, progress=run.progress)
+    probes, default = evaluate(
+        LoCoMoQuestions(options.path), run.tools(), limit=options.limit, progress=run.progress
+    )
     points = curve(probes, sorted({*FLOORS, default}))
     figures = {"data": options.path.name, "default_floor": default, "points": points, "asked": probes}
     columns = [
@@ -107,7 +109,7 @@ def run(options: FloorOptions, run: Run) -> Outcome:
         Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),
     ]
     title = "relevance floor: share of questions emptied"
-    return Outcome(figures, [tabulate(title, columns, points, caption="* the default")])
+    return Measurement(figures, [tabulate(title, columns, points, caption="* the default")])
 
 
 def _emptied(kind: str) -> Column:
@@ -121,7 +123,9 @@ def rename(question: str, strangers: Sequence[str], speakers: Sequence[str]) -> 
     return re.sub(pattern, lambda match: names[match[1]], question) if names else question
 
 
-def _questions(benchmark: LoCoMo, user: str, limit: int | None) -> Iterator[tuple[str, Example, str]]:
+def _questions(
+    benchmark: LoCoMoQuestions, user: str, limit: int | None
+) -> Iterator[tuple[str, Example, str]]:
     own = [example for example in benchmark.examples if example.user == user]
     for example in [example for example in own if example.answerable][:limit]:
         yield "answerable", example, example.question

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zibaldone.bench.base import DataSet, Tools
-from zibaldone.bench.consolidation import report as updates
+from zibaldone.bench.base import DataSet, Equipment
+from zibaldone.bench.consolidation import run as updates
 from zibaldone.bench.consolidation.facts import Wordings, make_stream
-from zibaldone.bench.consolidation.run import evaluate
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.outcome import Outcome, Progress, Run
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.longmemeval import LongMemEvalQuestions
+from zibaldone.bench.outcome import Measurement, Progress, Run
 from zibaldone.bench.registry import LeaderboardOptions
-from zibaldone.bench.report import Row, make_rows
+from zibaldone.bench.report import RecallRow, make_rows
 from zibaldone.bench.runner import run as recall
 from zibaldone.bench.table import Column, tabulate
 
@@ -28,7 +27,7 @@ SEED, STREAM_TOKENS, STREAM_QUESTIONS, STREAM_BUDGET_TOKENS = 11, 6_000, 50, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallFigure:
     """One system at one budget on one data set."""
 
     benchmark: str
@@ -43,7 +42,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class UpdateFigure:
     """One system on one stream of updated facts."""
 
     wordings: Wordings
@@ -55,17 +54,17 @@ class Updated:
     tokens: float
 
 
-def run(options: LeaderboardOptions, run: Run) -> Outcome:
+def run(options: LeaderboardOptions, run: Run) -> Measurement:
     """One table of evidence recalled, one of updates followed."""
-    data: list[DataSet] = [LoCoMo(options.path)]
+    data: list[DataSet] = [LoCoMoQuestions(options.path)]
     if options.longmemeval:
-        data.append(LongMemEval(options.longmemeval))
+        data.append(LongMemEvalQuestions(options.longmemeval))
     tools = run.tools()
     rows = [row for of in data for row in _recalled(of, tools, options.limit, run.progress)]
     updated = [row for wordings in WORDINGS for row in _updated(wordings, tools, run.progress)]
     title = f"updated facts, {STREAM_TOKENS:,} tokens, budget {STREAM_BUDGET_TOKENS}"
     shown = (tabulate("share of the evidence recalled", _RECALLED, rows), tabulate(title, _UPDATED, updated))
-    return Outcome({"recalled": rows, "updated": updated}, shown)
+    return Measurement({"recalled": rows, "updated": updated}, shown)
 
 
 _RECALLED = (
@@ -89,14 +88,14 @@ _UPDATED = (
 )
 
 
-def _recalled(data: DataSet, tools: Tools, limit: int | None, progress: Progress) -> list[Recalled]:
+def _recalled(data: DataSet, tools: Equipment, limit: int | None, progress: Progress) -> list[RecallFigure]:
     records = recall(data, SYSTEMS, BUDGETS_TOKENS, tools, limit=limit, progress=progress)
     return [_row(data.name, row) for row in make_rows(data, records)]
 
 
-def _row(benchmark: str, row: Row) -> Recalled:
+def _row(benchmark: str, row: RecallRow) -> RecallFigure:
     sound = row.without_faulted and row.without_faulted.evidence_recall
-    return Recalled(
+    return RecallFigure(
         benchmark=benchmark,
         system=row.system,
         budget_tokens=row.budget_tokens or 0,
@@ -109,11 +108,11 @@ def _row(benchmark: str, row: Row) -> Recalled:
     )
 
 
-def _updated(wordings: Wordings, tools: Tools, progress: Progress) -> list[Updated]:
+def _updated(wordings: Wordings, tools: Equipment, progress: Progress) -> list[UpdateFigure]:
     stream = make_stream(SEED, STREAM_TOKENS, tools.tokenizer, STREAM_QUESTIONS, wordings)
-    records, _ = evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
+    records, _ = updates.evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
     return [
-        Updated(
+        UpdateFigure(
             wordings=wordings,
             kind=row.kind,
             system=row.system,

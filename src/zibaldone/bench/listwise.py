@@ -48,19 +48,19 @@ def contests(features: Sequence[Floats], relevant: Sequence[Sequence[int]]) -> C
 def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Doubles]:
     """The mean negative log-likelihood of a query with the ridge, its gradient (d,) and Hessian (d, d)."""
     value, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights), len(weights)))
-    for one in data:
-        scores = one.differences @ weights.astype(np.float32)
+    for contest in data:
+        scores = contest.differences @ weights.astype(np.float32)
         highest = np.maximum(scores.max(axis=1, keepdims=True), 0)  # the relevant item's own score is 0
-        odds = np.exp(scores - highest) * one.rivals
+        odds = np.exp(scores - highest) * contest.rivals
         total = np.exp(-highest) + odds.sum(axis=1, keepdims=True)
-        value += float(one.shares @ (np.log(total) + highest)[:, 0])
+        value += float(contest.shares @ (np.log(total) + highest)[:, 0])
         chances = odds / total  # (p, n)
-        means = (chances[:, None, :] @ one.differences)[:, 0, :].astype(np.float64)  # (p, d)
-        gradient += one.shares @ means
-        flat = one.differences.reshape(-1, len(weights))
-        shared = chances * one.shares[:, None].astype(np.float32)
-        hessian += (flat * shared.reshape(-1, 1)).T @ flat - (means.T * one.shares) @ means
-    queries = sum(one.queries for one in data)
+        means = (chances[:, None, :] @ contest.differences)[:, 0, :].astype(np.float64)  # (p, d)
+        gradient += contest.shares @ means
+        flat = contest.differences.reshape(-1, len(weights))
+        shared = chances * contest.shares[:, None].astype(np.float32)
+        hessian += (flat * shared.reshape(-1, 1)).T @ flat - (means.T * contest.shares) @ means
+    queries = sum(contest.queries for contest in data)
     return (
         value / queries + RIDGE / 2 * float(weights @ weights),
         gradient / queries + RIDGE * weights,

@@ -23,9 +23,9 @@ from rich.table import Table
 from sqlalchemy import Connection
 
 from zibaldone import maintenance
-from zibaldone.bench.base import Tools
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Progress, Run, need
+from zibaldone.bench.base import Equipment
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.outcome import Measurement, Progress, Run, need
 from zibaldone.bench.registry import LocalityOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
@@ -43,7 +43,7 @@ _VIEW = "chunks"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TraceEvent:
     """One thing that happens to records."""
 
     kind: str  # "write", "remove", "together", "request" or "housekeep"
@@ -54,7 +54,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BlockLayout:
     """Where chunks are put."""
 
     name: str
@@ -63,15 +63,15 @@ class Layout:
     semantic: bool = False  # ... or grouped by similarity alone
 
 
-def layouts(placement: Placement) -> tuple[Layout, ...]:
+def layouts(placement: Placement) -> tuple[BlockLayout, ...]:
     """Figure 10's: three layouts, and the memory manager with a part taken away or overdone."""
     return (
-        Layout("append-only", placement, shared=True),
-        Layout("semantic-only", placement, shared=True, semantic=True),
-        Layout("ours", placement),
-        Layout("ours, no relocation", replace(placement, tau_assoc=2.0)),
-        Layout("ours, no collection", replace(placement, gc_invalid_ratio=2.0)),
-        Layout(
+        BlockLayout("append-only", placement, shared=True),
+        BlockLayout("semantic-only", placement, shared=True, semantic=True),
+        BlockLayout("ours", placement),
+        BlockLayout("ours, no relocation", replace(placement, tau_assoc=2.0)),
+        BlockLayout("ours, no collection", replace(placement, gc_invalid_ratio=2.0)),
+        BlockLayout(
             "ours, aggressive relocation", replace(placement, tau_assoc=0.0, least_fill=0.0, least_regret=0.0)
         ),
     )
@@ -98,7 +98,7 @@ class Result:
 class _Recorder(RecordStore):
     """A record store that writes down what happens to it."""
 
-    def __init__(self, folder: Path, events: list[Event]) -> None:
+    def __init__(self, folder: Path, events: list[TraceEvent]) -> None:
         super().__init__(LocalBlocks(folder))
         self.events = events
         self.asking = False
@@ -107,32 +107,32 @@ class _Recorder(RecordStore):
         super().stage(connection, owner, staged)
         if staged:
             ids = tuple(record.id for record in staged)
-            self.events.append(Event("write", owner.user, ids, tuple(staged)))
+            self.events.append(TraceEvent("write", owner.user, ids, tuple(staged)))
 
     def remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         super().remove(connection, owner, ids)
         if ids:
-            self.events.append(Event("remove", owner.user, tuple(ids)))
+            self.events.append(TraceEvent("remove", owner.user, tuple(ids)))
 
     def note_together(self, connection: Connection, owner: Owner, ids: Sequence[int], times: int = 1) -> None:
         super().note_together(connection, owner, ids, times)
-        self.events.append(Event("together", owner.user, tuple(ids)))
+        self.events.append(TraceEvent("together", owner.user, tuple(ids)))
 
     def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> RecordsRead:
         if self.asking and ids:
-            self.events.append(Event("request", owner.user, tuple(ids)))
+            self.events.append(TraceEvent("request", owner.user, tuple(ids)))
         return super().fetch(connection, owner, ids)
 
 
-def trace(benchmark: LoCoMo, tools: Tools, progress: Progress) -> list[Event]:
+def trace(benchmark: LoCoMoQuestions, tools: Equipment, progress: Progress) -> list[TraceEvent]:
     """What happens to the chunks of all conversations, in the order of time."""
-    events: list[Event] = []
+    events: list[TraceEvent] = []
     folder = Path(tempfile.mkdtemp(dir=tools.folder))
     memory = Memory(folder, embedder=tools.embedder, chat=None, chunks=MemAttention())
     recorder = _Recorder(folder / "blocks", events)
     memory._chunks._store = recorder  # noqa: SLF001 - the trace is of the engine's own calls
     sessions = {
-        user: [list(some) for _, some in groupby(benchmark.messages(user), key=lambda m: m.session)]
+        user: [list(session) for _, session in groupby(benchmark.messages(user), key=lambda m: m.session)]
         for user in benchmark.users()
     }
     questions = _questions(benchmark, sessions)
@@ -155,27 +155,31 @@ def trace(benchmark: LoCoMo, tools: Tools, progress: Progress) -> list[Event]:
     return events
 
 
-def with_updates(events: Sequence[Event], share: float, seed: int = 1) -> list[Event]:
+def with_updates(events: Sequence[TraceEvent], share: float, seed: int = 1) -> list[TraceEvent]:
     """The trace with that share of the related chunks rewritten at every gate, as a model's updates would.
 
     Offline answers update little; this is the update stream under which collection can be judged.
     """
     chance = random.Random(seed)
     latest: dict[tuple[str, int], Record] = {}
-    found: list[Event] = []
+    updated: list[TraceEvent] = []
     for event in events:
         for record in event.records:
             latest[event.user, record.id] = record
-        found.append(event)
+        updated.append(event)
         if event.kind == "together":
-            again = [one for one in event.ids[:-1] if chance.random() < share and (event.user, one) in latest]
+            again = [
+                number
+                for number in event.ids[:-1]
+                if chance.random() < share and (event.user, number) in latest
+            ]
             if again:
-                rewritten = tuple(latest[event.user, one] for one in again)
-                found.append(Event("write", event.user, tuple(again), rewritten))
-    return found
+                rewritten = tuple(latest[event.user, number] for number in again)
+                updated.append(TraceEvent("write", event.user, tuple(again), rewritten))
+    return updated
 
 
-def replay(events: Sequence[Event], layout: Layout, tools: Tools) -> Result:
+def replay(events: Sequence[TraceEvent], layout: BlockLayout, tools: Equipment) -> Result:
     """Let the events happen to the layout; every request is read with the block files out of the cache."""
     folder = Path(tempfile.mkdtemp(dir=tools.folder))
     blocks = LocalBlocks(folder / "blocks")
@@ -227,7 +231,7 @@ def replay(events: Sequence[Event], layout: Layout, tools: Tools) -> Result:
 class _Manager:
     """A layout's memory manager: the engine's own, or what a simpler one would do with the same parts."""
 
-    def __init__(self, layout: Layout, database: Database, store: RecordStore) -> None:
+    def __init__(self, layout: BlockLayout, database: Database, store: RecordStore) -> None:
         self._layout, self._database, self._store = layout, database, store
         self.owners: set[Owner] = set()
         self.moved = Moved()
@@ -241,29 +245,29 @@ class _Manager:
         self.owners.add(owner)
         return owner
 
-    def ids(self, event: Event) -> list[int]:
+    def ids(self, event: TraceEvent) -> list[int]:
         if not self._layout.shared:
             return list(event.ids)
-        return [self._names.setdefault((event.user, one), len(self._names) + 1) for one in event.ids]
+        return [self._names.setdefault((event.user, number), len(self._names) + 1) for number in event.ids]
 
-    def renamed(self, event: Event) -> list[Record]:
+    def renamed(self, event: TraceEvent) -> list[Record]:
         """The records as this layout keeps them: shared blocks are filled in the order of arrival."""
         if not self._layout.shared:
             return list(event.records)
-        found = []
+        records = []
         for number, record in zip(self.ids(event), event.records, strict=True):
             self._arrivals[number] = len(self._arrivals) + 1
-            found.append(Record(number, "", self._arrivals[number], record.data))
-        return found
+            records.append(Record(number, "", self._arrivals[number], record.data))
+        return records
 
-    def read_together(self, event: Event) -> None:
+    def read_together(self, event: TraceEvent) -> None:
         ids = self.ids(event)
         self._sets.append(tuple(sorted(ids)))
         if not self._layout.shared:
             with self._database.write() as connection:
                 self._store.note_together(connection, self.owner(event.user), ids)
 
-    def housekeep(self, event: Event) -> None:
+    def housekeep(self, event: TraceEvent) -> None:
         layout, owner = self._layout, self.owner(event.user)
         for name, vector in zip(self.ids(event), event.vectors.values(), strict=True):
             self._vectors[name] = vector
@@ -318,28 +322,28 @@ class _Manager:
 
 
 def _questions(
-    benchmark: LoCoMo, sessions: Mapping[str, list[list[Message]]]
+    benchmark: LoCoMoQuestions, sessions: Mapping[str, list[list[Message]]]
 ) -> dict[str, dict[int, list[tuple[str, Any]]]]:
     """By user and number of session, the questions that it is the last to answer."""
     place = {
-        user: {message.content: number for number, some in enumerate(found) for message in some}
-        for user, found in sessions.items()
+        user: {message.content: number for number, session in enumerate(of_user) for message in session}
+        for user, of_user in sessions.items()
     }
-    asked: dict[str, dict[int, list[tuple[str, Any]]]] = {user: {} for user in sessions}
+    posed: dict[str, dict[int, list[tuple[str, Any]]]] = {user: {} for user in sessions}
     for example in benchmark.examples:
         last = len(sessions[example.user]) - 1
         at = [
             number
             for turn in example.evidence
-            for said, number in place[example.user].items()
-            if turn in said
+            for content, number in place[example.user].items()
+            if turn in content
         ]
         number = max(at, default=last) if example.answerable else last
-        asked[example.user].setdefault(number, []).append((example.question, example.now))
-    return asked
+        posed[example.user].setdefault(number, []).append((example.question, example.now))
+    return posed
 
 
-def _tend(memory: Memory, user: str) -> Event:
+def _tend(memory: Memory, user: str) -> TraceEvent:
     """With the mean vector of each of the user's chunks."""
     view = memory._chunks  # noqa: SLF001 - what the manager sees of chunks is their metadata
     vectors = {}
@@ -347,7 +351,7 @@ def _tend(memory: Memory, user: str) -> Event:
         for chunk in view.live(connection, user):
             mean = chunk.metadata.vectors.mean(axis=0)
             vectors[chunk.id] = mean / max(float(np.linalg.norm(mean)), 1e-9)
-    return Event("housekeep", user, tuple(vectors), vectors=vectors)
+    return TraceEvent("housekeep", user, tuple(vectors), vectors=vectors)
 
 
 def _cold_read(
@@ -371,12 +375,12 @@ def _cold_read(
 def _space(database: Database, owners: set[Owner]) -> float:
     """Bytes of blocks and staged records per live byte, over all owners."""
     with database.read() as connection:
-        found = [sizes(connection, owner) for owner in owners]
-    live = sum(one["live_bytes"] for one in found)
-    return sum(one["block_bytes"] + one["staged_bytes"] for one in found) / live if live else 1.0
+        of_owners = [sizes(connection, owner) for owner in owners]
+    live = sum(size["live_bytes"] for size in of_owners)
+    return sum(size["block_bytes"] + size["staged_bytes"] for size in of_owners) / live if live else 1.0
 
 
-def run(options: LocalityOptions, run: Run) -> Outcome:
+def run(options: LocalityOptions, run: Run) -> Measurement:
     """Every layout under every setting, on one trace."""
     if options.plot:
         need("matplotlib")
@@ -387,7 +391,7 @@ def run(options: LocalityOptions, run: Run) -> Outcome:
         for ratio in options.gc
     ]
     tools = run.tools()
-    events = trace(LoCoMo(options.path), tools, run.progress)
+    events = trace(LoCoMoQuestions(options.path), tools, run.progress)
     if options.updates:
         events = with_updates(events, options.updates)
     results = []
@@ -406,7 +410,7 @@ def run(options: LocalityOptions, run: Run) -> Outcome:
         "requests": requests,
         "results": results,
     }
-    return Outcome(
+    return Measurement(
         figures,
         [table(f"locality on {title}", results)],
         (f"written: {options.plot}",) if options.plot else (),

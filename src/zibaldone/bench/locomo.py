@@ -26,7 +26,7 @@ _PLACES = {f"conv-{n}": i for i, n in enumerate((26, 30, 41, 42, 43, 44, 47, 48,
 _DIA_ID = re.compile(r"D:?(\d+):(\d+)")
 
 
-class LoCoMo:
+class LoCoMoQuestions:
     """Questions of categories 1 to 4 are answerable; category 5 asks for what was never said.
 
     `errors` is the public audit's file (a list of {question_id, ...}); without it, `locomo-errors.json`

@@ -28,7 +28,7 @@ CATEGORIES = (
 )
 
 
-class LongMemEval:
+class LongMemEvalQuestions:
     """Every haystack is a user of its own. Questions whose id ends in `_abs` have no answer to find."""
 
     name = "longmemeval"

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.table import Table
 
-from zibaldone.bench.base import Tools
+from zibaldone.bench.base import Equipment
 from zibaldone.errors import MissingExtra
 from zibaldone.models.base import ChatModel
 from zibaldone.models.static import shared_static_embedder
@@ -43,14 +43,14 @@ class Run:
     note: Callable[[str], None] = print  # a line for whoever waits
     chat: ChatModel | None = None  # what views may ask; None: they work offline
 
-    def tools(self, floor: float | None = None) -> Tools:
+    def tools(self, floor: float | None = None) -> Equipment:
         """The embedded embedder and tokenizer, for every system alike."""
         embedder = shared_static_embedder()
-        return Tools(embedder, embedder, self.folder, floor, self.chat)
+        return Equipment(embedder, embedder, self.folder, floor, self.chat)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Measurement:
     """A run's figures, and how they are shown."""
 
     figures: Mapping[str, object]  # by name, numbers and dataclasses; `to_json` writes them

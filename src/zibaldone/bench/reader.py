@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zibaldone.bench.answers import bleu1, f1_original, f1_set
-from zibaldone.bench.base import Context, Example
+from zibaldone.bench.base import Example, RecalledContext
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Turn
@@ -33,14 +33,14 @@ class Reader:
         self._instructions = path.read_text(encoding="utf-8").strip()
         self.failed = 0  # questions without an answer
 
-    def read(self, example: Example, context: Context) -> Scored | None:
+    def read(self, example: Example, context: RecalledContext) -> Scored | None:
         """Answer and score; None for a question without a gold answer."""
         if example.answer is None:
             return None
-        asked = f"{context.text}\n\nQuestion: {example.question}"
+        prompt = f"{context.text}\n\nQuestion: {example.question}"
         try:
             prediction = self._asker.ask_text(
-                (Turn("system", self._instructions), Turn("user", asked)),
+                (Turn("system", self._instructions), Turn("user", prompt)),
                 user=example.user,
                 view="bench",
                 task="read",

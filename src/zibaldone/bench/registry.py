@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zibaldone.bench.outcome import Outcome, Run, need
+from zibaldone.bench.outcome import Measurement, Run, need
 
 Ints = tuple[int, ...]  # above 0
 Floats = tuple[float, ...]
@@ -144,6 +144,13 @@ class KVOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HangingOptions:
+    """Adds, recalls and forgets beside a recall whose model hangs, and without."""
+
+    calls: int = option(50, "Of each kind and user, whose median counts.", least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -168,7 +175,7 @@ class KVTrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One benchmark. `runs` names a function of a module below this package, (options, Run) -> Outcome."""
+    """One benchmark. `runs` names a function of a module here, from options and a Run to a Measurement."""
 
     name: str
     options: type[Any]
@@ -176,12 +183,12 @@ class Benchmark:
     asks_models: bool = False  # it can be run with a chat model, or from recordings of one
     needs_torch: bool = False
 
-    def run(self, options: Any, run: Run) -> Outcome:
+    def run(self, options: Any, run: Run) -> Measurement:
         """Measure. Raises MissingExtra where a module is not installed."""
         if self.needs_torch:
             need("torch", "transformers")
         module, _, function = self.runs.partition(":")
-        call: Callable[[Any, Run], Outcome] = getattr(
+        call: Callable[[Any, Run], Measurement] = getattr(
             importlib.import_module(f"zibaldone.bench.{module}"), function
         )
         return call(options, run)
@@ -194,9 +201,10 @@ BENCHMARKS = (
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
-    Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
+    Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from rich.table import Table
 
 from zibaldone.bench.base import DataSet
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.longmemeval import LongMemEval
-from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.longmemeval import LongMemEvalQuestions
+from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.reader import Reader
 from zibaldone.bench.registry import LoCoMoOptions, LongMemEvalOptions
-from zibaldone.bench.runner import Record, run
+from zibaldone.bench.runner import Judged, run
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
 from zibaldone.bench.table import Column, budget, interval, percent, share, tabulate
@@ -38,7 +38,7 @@ _SHORT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecallRow:
     """One system at one budget. Shares are from 0 to 1; a None had no question to be measured on."""
 
     system: str
@@ -65,12 +65,12 @@ class Row:
     f1: Mean | None = None  # of answers that a chat model gave, as LoCoMo's own code scores them
     f1_set: Mean | None = None
     bleu1: Mean | None = None
-    without_faulted: Row | None = None  # the same figures without the questions that the audit faults
+    without_faulted: RecallRow | None = None  # the same figures without the questions that the audit faults
 
 
-def make_rows(data: DataSet, records: Sequence[Record]) -> tuple[Row, ...]:
+def make_rows(data: DataSet, records: Sequence[Judged]) -> tuple[RecallRow, ...]:
     """One row per (system, budget), in the order in which they were asked."""
-    groups: dict[tuple[str, int | None], list[Record]] = {}
+    groups: dict[tuple[str, int | None], list[Judged]] = {}
     for record in records:
         groups.setdefault((record.system, record.budget_tokens), []).append(record)
     rows = []
@@ -83,13 +83,13 @@ def make_rows(data: DataSet, records: Sequence[Record]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _row(records: Sequence[Record], data: DataSet) -> Row:
+def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
     densities = [record.density for record in records if record.density]
     units = sum(density.units for density in densities)
     covered = [d for d in densities if d.cover_units is not None]
     users = list({record.user: record for record in records}.values())
     turns = max(sum(record.turns for record in users), 1)
-    return Row(
+    return RecallRow(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
         questions=len(records),
@@ -124,17 +124,17 @@ def _mean(values: Iterator[float | None]) -> Mean | None:
     return Mean.of([value for value in values if value is not None])
 
 
-def run_locomo(options: LoCoMoOptions, run: Run) -> Outcome:
+def run_locomo(options: LoCoMoOptions, run: Run) -> Measurement:
     """LoCoMo."""
-    return _measure(LoCoMo(options.path, options.errors), options, run)
+    return _measure(LoCoMoQuestions(options.path, options.errors), options, run)
 
 
-def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Outcome:
+def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Measurement:
     """LongMemEval."""
-    return _measure(LongMemEval(options.path), options, run)
+    return _measure(LongMemEvalQuestions(options.path), options, run)
 
 
-def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
+def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Measurement:
     """With a chat model, views ask it and it answers the questions; else everything is offline."""
     tools, chat = given.tools(options.floor), given.chat
     reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
@@ -151,10 +151,10 @@ def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Outcome:
         notes.append(f"{reader.failed} questions have no answer from the model, and score 0")
     if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
         notes.append(f"{left} questions are open in {chat.folder}: answer them and run again")
-    return Outcome(figures, tables(data.name, rows), tuple(notes))
+    return Measurement(figures, tables(data.name, rows), tuple(notes))
 
 
-def tables(name: str, rows: Sequence[Row]) -> list[Table]:
+def tables(name: str, rows: Sequence[RecallRow]) -> list[Table]:
     """What was found at what cost, how dense the answers lie in it, and what a model was used for."""
     faults = any(row.without_faulted for row in rows)
     title = f"{name}: share of the evidence recalled ({rows[0].questions:,} questions)"
@@ -193,7 +193,7 @@ _MODEL = (
 )
 
 
-def _found(rows: Sequence[Row], *, faults: bool) -> Iterator[Column]:
+def _found(rows: Sequence[RecallRow], *, faults: bool) -> Iterator[Column]:
     yield Column("evi-\ndence", lambda row: share(row.evidence_recall))
     yield Column("95 %\n", lambda row: interval(row.evidence_recall))
     if faults:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from zibaldone.bench.base import Context, Cost, DataSet, Example, System, Tools
+from zibaldone.bench.base import Cost, DataSet, Equipment, Example, RecalledContext, System
 from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found
 from zibaldone.bench.outcome import Progress, silent
 from zibaldone.bench.reader import Reader, Scored
@@ -19,7 +19,7 @@ _LINE_BREAK_TOKENS = 1  # what a unit costs beside its own tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Judged:
     """One question asked of one system at one budget: enough to look at a miss."""
 
     id: str
@@ -53,12 +53,12 @@ def run(
     data: DataSet,
     systems: Sequence[str],
     budgets_tokens: Sequence[int],
-    tools: Tools,
+    tools: Equipment,
     *,
     limit: int | None = None,
     reader: Reader | None = None,
     progress: Progress = silent,
-) -> list[Record]:
+) -> list[Judged]:
     """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
 
     Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
@@ -66,7 +66,7 @@ def run(
     """
     examples = [example for example in data.examples if example.answerable][:limit]
     judge = Judge(tools)
-    records: list[Record] = []
+    records: list[Judged] = []
     for user, group in itertools.groupby(examples, key=lambda example: example.user):
         progress(f"loading {user}", len(records), 0)
         questions = list(group)
@@ -93,7 +93,7 @@ def run(
 
 def _ask(
     system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge, reader: Reader | None
-) -> Iterator[Record]:
+) -> Iterator[Judged]:
     for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
         start = time.perf_counter()
         context = system.recall(example.user, example.question, budget, example.now)
@@ -105,19 +105,19 @@ def _ask(
 class Judge:
     """Says everything that is said of one context for one question."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Equipment) -> None:
         # The same unit comes back for question after question; its tokens are counted once.
         self._unit_tokens = lru_cache(maxsize=1 << 16)(tools.count_tokens)
 
     def record(
-        self, example: Example, system: str, context: Context, budget_tokens: int | None, ms: float
-    ) -> Record:
+        self, example: Example, system: str, context: RecalledContext, budget_tokens: int | None, ms: float
+    ) -> Judged:
         """The figures of one recall that took `ms`."""
         texts = [unit.text for unit in context.units]
         recalled = {unit.session for unit in context.units}
         wanted = example.evidence_sessions
         density = self._density(example, context)
-        return Record(
+        return Judged(
             id=example.id,
             user=example.user,
             category=example.category,
@@ -137,7 +137,7 @@ class Judge:
             cost=context.cost,
         )
 
-    def _density(self, example: Example, context: Context) -> Density | None:
+    def _density(self, example: Example, context: RecalledContext) -> Density | None:
         if example.answer is None:
             return None
         ranked = [unit.text for unit in sorted(context.units, key=lambda unit: unit.rank)]

@@ -24,12 +24,12 @@ from statistics import median
 import numpy as np
 from rich.table import Table
 
-from zibaldone.bench.base import Tools
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Progress, Run
+from zibaldone.bench.base import Equipment
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.outcome import Measurement, Progress, Run
 from zibaldone.bench.registry import SpeedOptions
 from zibaldone.bench.stats import growth_exponent, percentile
-from zibaldone.bench.table import Column, Line, transpose
+from zibaldone.bench.table import Column, TableLine, transpose
 from zibaldone.bench.workload import made_up_turns, questions, repeated
 from zibaldone.core import Message
 from zibaldone.memory import Memory
@@ -84,7 +84,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Figure(Line):
+class _Figure(TableLine):
     grows: str = ""  # the field whose growth is shown
 
 
@@ -133,19 +133,19 @@ def table(results: Sequence[Speed]) -> Table:
     return transpose("speed, medians", "", lines, sizes, [Column("growth", grown)])
 
 
-def run(options: SpeedOptions, run: Run) -> Outcome:
+def run(options: SpeedOptions, run: Run) -> Measurement:
     """A column per size."""
     if options.path is None:
         turns, data = made_up_turns(), "made-up turns"
     else:
-        conversations = LoCoMo(options.path)
+        conversations = LoCoMoQuestions(options.path)
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
         data = f"turns of {options.path.name}"
     results = [evaluate(size, turns, run.tools(), run.progress) for size in options.sizes]
-    return Outcome({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
+    return Measurement({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
 
-def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progress) -> Speed:
+def evaluate(size: int, turns: Sequence[Message], tools: Equipment, progress: Progress) -> Speed:
     """Build a memory of `size` messages and measure it on the way and at the end."""
     rows = list(itertools.islice(repeated(turns), size + SINGLES))
     folder = tools.folder / f"speed-{size}"
@@ -196,7 +196,7 @@ def evaluate(size: int, turns: Sequence[Message], tools: Tools, progress: Progre
     )
 
 
-def _warm_up(memory: Memory, bare: BareSQLite, tools: Tools) -> None:
+def _warm_up(memory: Memory, bare: BareSQLite, tools: Equipment) -> None:
     """The first calls of each side pay for files and caches. Another user's, whose few rows weigh nothing."""
     hello = Message("Hello there.", time=datetime(2024, 1, 1, tzinfo=UTC))
     for _ in range(WARM_UPS):
@@ -248,13 +248,13 @@ class _Alternating:
         return median(self.ms[side])
 
 
-def _recalls(memory: Memory, rows: Sequence[Message], tools: Tools, progress: Progress) -> _Alternating:
+def _recalls(memory: Memory, rows: Sequence[Message], tools: Equipment, progress: Progress) -> _Alternating:
     timed = _Alternating()
     vectors = tools.embedder.embed([message.content for message in rows])
-    asked = questions(rows, WARM_UPS + RECALLS)
-    for question in asked[:WARM_UPS]:
+    queries = questions(rows, WARM_UPS + RECALLS)
+    for question in queries[:WARM_UPS]:
         memory.recall(question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0)
-    for done, question in enumerate(asked[WARM_UPS:]):
+    for done, question in enumerate(queries[WARM_UPS:]):
         progress(f"recalling from {len(rows):,}", done, RECALLS)
         vector = tools.embedder.embed([question])[0]
         timed.time(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from zibaldone.bench.base import System, Tools
+from zibaldone.bench.base import Equipment, System
 from zibaldone.bench.baselines import BASELINES
 from zibaldone.bench.engine import ENGINES, Engine
 from zibaldone.errors import UnknownName
 
-_SYSTEMS: Mapping[str, Callable[[Tools], System]] = {
+_SYSTEMS: Mapping[str, Callable[[Equipment], System]] = {
     **BASELINES,
-    **{name: partial(Engine, name) for name in ENGINES},
+    **{name: partial(Engine, name, setup) for name, setup in ENGINES.items()},
 }
 
 
@@ -24,7 +24,7 @@ def check_systems(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def make_system(name: str, tools: Tools) -> System:
+def make_system(name: str, tools: Equipment) -> System:
     """A fresh instance of the named system."""
     check_systems([name])
     return _SYSTEMS[name](tools)

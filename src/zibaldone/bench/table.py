@@ -27,7 +27,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """One row of a table whose columns are the things measured."""
 
     label: str
@@ -65,7 +65,7 @@ def tabulate(
 def transpose(
     title: str,
     corner: str,
-    lines: Sequence[Line],
+    lines: Sequence[TableLine],
     things: Sequence[tuple[str, object]],
     more: Sequence[Column] = (),
 ) -> Table:

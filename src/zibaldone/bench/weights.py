@@ -15,12 +15,12 @@ from functools import lru_cache
 import numpy as np
 from rich.table import Table
 
-from zibaldone.bench.base import Example, Tools
+from zibaldone.bench.base import Equipment, Example
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests, fit
-from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.outcome import Outcome, Progress, Run, silent
+from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import WeightsOptions
 from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
@@ -43,7 +43,7 @@ FEATURES = tuple(field.name for field in fields(Weights))
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class QuestionShares:
     """One question under one variant."""
 
     id: str
@@ -52,7 +52,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VariantRow:
     """One variant; means over all questions, each judged with the weights of its conversation."""
 
     variant: str
@@ -61,16 +61,16 @@ class Row:
     change: float  # of the recall at the middle budget against the first variant
     change_error: float  # its standard error, over the questions' own changes
     folds: dict[str, Weights]  # conversation -> the weights that it was judged with
-    recalled: tuple[Recalled, ...]
+    recalled: tuple[QuestionShares, ...]
 
 
 def make_row(
     variant: str,
     folds: dict[str, Weights],
-    recalled: Sequence[Recalled],
+    recalled: Sequence[QuestionShares],
     categories: Sequence[str],
-    first: Row | None,
-) -> Row:
+    first: VariantRow | None,
+) -> VariantRow:
     """`first` is the row that this one is held against; None for that row itself."""
     shares = np.array([question.shares for question in recalled])
     middle = shares.shape[1] // 2
@@ -78,7 +78,7 @@ def make_row(
     of = {
         name: [i for i, question in enumerate(recalled) if question.category == name] for name in categories
     }
-    return Row(
+    return VariantRow(
         variant=variant,
         evidence_recall=tuple(shares.mean(axis=0).tolist()),
         by_category={name: float(shares[rows, middle].mean()) if rows else None for name, rows in of.items()},
@@ -89,7 +89,7 @@ def make_row(
     )
 
 
-def tables(rows: Sequence[Row], budgets_tokens: Sequence[int]) -> tuple[Table, Table]:
+def tables(rows: Sequence[VariantRow], budgets_tokens: Sequence[int]) -> tuple[Table, Table]:
     """In Markdown, so that they can be pasted: the variants, and the weights of the first over its folds."""
     first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
     count = len(first.recalled)
@@ -174,25 +174,25 @@ class Talk:
     user: str
     index: UnitIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
-    asked: tuple[Posed, ...]
+    posed: tuple[Posed, ...]
     contests: Contests
 
 
-def run(options: WeightsOptions, run: Run) -> Outcome:
+def run(options: WeightsOptions, run: Run) -> Measurement:
     """The variants, and the fitted weights."""
-    rows = evaluate(LoCoMo(options.path), run.tools(), progress=run.progress)
+    rows = evaluate(LoCoMoQuestions(options.path), run.tools(), progress=run.progress)
     figures = {"data": options.path.name, "budgets_tokens": BUDGETS_TOKENS, "rows": rows}
-    return Outcome(figures, tables(rows, BUDGETS_TOKENS))
+    return Measurement(figures, tables(rows, BUDGETS_TOKENS))
 
 
 def evaluate(
-    benchmark: LoCoMo,
-    tools: Tools,
+    benchmark: LoCoMoQuestions,
+    tools: Equipment,
     *,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
     variants: Sequence[Variant] = VARIANTS,
     progress: Progress = silent,
-) -> list[Row]:
+) -> list[VariantRow]:
     """A row per variant, in their order; changes are against the first one.
 
     Raises InvalidInput when fewer than two conversations have questions with evidence.
@@ -206,19 +206,19 @@ def evaluate(
             " on some and judged on another, so give a file with at least 2, such as the whole locomo10.json"
         )
     count = LineCounter(tools.tokenizer)
-    rows: list[Row] = []
+    rows: list[VariantRow] = []
     for done, variant in enumerate(variants):
         progress(variant.name, done, len(variants))
         judged = talks[variant.synonyms]
         fitted = fold_weights(judged, variant)
         recalled = [
-            Recalled(
-                asked.example.id,
-                asked.example.category,
-                tuple(judge(talk, asked, weights, budget, count) for budget in budgets_tokens),
+            QuestionShares(
+                posed.example.id,
+                posed.example.category,
+                tuple(judge(talk, posed, weights, budget, count) for budget in budgets_tokens),
             )
             for talk, weights in zip(judged, fitted, strict=True)
-            for asked in talk.asked
+            for posed in talk.posed
         ]
         folds = {talk.user: Weights(*weights.tolist()) for talk, weights in zip(judged, fitted, strict=True)}
         first = rows[0] if rows else None
@@ -226,14 +226,15 @@ def evaluate(
     return rows
 
 
-def read_talks(benchmark: LoCoMo, tools: Tools, *, synonyms: bool = True) -> list[Talk]:
+def read_talks(benchmark: LoCoMoQuestions, tools: Equipment, *, synonyms: bool = True) -> list[Talk]:
     """The conversations that have answerable questions with evidence, indexed and asked."""
     by_user: dict[str, list[Example]] = {}
     for example in benchmark.examples:
         if example.answerable and example.evidence:
             by_user.setdefault(example.user, []).append(example)
     return [
-        _read(benchmark.messages(user), asked, tools, synonyms=synonyms) for user, asked in by_user.items()
+        _read(benchmark.messages(user), examples, tools, synonyms=synonyms)
+        for user, examples in by_user.items()
     ]
 
 
@@ -248,17 +249,17 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[Doubles]:
 
 
 def judge(
-    talk: Talk, asked: Posed, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
+    talk: Talk, posed: Posed, weights: Doubles, budget_tokens: int, count: Callable[[str], int]
 ) -> float:
     """The share of the question's evidence that the engine recalls when it ranks with these weights."""
-    example = asked.example
-    if asked.relevance < DEFAULT_FLOOR:
+    example = posed.example
+    if posed.relevance < DEFAULT_FLOOR:
         return 0.0
     assert example.now is not None
     query = Query(example.question, Scope(example.user), budget_tokens, example.now)
-    ranked = best_first(asked.features @ weights.astype(np.float32), OFFERED * budget_tokens, talk.index)
+    ranked = best_first(posed.features @ weights.astype(np.float32), OFFERED * budget_tokens, talk.index)
     chosen = choose([talk.units[row] for row in ranked], query, count)
-    trace = Trace((), (), asked.relevance, DEFAULT_FLOOR, 0.0)
+    trace = Trace((), (), posed.relevance, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
     texts = [unit.text for unit in context.units]
     return sum(is_found(turn, texts) for turn in example.evidence) / len(example.evidence)
@@ -285,7 +286,9 @@ class LineCounter:
         return self._tokenizer.count([text])[0]
 
 
-def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools, *, synonyms: bool) -> Talk:
+def _read(
+    messages: Sequence[Message], examples: Sequence[Example], tools: Equipment, *, synonyms: bool
+) -> Talk:
     words = shared_static_embedder()
     prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
     stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
@@ -294,14 +297,14 @@ def _read(messages: Sequence[Message], examples: Sequence[Example], tools: Tools
     index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
     if not synonyms:
         index.thesaurus = Thesaurus(words)  # an empty one
-    asked = tuple(_ask(index, example, tools.embedder) for example in examples)
+    posed = tuple(_ask(index, example, tools.embedder) for example in examples)
     relevant = [_relevant(index, messages, example) for example in examples]
     return Talk(
         user=examples[0].user,
         index=index,
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
-        asked=asked,
-        contests=contests([posed.features for posed in asked], relevant),
+        posed=posed,
+        contests=contests([posed.features for posed in posed], relevant),
     )
 
 

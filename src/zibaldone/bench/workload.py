@@ -23,7 +23,7 @@ def repeated(turns: Sequence[Message]) -> Iterator[Message]:
         suffix = "" if lap == 0 else _syllables(lap)
 
         def renamed(text: str, suffix: str = suffix) -> str:
-            return spoken.sub(lambda found: found[1] + suffix, text)
+            return spoken.sub(lambda match: match[1] + suffix, text)
 
         for message in turns:
             assert message.time is not None
@@ -61,11 +61,11 @@ def questions(rows: Sequence[Message], count: int) -> list[str]:
     """Questions about what was said: a speaker and some words of one of the speaker's messages."""
     rng = np.random.default_rng(SEED)
     picked = rng.choice(len(rows), count)
-    asked = []
+    made = []
     for i in picked:
         words = re.findall(r"[^\W_]{4,}", rows[i].content)[:6]
-        asked.append(f"What did {rows[i].speaker} say about {' '.join(words) or 'it'}?")
-    return asked
+        made.append(f"What did {rows[i].speaker} say about {' '.join(words) or 'it'}?")
+    return made
 
 
 def _syllables(number: int) -> str:

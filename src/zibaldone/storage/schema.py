@@ -255,33 +255,21 @@ hierarchy_states = Table(
     Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice
     Column("next_semantic", BigInteger, nullable=False),
     Column("next_theme", BigInteger, nullable=False),
+    Column("next_unit", BigInteger, nullable=False),  # the part of the next statement
     Column("embedder", Text, nullable=False),  # whose thresholds hold: the key of hierarchy_thresholds
 )
 
-hierarchy_episodes = Table(
+hierarchy_episodes = Table(  # their texts are units, under the same number
     "hierarchy_episodes",
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("episode", BigInteger, primary_key=True, autoincrement=False),
-    Column("session", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("narrative", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # of its first message
     Column("start_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("end_us", BigInteger, nullable=False),
-    Column("vector", LargeBinary, nullable=False),  # (d,) float16; empty: to be embedded (again)
     Column("made_by", Text, nullable=False),  # the model's name; "" when no model was asked
     Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
-)
-
-hierarchy_messages = Table(
-    "hierarchy_messages",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("episode", BigInteger, nullable=False),
-    Index("hierarchy_messages_by_episode", "user", "generation", "episode"),
 )
 
 hierarchy_semantics = Table(
@@ -298,7 +286,7 @@ hierarchy_semantics = Table(
     Index("hierarchy_semantics_by_episode", "user", "generation", "episode"),
 )
 
-hierarchy_statements = Table(
+hierarchy_statements = Table(  # which units a semantic consists of
     "hierarchy_statements",
     metadata,
     Column("user", Text, primary_key=True),
@@ -306,10 +294,7 @@ hierarchy_statements = Table(
     Column("semantic", BigInteger, primary_key=True, autoincrement=False),
     Column("place", Integer, primary_key=True, autoincrement=False),  # 0: what the semantic is known by
     Column("seq", BigInteger, nullable=False),
-    Column("text", Text, nullable=False),  # stands alone
-    Column("verbatim", Text, nullable=False),  # in the message's words
-    Column("vector", LargeBinary, nullable=False),  # (d,) float16, of the text
-    Index("hierarchy_statements_by_seq", "user", "generation", "seq"),
+    Column("part", BigInteger, nullable=False),
 )
 
 hierarchy_themes = Table(

@@ -12,7 +12,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.episodes import cohesion_text
 from zibaldone.views.hierarchy.nodes import Semantic
-from zibaldone.views.hierarchy.semantics import Near
+from zibaldone.views.hierarchy.semantics import Background, Near
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)
@@ -33,12 +33,16 @@ def vectors_of(messages: Sequence[Message]) -> Vectors:
     return EMBEDDER.embed([cohesion_text(message) for message in messages])
 
 
-class Memory:
+class Known:
     """Semantics that are known, by similarity."""
 
     def __init__(self, threshold: float = 0.5) -> None:
         self.threshold = threshold
         self.semantics: list[Semantic] = []
+
+    def background(self, episode: int, first_semantic: int) -> Background:
+        """What an episode is read against."""
+        return Background(episode, first_semantic, self.known, self.threshold, {}, 0)
 
     def known(self, vectors: Vectors) -> list[list[Near]]:
         """Those above the threshold, for each row."""

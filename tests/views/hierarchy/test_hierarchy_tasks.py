@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hierarchy_talk import EMBEDDER, Memory, talk, vectors_of
+from hierarchy_talk import EMBEDDER, Known, talk, vectors_of
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
@@ -17,8 +17,8 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
-from zibaldone.views.hierarchy.distil import find_cuts, name_theme, read_episode
-from zibaldone.views.hierarchy.episodes import Cut, OpenEpisodes, closed
+from zibaldone.views.hierarchy.distil import EpisodeReader
+from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.semantics import statements
@@ -65,34 +65,23 @@ def model(**tasks: object) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
-def asker(chat=None) -> Asker:
-    return Asker(chat, Meter(None), shared_static_embedder())
+def reader(chat=None, *, patient=False) -> EpisodeReader:
+    asker = Asker(chat, Meter(None), shared_static_embedder())
+    return EpisodeReader(asker, EMBEDDER, "ann", patient)
 
 
-def read(chat=None, memory=None, **options):
-    memory = memory or Memory()
-    return read_episode(
-        asker(chat),
-        talk(*TALK),
-        episode=7,
-        first_id=100,
-        user="ann",
-        known=memory.known,
-        embed=EMBEDDER.embed,
-        threshold=memory.threshold,
-        df={},
-        n=0,
-        **options,
-    )
+def read(chat=None, known=None, *, degraded="", patient=False):
+    block = Block(tuple(talk(*TALK)), "topic", degraded)
+    return reader(chat, patient=patient).read(block, (known or Known()).background(7, 100))
 
 
 def asked(chat: ScriptedModel) -> list[str]:
     return [request.task.removeprefix("hierarchy.") for request in chat.requests]
 
 
-def knows(text: str) -> Memory:
+def knows(text: str) -> Known:
     """A memory that finds one semantic near to everything."""
-    memory = Memory(threshold=-1)
+    memory = Known(threshold=-1)
     time = datetime(2023, 5, 1, tzinfo=UTC)
     memory.semantics.append(Semantic(3, 1, (Statement(1, text, text),), time))
     return memory
@@ -243,7 +232,7 @@ def test_a_narrative_of_nothing_else_is_the_messages():
 
 def test_a_theme_is_not_named_after_a_stranger():
     """A name or number that no statement has is refused."""
-    answer = name_theme(asker(model(name_theme={"name": "pets of Zebulon"})), ["Ann has a cat."], user="ann")
+    answer = reader(model(name_theme={"name": "pets of Zebulon"})).name_theme(["Ann has a cat."])
     assert "['zebulon'] of no statement" in answer.degraded
 
 
@@ -276,16 +265,16 @@ LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
 def test_a_model_divides_what_the_offline_way_would():
     """Where it says; the rest of a session that has ended is the last episode."""
     messages = talk(*LONG)
-    cuts = find_cuts(asker(model()), messages, vectors_of(messages), ended=True, user="ann")
+    cuts = reader(model()).cut(messages, vectors_of(messages), ended=True)
     assert cuts == [Cut(4, "topic"), Cut(5, "end")]
 
 
 def test_a_model_is_not_asked_too_early_nor_about_little():
     """Open talk that is not due waits, and a few messages are one episode."""
     chat, messages = model(), talk(*LONG)
-    assert find_cuts(asker(chat), messages, vectors_of(messages), ended=False, user="ann") == []
+    assert reader(chat).cut(messages, vectors_of(messages), ended=False) == []
     few = messages[:5]
-    assert find_cuts(asker(chat), few, vectors_of(few), ended=True, user="ann") == [Cut(5, "end")]
+    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5, "end")]
     assert chat.requests == []
 
 
@@ -293,9 +282,7 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
 def test_impossible_boundaries_are_refused(starts):
     """The first message, unknown ones, and such as do not rise; the offline cuts are marked."""
     messages = talk(*LONG)
-    cuts = find_cuts(
-        asker(model(episodes={"starts": starts})), messages, vectors_of(messages), ended=True, user="ann"
-    )
+    cuts = reader(model(episodes={"starts": starts})).cut(messages, vectors_of(messages), ended=True)
     offline = closed(messages, vectors_of(messages), ended=True)
     assert [cut.size for cut in cuts] == [cut.size for cut in offline]
     assert all("starts" in cut.degraded for cut in cuts)
@@ -304,21 +291,15 @@ def test_impossible_boundaries_are_refused(starts):
 def test_an_episode_above_the_cap_is_refused():
     """However much a model likes to leave all in one."""
     messages = talk(*LONG, *LONG)
-    cuts = find_cuts(
-        asker(model(episodes={"starts": []})), messages, vectors_of(messages), ended=True, user="ann"
-    )
+    cuts = reader(model(episodes={"starts": []})).cut(messages, vectors_of(messages), ended=True)
     assert "above 15" in cuts[0].degraded
 
 
 @pytest.mark.parametrize("batch", [1, 7, 40])
 def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
     """It is asked of the same messages whenever they come."""
-    messages, chat = talk(*LONG * 5), asker(model())
-
-    def decide(pending, vectors, *, ended):
-        return find_cuts(chat, pending, vectors, ended=ended, user="ann")
-
-    episodes, found = OpenEpisodes(64, decide), []
+    messages = talk(*LONG * 5)
+    episodes, found = OpenEpisodes(64, reader(model()).cut), []
     for start in range(0, len(messages), batch):
         some = messages[start : start + batch]
         found += episodes.feed(some, vectors_of(some))
@@ -329,11 +310,11 @@ def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
 def test_a_theme_is_named_by_a_model_or_by_its_commonest_words():
     """A name that is no phrase is refused."""
     texts = ["Ann has a cat.", "Ann loves the cat Tom.", "Ann feeds the cat."]
-    assert name_theme(asker(model()), texts, user="ann").result.name == "Ann's pets"
-    offline = name_theme(asker(), texts, user="ann")
+    assert reader(model()).name_theme(texts).result.name == "Ann's pets"
+    offline = reader().name_theme(texts)
     assert offline.made_by == OFFLINE
     assert offline.result.name.startswith(("Ann", "cat"))
-    assert name_theme(asker(model(name_theme={"name": ""})), texts, user="ann").degraded
+    assert reader(model(name_theme={"name": ""})).name_theme(texts).degraded
 
 
 @pytest.fixture

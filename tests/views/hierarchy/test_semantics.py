@@ -1,13 +1,13 @@
 """Facts of an episode, told so that they stand alone, less what is known."""
 
 import pytest
-from hierarchy_talk import EMBEDDER, Memory, talk
+from hierarchy_talk import EMBEDDER, Known, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.semantics import distil, novelty, settle, statements
+from zibaldone.views.hierarchy.semantics import novelty, settle, statements
 from zibaldone.views.hierarchy.third_person import third_person
 
 
@@ -17,14 +17,8 @@ def texts(*lines):
 
 def learn(memory, messages, episode=1):
     """Distil the messages into the memory, as a view would."""
-    found = distil(
-        messages,
-        episode=episode,
-        first_id=len(memory.semantics) + 1,
-        known=memory.known,
-        embed=EMBEDDER.embed,
-        threshold=memory.threshold,
-    )
+    background = memory.background(episode, len(memory.semantics) + 1)
+    found = settle([[one] for one in statements(messages)], messages, background, EMBEDDER.embed)
     memory.semantics.extend(found.new)
     return found
 
@@ -136,7 +130,7 @@ def test_yes_is_a_fact_when_the_question_carries_one():
 
 def test_what_is_known_becomes_a_further_statement():
     """Said again with nothing new, it is added to the semantic that says it, from before or from now."""
-    memory = Memory()
+    memory = Known()
     learn(memory, talk("Bea: I play the bassoon in Graz."))
     again = learn(memory, talk("Bea: I really play the bassoon in Graz!"), episode=2)
     assert again.new == ()
@@ -144,7 +138,7 @@ def test_what_is_known_becomes_a_further_statement():
         (1, "I really play the bassoon in Graz!")
     ]
     lines = ("Bea: I play the bassoon in Graz.", "Ann: Oh.", "Bea: Well.", "Bea: I play the bassoon.")
-    twice = learn(Memory(), talk(*lines))
+    twice = learn(Known(), talk(*lines))
     assert [len(one.statements) for one in twice.new] == [2]
 
 
@@ -160,40 +154,31 @@ def test_what_is_known_becomes_a_further_statement():
 )
 def test_what_differs_in_anything_that_matters_is_new(line):
     """A denial, a plan, a date, a place or another speaker."""
-    memory = Memory(threshold=0.1)
+    memory = Known(threshold=0.1)
     learn(memory, talk("Bea: I play the bassoon in Graz."))
     assert len(learn(memory, talk(line), episode=2).new) == 1
 
 
 def test_what_is_not_fetched_is_not_held_against_a_fact():
     """Above every similarity, all is new."""
-    memory = Memory(threshold=1.1)
+    memory = Known(threshold=1.1)
     learn(memory, talk("Bea: I play the bassoon in Graz."))
     assert len(learn(memory, talk("Bea: I play the bassoon in Graz."), episode=2).new) == 1
 
 
 def test_novelty_is_what_no_known_semantic_says():
     """Terms of the text that none of theirs has."""
-    memory = Memory()
+    memory = Known()
     learn(memory, talk("Bea: I play the bassoon in Graz."))
     assert novelty("Bea plays the bassoon with Otto.", memory.semantics) == {"otto"}
 
 
 def test_repeats_are_kept_only_beside_what_was_known():
     """Others of them are dropped: a model has judged that they are no facts."""
-    memory = Memory()
+    memory = Known()
     learn(memory, talk("Bea: I play the bassoon in Graz."))
     messages = talk("Bea: I play the bassoon in Graz.", "Bea: I collect stamps of Peru.")
-    found = settle(
-        [],
-        messages,
-        episode=2,
-        first_id=2,
-        known=memory.known,
-        embed=EMBEDDER.embed,
-        threshold=memory.threshold,
-        repeats=statements(messages),
-    )
+    found = settle([], messages, memory.background(2, 2), EMBEDDER.embed, statements(messages))
     assert found.new == ()
     assert [one.statement.seq for one in found.additions] == [1]
 
@@ -225,7 +210,7 @@ def lines_of(conversation):
 @given(conversations)
 def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
     """Word for word in its message; no sentence is in two, and none of the facts is lost."""
-    messages, memory = talk(*lines_of(conversation)), Memory()
+    messages, memory = talk(*lines_of(conversation)), Known()
     told = facts(messages)
     for message in messages:
         mine = [fact for fact in told if fact.message is message]
@@ -242,7 +227,7 @@ def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
 @given(conversations, conversations)
 def test_what_is_known_loses_nothing_either(first, second):
     """Over two episodes, each fact is a statement of a new semantic or an addition to an earlier one."""
-    memory = Memory()
+    memory = Known()
     learn(memory, talk(*lines_of(first)))
     before = len(memory.semantics)
     messages = talk(*lines_of(second))

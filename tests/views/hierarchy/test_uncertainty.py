@@ -12,7 +12,7 @@ from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
 from zibaldone.models.logprobs import ChatDrafter, Draft, uncertainty
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
-from zibaldone.views.hierarchy.stage_two import Outcome, Ranked, StageTwo, Text, include
+from zibaldone.views.hierarchy.stage_two import EpisodeText, Outcome, Ranked, StageTwo, include
 from zibaldone.views.hierarchy.uncertainty import (
     COVERAGE,
     NLL,
@@ -152,7 +152,7 @@ class TestReader:
             BARE.question,
             BARE.opening,
             [Ranked(1, 1.0, 1.0, 0.0), Ranked(2, 1.0, 1.0, 0.0)],
-            {1: Text(HALL.text, 10), 2: Text(CLUB.text, 8)},
+            {1: EpisodeText(HALL.text, 10), 2: EpisodeText(CLUB.text, 8)},
             signal,
             100,
             StageTwo(least=0),

@@ -378,6 +378,70 @@ def test_a_slow_model_keeps_nobody_waiting(tmp_path):
         assert "Xylophone" not in found.text
 
 
+def test_a_slow_embedder_keeps_nobody_waiting(tmp_path):
+    """While one question is embedded, the same user and others add, forget and recall."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            if any("patience" in text for text in texts):
+                asked.set()
+                assert go_on.wait(20)
+            return super().embed(texts)
+
+    with Memory(tmp_path, embedder=Slow(), chat=None, topics=SMALL, maintained=["topics"]) as memory:
+        memory.add(conversation(9), user="ann")
+        memory.maintain()
+        wanted = {"views": ["topics"], "floor": 0.0}
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", **wanted)
+            assert asked.wait(20)
+            try:
+                pool.submit(memory.add, "Rosa Diaz sold a Xylophone to Otto.", user="ann").result(10)
+                assert pool.submit(memory.forget, user="ann", seqs=[1]).result(10).purged
+                found = pool.submit(memory.recall, "Xylophone", user="ann", **wanted).result(10)
+                assert "Xylophone" in found.text
+            finally:
+                go_on.set()
+            assert 1 not in {one.seq for one in first.result(20).citations}
+
+
+def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path):
+    """No embedder is waited for while something is forgotten."""
+
+    class Counting(HashEmbedder):
+        calls = 0
+
+        def embed(self, texts: Sequence[str]) -> np.ndarray:
+            self.calls += 1
+            return super().embed(texts)
+
+    embedder, clock = Counting(), FrozenClock(START)
+    with Memory(
+        tmp_path, embedder=embedder, chat=None, topics=SMALL, maintained=["topics"], clock=clock
+    ) as memory:
+        memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Ulm."], user="ann")
+        memory.maintain()
+        clock.tick(timedelta(days=2))
+        memory.maintain()  # the two are one entry now
+        calls = embedder.calls
+        memory.forget(user="ann", seqs=[2])
+        assert embedder.calls == calls
+        assert zero_vectors(memory.path) == 1
+        assert memory.check_integrity().ok
+        memory.maintain()
+        assert zero_vectors(memory.path) == 0
+        assert memory.check_integrity().ok
+        assert "Ulm" in memory.recall("capital of Norland", user="ann", views=["topics"]).text
+
+
+def zero_vectors(folder: Path) -> int:
+    """How many units of the view have no vector."""
+    with closing(sqlite3.connect(folder / "zibaldone.sqlite3")) as connection:
+        rows = connection.execute("SELECT vector FROM units WHERE view = 'topics'").fetchall()
+    return sum(not any(vector) for (vector,) in rows)
+
+
 def test_an_agent_reads_where_it_is_wanted(tmp_path):
     """The model works with tools, what it looked at is recalled, and the documents stay as they are."""
     asked: list[str] = []

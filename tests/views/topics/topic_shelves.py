@@ -12,11 +12,11 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.ranker import Scores, read_question
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views.topics.entry_units import to_unit
-from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.entry_units import to_units
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.ranking import Ranked, ScoredUnits, rank
+from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
@@ -66,24 +66,27 @@ def shelf(*documents: Document, current: Document = CURRENT) -> Library:
     return Library({one.id: one for one in documents or (PEOPLE, FIRMS, GARDEN)}, current)
 
 
-def ranked(question: str, library: Library | None = None) -> Ranked:
+def ranked(question: str, library: Library | None = None) -> RankedEntries:
     """A question, ranked against the entries of a library; each message has its own session."""
     library = library or shelf()
     index = ReadingIndex(library)
-    entries = {key_of(place.entry): place.entry for place in index.places}.values()
+    by_message: dict[int, list[Entry]] = {}
+    for place in index.places:
+        by_message.setdefault(place.entry.last, []).append(place.entry)
     said = [
-        to_unit(
-            entry,
+        unit
+        for seq, entries in by_message.items()
+        for unit in to_units(
+            entries,
             Message(
-                entry.text,
-                name=entry.source,
-                time=START + timedelta(minutes=entry.last),
-                session=str(entry.last),
-                seq=entry.last,
+                "",
+                name=entries[0].source,
+                time=START + timedelta(minutes=seq),
+                session=str(seq),
+                seq=seq,
             ),
             EMBEDDER,
         )
-        for entry in entries
     ]
     units = UnitIndex(EMBEDDER.dimension, EMBEDDER)
     if said:

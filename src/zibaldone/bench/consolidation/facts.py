@@ -38,7 +38,7 @@ _TRIES = 400  # per question wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class NumberedFact:
     """One line of the stream."""
 
     number: int  # from 0, its place in the stream
@@ -57,12 +57,12 @@ class Fact:
 class Link:
     """What a question needs to know of one subject and relation."""
 
-    current: Fact
-    superseded: tuple[Fact, ...]  # oldest first
+    current: NumberedFact
+    superseded: tuple[NumberedFact, ...]  # oldest first
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChainQuestion:
     """A chain: the value of each link is the subject of the next one, and the last value is the answer."""
 
     id: str
@@ -82,9 +82,9 @@ class Question:
 class Stream:
     """The facts in order, and what is asked of them."""
 
-    facts: tuple[Fact, ...]
-    single_hop: tuple[Question, ...]
-    multi_hop: tuple[Question, ...]
+    facts: tuple[NumberedFact, ...]
+    single_hop: tuple[ChainQuestion, ...]
+    multi_hop: tuple[ChainQuestion, ...]
     tokens: int  # of the numbered lines, each with its line break
 
     def messages(
@@ -188,16 +188,16 @@ def _versions(
     says = relation.says if wordings == "mixed" else (rng.choice(relation.says),)
     count = rng.choices((1, 2, 3), _VERSIONS)[0]
     free = (value for value in rng.sample(pool, len(pool)) if value != subject)
-    found: list[_Version] = []
+    versions: list[_Version] = []
     for value in free:
-        if len(found) == count:
+        if len(versions) == count:
             break
         pair = frozenset((subject, value))
         if pair not in paired:
             paired.add(pair)
             text = rng.choice(says).format(s=subject, v=value)
-            found.append(_Version(relation, subject, value, text))
-    return found
+            versions.append(_Version(relation, subject, value, text))
+    return versions
 
 
 def _as_many_as_fit(
@@ -205,7 +205,7 @@ def _as_many_as_fit(
 ) -> list[list[_Version]]:
     lines = [f"0. {version.text}" for group in groups for version in group]
     costs = iter(line_tokens(lines, tokenizer.count))
-    found: list[list[_Version]] = []
+    fitting: list[list[_Version]] = []
     left = tokens
     number = 0
     for group in groups:
@@ -214,11 +214,11 @@ def _as_many_as_fit(
             number += 1
         if left < 0:
             break
-        found.append(group)
-    return found
+        fitting.append(group)
+    return fitting
 
 
-def _numbered(groups: Sequence[list[_Version]], rng: random.Random) -> list[Fact]:
+def _numbered(groups: Sequence[list[_Version]], rng: random.Random) -> list[NumberedFact]:
     """The groups mixed, each in its own order."""
     turns = [place for place, group in enumerate(groups) for _ in group]
     rng.shuffle(turns)
@@ -228,48 +228,50 @@ def _numbered(groups: Sequence[list[_Version]], rng: random.Random) -> list[Fact
     for number, place in enumerate(turns):
         version = next(rest[place])
         facts.append(
-            Fact(number, version.subject, version.relation.name, version.value, version.text, last.get(place))
+            NumberedFact(
+                number, version.subject, version.relation.name, version.value, version.text, last.get(place)
+            )
         )
         last[place] = number
     return facts
 
 
-def _links(facts: Sequence[Fact]) -> dict[tuple[str, str], Link]:
+def _links(facts: Sequence[NumberedFact]) -> dict[tuple[str, str], Link]:
     """By subject and relation, what holds in the end and what held before."""
-    found: dict[tuple[str, str], Link] = {}
+    links: dict[tuple[str, str], Link] = {}
     for fact in facts:
-        before = found.get((fact.subject, fact.relation))
+        before = links.get((fact.subject, fact.relation))
         older = (*before.superseded, before.current) if before else ()
-        found[fact.subject, fact.relation] = Link(fact, older)
-    return found
+        links[fact.subject, fact.relation] = Link(fact, older)
+    return links
 
 
 _BY_NAME = {relation.name: relation for relation in RELATIONS}
 
 
-def _single_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[Question]:
+def _single_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[ChainQuestion]:
     overridden = [link for link in links.values() if link.superseded]
     picked = rng.sample(overridden, min(most, len(overridden)))
-    return [Question(f"s{i}", _wording((link,), rng), (link,)) for i, link in enumerate(picked)]
+    return [ChainQuestion(f"s{i}", _wording((link,), rng), (link,)) for i, link in enumerate(picked)]
 
 
-def _multi_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[Question]:
+def _multi_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[ChainQuestion]:
     of_subject: dict[str, list[Link]] = {}
     for (subject, _), link in links.items():
         of_subject.setdefault(subject, []).append(link)
     starts = list(links.values())
-    found: list[Question] = []
+    chains: list[ChainQuestion] = []
     seen = set()
     for _ in range(_TRIES * most):
-        if len(found) == most:
+        if len(chains) == most:
             break
-        hops = HOPS[1 + len(found) % (len(HOPS) - 1)]
+        hops = HOPS[1 + len(chains) % (len(HOPS) - 1)]
         chain = _walk(rng.choice(starts), hops, of_subject, rng)
         key = tuple(link.current.number for link in chain)
         if len(chain) == hops and any(link.superseded for link in chain) and key not in seen:
             seen.add(key)
-            found.append(Question(f"m{len(found)}", _wording(chain, rng), chain))
-    return found
+            chains.append(ChainQuestion(f"m{len(chains)}", _wording(chain, rng), chain))
+    return chains
 
 
 def _walk(start: Link, hops: int, of_subject: dict[str, list[Link]], rng: random.Random) -> tuple[Link, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zibaldone.bench.consolidation.facts import Fact, Question
+from zibaldone.bench.consolidation.facts import ChainQuestion, NumberedFact
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 
@@ -49,23 +49,23 @@ class Judgement:
 class _Statement:
     line: str
     sentence: str
-    said: str  # words of the sentence
-    about: str  # words of its line, and of the heading above
+    words: str  # of the sentence
+    about: str  # those of the heading above, too
 
 
-def judge(question: Question, context: str, marked: Marked = nothing_marked) -> Judgement:
+def judge(question: ChainQuestion, context: str, marked: Marked = nothing_marked) -> Judgement:
     """What the context says of the question's links.
 
     A current value that is marked as superseded is not there: a reader would not take it.
     """
     stated = _statements(context)
-    current = stale = told = 0
+    current = stale = superseded = 0
     for link in question.links:
-        current += any(not marked(one.line, one.sentence) for one in _of(link.current, stated))
-        old = [marked(one.line, one.sentence) for fact in link.superseded for one in _of(fact, stated)]
+        current += not all(_marks(link.current, stated, marked))
+        old = [mark for fact in link.superseded for mark in _marks(fact, stated, marked)]
         stale += not all(old)
-        told += bool(old) and all(old)
-    return Judgement(len(question.links), current, stale, told)
+        superseded += bool(old) and all(old)
+    return Judgement(len(question.links), current, stale, superseded)
 
 
 @lru_cache(maxsize=64)  # the same context is judged once per link
@@ -84,13 +84,15 @@ def _read(context: str) -> Iterator[_Statement]:
         about = heading
         for start, end in spans:
             sentence = line[start:end]
-            said = _padded(sentence)
-            yield _Statement(line, sentence, said, said + about)
+            own = _padded(sentence)
+            yield _Statement(line, sentence, own, own + about)
 
 
-def _of(fact: Fact, stated: tuple[_Statement, ...]) -> list[_Statement]:
+def _marks(fact: NumberedFact, stated: tuple[_Statement, ...], marked: Marked) -> list[bool]:
+    """Of every statement of the fact, whether it is marked."""
     subject, value = _padded(fact.subject), _padded(fact.value)
-    return [one for one in stated if value in one.said and subject in one.about]
+    statements = (of for of in stated if value in of.words and subject in of.about)
+    return [marked(of.line, of.sentence) for of in statements]
 
 
 def _padded(text: str) -> str:

@@ -38,15 +38,15 @@ def plot(built: Built, title: str, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     rows = built.rows.semantics
-    points, how = projected(np.stack([row.vector for row in rows]))
-    place = {row.semantic.id: at for at, row in enumerate(rows)}
+    points, how = projected(np.stack([built.structure.vector(row.id) for row in rows]))
+    place = {row.id: at for at, row in enumerate(rows)}
     names = {theme.id: theme.name for theme in built.rows.themes}
     themes = sorted(built.structure.themes.themes.items(), key=lambda item: (-len(item[1]), item[0]))
     figure, axis = plt.subplots(figsize=(13, 9), layout="constrained")
     strong, faint = mpl.colormaps["tab20"], mpl.colormaps["hsv"]
     labels: list[_Label] = []
     for rank, (theme, members) in enumerate(themes):
-        own = points[[place[one] for one in members]]
+        own = points[[place[member] for member in members]]
         is_named = rank < NAMED and len(members) > 1
         colour = strong(rank % 20) if is_named else faint(rank * 0.618034 % 1)
         middle = np.median(own, axis=0)
@@ -109,10 +109,10 @@ def components(vectors: Vectors) -> Points:
     """The first two principal components, by SVD; a component's sign is that of its farthest row."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
-    found = np.zeros((len(vectors), 2))
-    found[:, : values[:2].size] = left[:, :2] * values[:2]
-    farthest = np.abs(found).argmax(axis=0)
-    return found * np.where(found[farthest, [0, 1]] < 0, -1.0, 1.0)
+    points = np.zeros((len(vectors), 2))
+    points[:, : values[:2].size] = left[:, :2] * values[:2]
+    farthest = np.abs(points).argmax(axis=0)
+    return points * np.where(points[farthest, [0, 1]] < 0, -1.0, 1.0)
 
 
 def neighbourly(vectors: Vectors, start: Points) -> Points:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from zibaldone.bench.hierarchy import structure, upkeep
 from zibaldone.bench.hierarchy.plot import plot
 from zibaldone.bench.hierarchy.structure import QUARTERS, Measuring
-from zibaldone.bench.locomo import LoCoMo
-from zibaldone.bench.outcome import Outcome, Run, need
+from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.outcome import Measurement, Run, need
 from zibaldone.bench.registry import HierarchyOptions
 from zibaldone.bench.table import Column, interval, share, tabulate
 from zibaldone.errors import InvalidInput
@@ -17,13 +17,13 @@ PARTS = ("structure", "cap", "speed")
 _BANDS: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 3), (4, 6), (7, 9), (10, None))
 
 
-def run(options: HierarchyOptions, run: Run) -> Outcome:
+def run(options: HierarchyOptions, run: Run) -> Measurement:
     """The parts that are asked for, and a theme map of the first conversation."""
     if unknown := sorted({*options.only} - {*PARTS}):
         raise InvalidInput(f"--only {unknown[0]!r} is no part: choose from {', '.join(PARTS)}")
     if options.plot:
         need("matplotlib")
-    data, tools = LoCoMo(options.path), run.tools(options.floor)
+    data, tools = LoCoMoQuestions(options.path), run.tools(options.floor)
     settings = structure.capped(options.caps)
     measuring = Measuring(data, tools, options.budget, run.progress)
     messages = sum(len(data.messages(user)) for user in data.users())
@@ -44,8 +44,8 @@ def run(options: HierarchyOptions, run: Run) -> Outcome:
             shown.append(
                 tabulate(f"hierarchy by {what}: {options.path.name}, {messages:,} messages", _SIZES, rows)
             )
-            asked = f"{len(measuring.examples):,} questions at {options.budget:,} tokens"
-            shown.append(tabulate(f"f and recall of {asked}", _COURSE, rows))
+            posed = f"{len(measuring.examples):,} questions at {options.budget:,} tokens"
+            shown.append(tabulate(f"f and recall of {posed}", _COURSE, rows))
     if "speed" in options.only:
         run.progress("speed", 0, 0)
         figures["speed"] = times = upkeep.rows(options.sizes)
@@ -57,7 +57,7 @@ def run(options: HierarchyOptions, run: Run) -> Outcome:
         built = structure.build(data.messages(user), user, tools.embedder, tools.tokenizer, thresholds)
         plot(built, f"conversation {user}", options.plot)
         notes.append(f"written: {options.plot}")
-    return Outcome(figures, shown, tuple(notes))
+    return Measurement(figures, shown, tuple(notes))
 
 
 def _band(low: int, high: int | None) -> Column:

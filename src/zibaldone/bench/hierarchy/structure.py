@@ -6,26 +6,26 @@ and by the cap.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
-from zibaldone.bench.base import Example, Tools
-from zibaldone.bench.engine import to_context
-from zibaldone.bench.locomo import LoCoMo
+from zibaldone.bench.base import Equipment
+from zibaldone.bench.engine import Engine, Setup
+from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.outcome import Progress
 from zibaldone.bench.runner import Judge
 from zibaldone.bench.stats import Mean
 from zibaldone.core import Message
-from zibaldone.memory import Memory
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.meter import Meter
 from zibaldone.views.hierarchy import Episode, XMemory
-from zibaldone.views.hierarchy import builder as building
+from zibaldone.views.hierarchy.builder import Builder
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate
+from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State, Written
 
@@ -34,7 +34,7 @@ FULL = XMemory()
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Compared:
     """What is compared."""
 
     name: str
@@ -42,20 +42,20 @@ class Setting:
 
 
 RESTRUCTURING = (
-    Setting("w/o merge & split", XMemory(split=False, merge=False)),
-    Setting("w/o split", XMemory(split=False)),
-    Setting("w/o merge", XMemory(merge=False)),
-    Setting("full"),
+    Compared("w/o merge & split", XMemory(split=False, merge=False)),
+    Compared("w/o split", XMemory(split=False)),
+    Compared("w/o merge", XMemory(merge=False)),
+    Compared("full"),
 )
 
 
-def capped(caps: Sequence[int]) -> tuple[Setting, ...]:
+def capped(caps: Sequence[int]) -> tuple[Compared, ...]:
     """The full view with each of these caps. Raises InvalidInput for one that cannot be."""
-    return tuple(Setting(f"cap {cap}", XMemory(theme_cap=cap)) for cap in caps)
+    return tuple(Compared(f"cap {cap}", XMemory(theme_cap=cap)) for cap in caps)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HierarchyRow:
     """One setting over all conversations. Shares are from 0 to 1."""
 
     setting: str
@@ -103,8 +103,8 @@ def build(
     Messages behind the last boundary of a session stay without an episode.
     """
     asker = Asker(None, Meter(None), tokenizer)
-    structure = Structure(embedder.dimension, thresholds, config, State(embedder.name))
-    builder = building.Builder(structure, building.Tools(asker, embedder, thresholds, config, user))
+    structure = Structure(thresholds, config, State(f"{embedder.name}/{embedder.dimension}/bench"))
+    builder = Builder(structure, EpisodeReader(asker, embedder, user), tokenizer)
     ends = Counter(-(-len(messages) * quarter // QUARTERS) for quarter in range(1, QUARTERS + 1))
     over_time: list[float] = []
     began = time.perf_counter()
@@ -124,19 +124,21 @@ def build(
 class Measuring:
     """Measures settings on one file; what two tables have in common is measured once."""
 
-    def __init__(self, data: LoCoMo, tools: Tools, budget_tokens: int, progress: Progress) -> None:
+    def __init__(
+        self, data: LoCoMoQuestions, tools: Equipment, budget_tokens: int, progress: Progress
+    ) -> None:
         self.examples = [example for example in data.examples if example.answerable and example.evidence]
         self._data, self._tools, self._budget, self._progress = data, tools, budget_tokens, progress
         self._judge = Judge(tools)
-        self._rows: dict[XMemory, Row] = {}
+        self._rows: dict[XMemory, HierarchyRow] = {}
 
-    def rows(self, settings: Sequence[Setting]) -> Iterator[Row]:
+    def rows(self, settings: Sequence[Compared]) -> Iterator[HierarchyRow]:
         for setting in settings:
             if setting.config not in self._rows:
                 self._rows[setting.config] = self._recalled(setting, self._built(setting))
             yield replace(self._rows[setting.config], setting=setting.name)
 
-    def _built(self, setting: Setting) -> Row:
+    def _built(self, setting: Compared) -> HierarchyRow:
         embedder, tokenizer = self._tools.embedder, self._tools.tokenizer
         thresholds = calibrate(embedder)
         users = self._data.users()
@@ -149,7 +151,7 @@ class Measuring:
         semantics = sum(len(built.structure.semantics) for built in made)
         messages_read = sum(len(self._data.messages(user)) for user in users)
         over_time = zip(*(built.f_over_time for built in made), strict=True)
-        return Row(
+        return HierarchyRow(
             setting=setting.name,
             cap=setting.config.theme_cap,
             embedder=embedder.name,
@@ -165,31 +167,17 @@ class Measuring:
             ms_per_message=1000 * sum(built.seconds for built in made) / max(messages_read, 1),
         )
 
-    def _recalled(self, setting: Setting, row: Row) -> Row:
+    def _recalled(self, setting: Compared, row: HierarchyRow) -> HierarchyRow:
         """The same hierarchy again, in a memory that is asked every question."""
         shares, tokens = [], []
-        with (
-            tempfile.TemporaryDirectory(dir=self._tools.folder) as folder,
-            Memory(folder, embedder=self._tools.embedder, chat=None, hierarchy=setting.config) as memory,
-        ):
+        setup = Setup(("hierarchy",), hierarchy=setting.config)
+        with closing(Engine("hierarchy", setup, self._tools)) as system:
             for user in self._data.users():
-                memory.add(self._data.messages(user), user=user)
-            memory.maintain(views=["hierarchy"])
+                system.load(user, self._data.messages(user))
             for place, example in enumerate(self.examples):
                 self._progress(f"{setting.name}: asking", place, len(self.examples))
-                recall, spent = self._ask(memory, example)
-                shares.append(recall)
-                tokens.append(spent)
+                context = system.recall(example.user, example.question, self._budget, example.now)
+                record = self._judge.record(example, system.name, context, self._budget, 0.0)
+                shares.append(record.evidence_recall or 0.0)
+                tokens.append(record.tokens)
         return replace(row, recall=Mean.of(shares), tokens=sum(tokens) / len(tokens) if tokens else None)
-
-    def _ask(self, memory: Memory, example: Example) -> tuple[float, int]:
-        recalled = memory.recall(
-            example.question,
-            user=example.user,
-            budget_tokens=self._budget,
-            views=["hierarchy"],
-            floor=self._tools.floor,
-            now=example.now,
-        )
-        record = self._judge.record(example, "hierarchy", to_context(recalled), self._budget, 0.0)
-        return record.evidence_recall or 0.0, record.tokens

@@ -104,19 +104,19 @@ def measure(
 
 def rows(sizes: tuple[int, ...], measured: int = 300) -> list[Upkeep]:
     """Synthetic rows at each size."""
-    found = []
+    timed = []
     for size in sizes:
         vectors, topics = synthetic(size + measured)
-        found.append(measure(vectors, topics, limits(), measured))
-    return found
+        timed.append(measure(vectors, topics, limits(), measured))
+    return timed
 
 
 def _assigned(topics: list[int], cap: int = 12) -> dict[int, int]:
     """A theme per topic and a dozen semantics; ids in the order of their first semantics."""
     named: dict[tuple[int, int], int] = {}
-    told: dict[int, int] = {}
+    counted: dict[int, int] = {}
     assigned = {}
     for place, topic in enumerate(topics):
-        nth = told[topic] = told.get(topic, -1) + 1
+        nth = counted[topic] = counted.get(topic, -1) + 1
         assigned[place + 1] = named.setdefault((topic, nth // cap), len(named) + 1)
     return assigned

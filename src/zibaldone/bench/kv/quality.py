@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
-from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.registry import KVOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
@@ -39,7 +39,7 @@ _USER = "toy"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AccuracyRow:
     """One way of answering at one length of history."""
 
     method: str
@@ -57,12 +57,12 @@ class Trial:
     """A history, and questions about it."""
 
     multiple: float
-    said: tuple[str, ...]
-    asked: tuple[toy.Fact, ...]
+    turns: tuple[str, ...]
+    facts: tuple[toy.ToyFact, ...]
 
     @property
     def tokens(self) -> int:
-        return sum(len(turn.split()) for turn in self.said)
+        return sum(len(turn.split()) for turn in self.turns)
 
 
 def load(folder: Path) -> tuple[Any, Any]:
@@ -80,16 +80,16 @@ def toy_format() -> TurnFormat:
 
 def toy_needles(seed: int = 99) -> Needles:
     """Calibration in the toy's own words."""
-    said, facts = toy.history(random.Random(seed), 700)
-    asked = facts[:: max(1, len(facts) // 16)]
-    return Needles(tuple(said), tuple((fact.question, said.index(fact.turn)) for fact in asked))
+    turns, facts = toy.history(random.Random(seed), 700)
+    probed = facts[:: max(1, len(facts) // 16)]
+    return Needles(tuple(turns), tuple((fact.question, turns.index(fact.turn)) for fact in probed))
 
 
 def trial(multiple: float, questions: int, seed: int, window: int) -> Trial:
     """A conversation of so many windows, and questions about facts all over it."""
     rng = random.Random(f"{seed}/{multiple}")
-    said, facts = toy.history(rng, int(multiple * window), facts=_share(multiple, window))
-    return Trial(multiple, tuple(said), tuple(rng.sample(facts, min(questions, len(facts)))))
+    turns, facts = toy.history(rng, int(multiple * window), facts=_share(multiple, window))
+    return Trial(multiple, tuple(turns), tuple(rng.sample(facts, min(questions, len(facts)))))
 
 
 def _share(multiple: float, window: int) -> float:
@@ -98,7 +98,7 @@ def _share(multiple: float, window: int) -> float:
     return min(0.5, 0.8 * len(toy.NAMES) * len(toy.ATTRIBUTES) / turns)
 
 
-def run(options: KVOptions, run: Run) -> Outcome:
+def run(options: KVOptions, run: Run) -> Measurement:
     """Accuracy by method and length, then what is asked for beside it."""
     folder = options.model or CHECKPOINT
     model, tokenizer = load(folder)
@@ -108,7 +108,7 @@ def run(options: KVOptions, run: Run) -> Outcome:
         given = trial(multiple, options.questions, options.seed, window)
         return closing(Bench(model, tokenizer, given, run.folder / name))
 
-    def measured(name: str, multiples: Sequence[float], plan: Plan) -> tuple[Row, ...]:
+    def measured(name: str, multiples: Sequence[float], plan: Plan) -> tuple[AccuracyRow, ...]:
         rows = []
         for multiple in multiples:
             with bench(multiple, name) as opened:
@@ -129,21 +129,21 @@ def run(options: KVOptions, run: Run) -> Outcome:
         "the paper's Figure 5: strategies, block sizes and k",
     )
     shown = [table(title, rows) for title, rows in zip(titles, parts.values(), strict=True) if rows]
-    return Outcome({"model": folder.name, "window": window, "seed": options.seed, **parts}, shown)
+    return Measurement({"model": folder.name, "window": window, "seed": options.seed, **parts}, shown)
 
 
-def table(title: str, rows: Sequence[Row]) -> Table:
+def table(title: str, rows: Sequence[AccuracyRow]) -> Table:
     """A row per method, a column per length of history."""
-    by_method: dict[str, dict[float, Row]] = {}
+    by_method: dict[str, dict[float, AccuracyRow]] = {}
     for row in rows:
         by_method.setdefault(row.method, {})[row.multiple] = row
     return tabulate(title, list(_columns(rows)), by_method.values())
 
 
-def _columns(rows: Sequence[Row]) -> Iterator[Column]:
+def _columns(rows: Sequence[AccuracyRow]) -> Iterator[Column]:
     """Of a method's rows by length; what a question costs is told of the longest."""
 
-    def last(of: dict[float, Row]) -> Row:
+    def last(of: dict[float, AccuracyRow]) -> AccuracyRow:
         return list(of.values())[-1]
 
     yield Column("method", lambda of: last(of).method, left=True)
@@ -168,11 +168,11 @@ class Bench:
         self.memory.add(
             [
                 Message(turn, role="user", session="toy", time=_START + timedelta(minutes=i))
-                for i, turn in enumerate(given.said)
+                for i, turn in enumerate(given.turns)
             ],
             user=_USER,
         )
-        self.ids = [toy.IDS[word] for turn in given.said for word in turn.split()]
+        self.ids = [toy.IDS[word] for turn in given.turns for word in turn.split()]
 
     @contextmanager
     def attached(self, config: MemArt) -> Iterator[KVMemory]:
@@ -186,23 +186,24 @@ class Bench:
         finally:
             kv.close()
 
-    def memart(self, method: str, config: MemArt, k: int = TOP_K) -> Row:
+    def memart(self, method: str, config: MemArt, k: int = TOP_K) -> AccuracyRow:
         with self.attached(config) as kv:
 
-            def answer(fact: toy.Fact) -> tuple[str, int, int]:
-                found = kv.generate(fact.question, user=_USER, top_k=k, max_new_tokens=2)
-                return found.text, found.kv_tokens, found.prefill_tokens
+            def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+                generated = kv.generate(fact.question, user=_USER, top_k=k, max_new_tokens=2)
+                return generated.text, generated.kv_tokens, generated.prefill_tokens
 
             return self._row(method, answer)
 
-    def random_blocks(self, config: MemArt, k: int = TOP_K) -> Row:
+    def random_blocks(self, config: MemArt, k: int = TOP_K) -> AccuracyRow:
         rng = random.Random(0)
-        with self.attached(config) as kv, kv.reading(_USER) as (connection, pool):
-            every = kv.view.indexes.get(connection, pool).blocks
+        with self.attached(config) as kv:
+            reader, index = kv.reading(_USER)
 
-            def answer(fact: toy.Fact) -> tuple[str, int, int]:
-                chosen = sorted(rng.sample(every, min(k, len(every))), key=lambda b: b.chronological)
-                raw = kv.view.fetch(connection, pool, chosen).raw
+            def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+                some = rng.sample(index.blocks, min(k, len(index.blocks)))
+                chosen = sorted(some, key=lambda block: block.chronological)
+                raw = kv.view.fetcher.fetch(reader, chosen).raw
                 ids = tuple(toy.IDS[word] for word in fact.question.split())
                 context = PromptContext(tuple(chosen), raw, (), ids)
                 options = {"max_new_tokens": 2, "do_sample": False}
@@ -211,13 +212,13 @@ class Bench:
 
             return self._row("random blocks", answer)
 
-    def text_recall(self, tokens: int) -> Row:
+    def text_recall(self, tokens: int) -> AccuracyRow:
         """The messages view's best messages, so many tokens of them, prefilled as text."""
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
-            found = self.memory.recall(fact.question, user=_USER, budget_tokens=40 * tokens, floor=0.0)
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+            recall = self.memory.recall(fact.question, user=_USER, budget_tokens=40 * tokens, floor=0.0)
             left, chosen = tokens, []
-            for decision in found.trace.decisions:
+            for decision in recall.trace.decisions:
                 length = len(decision.evidence.text.split())
                 if length <= left:
                     left -= length
@@ -229,9 +230,9 @@ class Bench:
 
         return self._row("text recall", answer)
 
-    def truncated(self) -> Row:
+    def truncated(self) -> AccuracyRow:
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
             room = self.window - 8
             text, prefill = self._plain(self.ids[-room:], fact)
             return text, 0, prefill
@@ -239,7 +240,7 @@ class Bench:
         return self._row("truncation", answer)
 
     @torch.no_grad()
-    def full(self) -> Row:
+    def full(self) -> AccuracyRow:
         """Everything in sight, positions as they come: read once, each question goes on from there."""
         cache = DynamicCache()
         ids = [toy.IDS[toy.BOS], *self.ids]
@@ -251,15 +252,15 @@ class Bench:
                 logits_to_keep=1,
             )
 
-        def answer(fact: toy.Fact) -> tuple[str, int, int]:
-            asked = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
-            said: list[int] = []
+        def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
+            question = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
+            produced: list[int] = []
             for _ in range(2):
-                logits = self.model(input_ids=asked, past_key_values=cache, use_cache=True).logits
-                said.append(int(logits[0, -1].argmax()))
-                asked = torch.tensor([said[-1:]])
+                logits = self.model(input_ids=question, past_key_values=cache, use_cache=True).logits
+                produced.append(int(logits[0, -1].argmax()))
+                question = torch.tensor([produced[-1:]])
             cache.crop(len(ids) - cache.get_seq_length())
-            return self.tokenizer.decode(said), 0, len(ids) + len(fact.question.split())
+            return self.tokenizer.decode(produced), 0, len(ids) + len(fact.question.split())
 
         return self._row("full context", answer)
 
@@ -267,7 +268,7 @@ class Bench:
         self.memory.close()
 
     @torch.no_grad()
-    def _plain(self, before: Sequence[int], fact: toy.Fact) -> tuple[str, int]:
+    def _plain(self, before: Sequence[int], fact: toy.ToyFact) -> tuple[str, int]:
         ids = [toy.IDS[toy.BOS], *before, *(toy.IDS[word] for word in fact.question.split())]
         given = torch.tensor([ids])
         out = self.model.generate(
@@ -275,15 +276,15 @@ class Bench:
         )
         return self.tokenizer.decode(out[0, len(ids) :]), len(ids)
 
-    def _row(self, method: str, answer: Callable[[toy.Fact], tuple[str, int, int]]) -> Row:
+    def _row(self, method: str, answer: Callable[[toy.ToyFact], tuple[str, int, int]]) -> AccuracyRow:
         began = time.perf_counter()
         right = memory = prefill = 0
-        for fact in self.trial.asked:
+        for fact in self.trial.facts:
             text, held, computed = answer(fact)
             right += text.strip() == fact.answer
             memory, prefill = memory + held, prefill + computed
-        count = len(self.trial.asked)
-        return Row(
+        count = len(self.trial.facts)
+        return AccuracyRow(
             method,
             self.trial.multiple,
             self.trial.tokens,
@@ -295,10 +296,10 @@ class Bench:
         )
 
 
-Plan = Callable[[Bench], list[tuple[str, Callable[[], Row]]]]
+Plan = Callable[[Bench], list[tuple[str, Callable[[], AccuracyRow]]]]
 
 
-def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], Row]]]:
+def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """(name, how to measure it): all that are compared at one length."""
     twice = f"MemArt, paper, k={2 * TOP_K}"
     coupled = replace(BEST, positions="coupled")
@@ -334,7 +335,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def ablations(bench: Bench) -> list[tuple[str, Callable[[], Row]]]:
+def ablations(bench: Bench) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """The best settings but for one each."""
     return [
         (name, partial(bench.memart, name, replace(BEST, **changed))) for name, changed in ABLATIONS.items()
@@ -349,9 +350,9 @@ STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
 }
 
 
-def grid(bench: Bench) -> list[tuple[str, Callable[[], Row]]]:
+def grid(bench: Bench) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """Figure 5: four strategies, block sizes and k, all else as in the paper."""
-    steps: list[tuple[str, Callable[[], Row]]] = []
+    steps: list[tuple[str, Callable[[], AccuracyRow]]] = []
     for size in (8, 16):
         for strategy, (normalization, aggregation) in STRATEGIES.items():
             config = replace(PAPER, block_tokens=size, normalization=normalization, aggregation=aggregation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import TypeVar
@@ -12,7 +13,6 @@ import torch
 from torch import Tensor
 
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
-from zibaldone.bench.kv.speed_report import Scoring
 from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, aggregate, box_scores
@@ -40,7 +40,7 @@ def alternating(
         for name, call in sides.items():
             if not times[name] or sum(times[name]) < PATIENCE_S * 1000:
                 times[name].append(timed(device, call)[0])
-    return {name: median(some[1:] or some) for name, some in times.items()}
+    return {name: median(of_side[1:] or of_side) for name, of_side in times.items()}
 
 
 def _wait(device: torch.device) -> None:
@@ -55,18 +55,38 @@ STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
     "rr-max": ("reciprocal_rank", "max"),
     "rr-sum": ("reciprocal_rank", "sum"),
 }
-_MOST_WANTED = 4096  # as views.kv.retrieval
+_MOST_WANTED = 4096  # as the kv view wants
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """One layer's boxes against one question, from queries to the best blocks."""
+
+    blocks: int
+    rows: int  # heads x question tokens
+    wanted: int  # best blocks, before they are scored again with their keys
+    index_bytes: int
+    read_ms: float  # the yardstick: the same bytes read once, added up as 64-bit numbers
+    ms: dict[str, float | None]  # by strategy of Table 1; None: too long to wait for
+
+    @property
+    def ratios(self) -> dict[str, float | None]:
+        return {name: None if ms is None else ms / self.read_ms for name, ms in self.ms.items()}
+
+    @property
+    def read_gb_per_s(self) -> float:
+        return self.index_bytes / self.read_ms / 1e6
 
 
 def scorings(
     sizes: Sequence[int], shape: Shape, config: MemArt, device: torch.device, progress: Progress
 ) -> tuple[Scoring, ...]:
     """One layer's random boxes and queries in bfloat16, with heads of this shape."""
-    found: list[Scoring] = []
+    scored: list[Scoring] = []
     for done, blocks in enumerate(ordered := sorted(set(sizes))):
         progress(f"scoring {blocks:,}", done, len(ordered))
-        found.append(_scoring(blocks, shape, config, device, found[-1] if found else None))
-    return tuple(found)
+        scored.append(_scoring(blocks, shape, config, device, scored[-1] if scored else None))
+    return tuple(scored)
 
 
 def _scoring(
@@ -76,13 +96,13 @@ def _scoring(
         return torch.randn(size, dtype=torch.bfloat16, device=device)
 
     boxes = normal(blocks, shape.kv_heads, 2, shape.head_dim)
-    asked = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
+    question = LayerQueries(0, normal(shape.heads, QUESTION_TOKENS, shape.head_dim))
     wanted = max(config.rescore * config.top_k, int(config.rescore_share * blocks))
     wanted = min(wanted, _MOST_WANTED, blocks)
     sides: dict[str, Callable[[], object]] = {"read": partial(torch.sum, boxes.view(torch.int64))}
     for name in STRATEGIES:
         if before is None or _takes(before, name, blocks) < PATIENCE_S:
-            sides[name] = partial(_score, asked, boxes, name, config, wanted)
+            sides[name] = partial(_score, question, boxes, name, config, wanted)
     ms = alternating(device, sides, REPEATS)
     return Scoring(
         blocks=blocks,
@@ -99,10 +119,10 @@ def _takes(before: Scoring, name: str, blocks: int) -> float:
     return float("inf") if ms is None else ms / 1000 * blocks / before.blocks
 
 
-def _score(asked: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
+def _score(question: LayerQueries, boxes: Tensor, name: str, config: MemArt, wanted: int) -> list[int]:
     normalization, aggregation = STRATEGIES[name]
     scores = aggregate(
-        box_scores(asked, boxes, config.heads),
+        box_scores(question, boxes, config.heads),
         len(boxes),
         normalization,
         aggregation,

@@ -31,7 +31,7 @@ _DIALOGUE = (0.3, 0.8)  # of a training sequence's tokens; the rest is questions
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ToyFact:
     """What a question can be asked about."""
 
     name: str
@@ -58,7 +58,7 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def turns(rng: random.Random, known: dict[tuple[str, str], Fact], facts: float = _FACT) -> Iterator[str]:
+def turns(rng: random.Random, known: dict[tuple[str, str], ToyFact], facts: float = _FACT) -> Iterator[str]:
     """Facts and noise without end; `known` gets every fact, and no (name, attribute) comes twice."""
     while True:
         fact = _new_fact(rng, known) if rng.random() < facts else None
@@ -70,7 +70,7 @@ def turns(rng: random.Random, known: dict[tuple[str, str], Fact], facts: float =
             yield " ".join((rng.choice((USER, BOT)), *words, SEP))
 
 
-def _new_fact(rng: random.Random, known: dict[tuple[str, str], Fact]) -> Fact | None:
+def _new_fact(rng: random.Random, known: dict[tuple[str, str], ToyFact]) -> ToyFact | None:
     for _ in range(20):
         name, attribute = rng.choice(NAMES), rng.choice(ATTRIBUTES)
         if known:
@@ -80,7 +80,7 @@ def _new_fact(rng: random.Random, known: dict[tuple[str, str], Fact]) -> Fact | 
             elif dice < _SAME_ATTRIBUTE + _SAME_NAME:
                 name = like[0]
         if (name, attribute) not in known:
-            return Fact(name, attribute, (rng.choice(VALUES), rng.choice(VALUES)))
+            return ToyFact(name, attribute, (rng.choice(VALUES), rng.choice(VALUES)))
     return None  # nearly all of the 1,024 pairs are taken: some noise instead
 
 
@@ -89,31 +89,31 @@ def training_dialogue(rng: random.Random, tokens: int) -> tuple[list[int], list[
 
     The questions come last: one that is asked right after its fact teaches a model to copy what is near.
     """
-    known: dict[tuple[str, str], Fact] = {}
+    known: dict[tuple[str, str], ToyFact] = {}
     ids = [IDS[BOS]]
-    said = turns(rng, known, _TRAINING_FACT)
+    spoken = turns(rng, known, _TRAINING_FACT)
     dialogue = tokens * rng.uniform(*_DIALOGUE)
     while len(ids) < dialogue or len(known) < 2:
-        ids += [IDS[word] for word in next(said).split()]
+        ids += [IDS[word] for word in next(spoken).split()]
     labels = [IGNORED] * len(ids)
     facts = list(known.values())
     while len(ids) < tokens:
         fact = rng.choice(facts)
-        asked = [IDS[word] for word in fact.question.split()]
+        question = [IDS[word] for word in fact.question.split()]
         answer = [IDS[word] for word in fact.values]
-        ids += [*asked, *answer, IDS[SEP]]
-        labels += [*[IGNORED] * len(asked), *answer, IGNORED]
+        ids += [*question, *answer, IDS[SEP]]
+        labels += [*[IGNORED] * len(question), *answer, IGNORED]
     return ids[:tokens], labels[:tokens]
 
 
-def history(rng: random.Random, tokens: int, facts: float = _FACT) -> tuple[list[str], list[Fact]]:
+def history(rng: random.Random, tokens: int, facts: float = _FACT) -> tuple[list[str], list[ToyFact]]:
     """(turns, facts) of a long conversation of about so many tokens, without questions."""
-    known: dict[tuple[str, str], Fact] = {}
-    said: list[str] = []
+    known: dict[tuple[str, str], ToyFact] = {}
+    spoken: list[str] = []
     length = 0
     for turn in turns(rng, known, facts):
         length += len(turn.split())
         if length > tokens:
-            return said, list(known.values())
-        said.append(turn)
+            return spoken, list(known.values())
+        spoken.append(turn)
     raise AssertionError  # turns never end

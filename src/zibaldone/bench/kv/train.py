@@ -21,7 +21,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.bench.kv import toy
-from zibaldone.bench.outcome import Outcome, Run
+from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.registry import KVTrainOptions
 from zibaldone.errors import InvalidInput
 
@@ -49,7 +49,7 @@ class Trained:
     seconds: float
 
 
-def run(options: KVTrainOptions, run: Run) -> Outcome:
+def run(options: KVTrainOptions, run: Run) -> Measurement:
     """Train into a folder that holds no model yet."""
     folder = options.folder
     if (folder / "model.safetensors").exists():
@@ -57,7 +57,7 @@ def run(options: KVTrainOptions, run: Run) -> Outcome:
     torch.set_num_threads(options.threads)
     done = train(options.seed, options.minutes, folder, run.note)
     figures = ", ".join(f"{name} {value:,.4g}" for name, value in asdict(done).items())
-    return Outcome(asdict(done), (), (figures, f"written: {folder}"))
+    return Measurement(asdict(done), (), (figures, f"written: {folder}"))
 
 
 def new_model(seed: int) -> LlamaForCausalLM:
@@ -123,8 +123,8 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
         ids, labels = _batch(rng, _STEP_TOKENS // length, length)
         logits = model(ids).logits[:, :-1]
         wanted = labels[:, 1:]
-        asked = wanted != toy.IGNORED
-        loss = torch.nn.functional.cross_entropy(logits[asked], wanted[asked])
+        is_answer = wanted != toy.IGNORED
+        loss = torch.nn.functional.cross_entropy(logits[is_answer], wanted[is_answer])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer, lr in optimizers:
@@ -135,7 +135,7 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
         steps += 1
         tokens += ids.numel()
         if not replay:
-            right = (logits[asked].argmax(-1) == wanted[asked]).float().mean().item()
+            right = (logits[is_answer].argmax(-1) == wanted[is_answer]).float().mean().item()
             smoothed = 0.95 * smoothed + 0.05 * right
             if smoothed > _GOOD_ENOUGH and stage + 1 < len(_STAGES):
                 stage, smoothed = stage + 1, 0.0
@@ -155,14 +155,14 @@ def train(seed: int, minutes: float, folder: Path, tell: Callable[[str], None] =
 def judge(model: LlamaForCausalLM, seed: int, dialogues: int = 64) -> float:
     """Share of the answers in fresh dialogues of the whole window of which both values are right."""
     ids, labels = _batch(random.Random(seed), dialogues, WINDOW)
-    right = asked = 0
+    right = answers = 0
     for row, wanted in zip(ids.split(8), labels.split(8), strict=True):
-        said = model(row).logits[:, :-1].argmax(-1)
+        predicted = model(row).logits[:, :-1].argmax(-1)
         first = (wanted[:, 1:-1] != toy.IGNORED) & (wanted[:, 2:] != toy.IGNORED)
-        hit = said == wanted[:, 1:]
+        hit = predicted == wanted[:, 1:]
         right += int((first & hit[:, :-1] & hit[:, 1:]).sum())
-        asked += int(first.sum())
-    return right / asked
+        answers += int(first.sum())
+    return right / answers
 
 
 def save(model: LlamaForCausalLM, folder: Path) -> None:

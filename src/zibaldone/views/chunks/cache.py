@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.models.base import Embedder, Vectors
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk
 
 _MOST_USERS = 200
+_MOST_TEXTS = 30_000  # of 1 KB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +67,32 @@ class TableCache:
     def drop(self, user: str) -> None:
         with self._lock:
             self._users.pop(user, None)
+
+
+class TextVectors:
+    """An embedder in front of another: words and items come again from recall to recall."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._vectors: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = self._vectors  # another thread may begin a new one meanwhile
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        if len(vectors) + len(missing) > _MOST_TEXTS:
+            self._vectors = vectors = {}
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.array([vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
+
+    def drop(self) -> None:
+        self._vectors = {}

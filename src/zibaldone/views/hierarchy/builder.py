@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.core import Message
-from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Vectors
-from zibaldone.models.embedding import embed
-from zibaldone.search import dense
+from zibaldone.models.base import Tokenizer, Vectors
+from zibaldone.rendering import line, line_tokens
+from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.calibration import Thresholds
-from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.distil import find_cuts, read_episode
+from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Episode
-from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import EpisodeRow, State, Written
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What an episode is read with."""
-
-    asker: Asker
-    embedder: Embedder
-    thresholds: Thresholds
-    config: XMemory
-    user: str
-    patient: bool = False
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) as they come back from the database, so that decisions are the same after a restart."""
-        vectors = embed(self.embedder, texts)
-        return dense.from_bytes([dense.to_bytes(row) for row in vectors], self.embedder.dimension)
+from zibaldone.views.hierarchy.semantics import Embed
+from zibaldone.views.hierarchy.structure import NewUnit, Structure
+from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
+from zibaldone.views.toolkit import cut, days_named
+from zibaldone.views.units import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +29,15 @@ class Prepared:
     """What a batch of messages did."""
 
     episodes: tuple[EpisodeRow, ...]
+    units: tuple[units.Row, ...]  # statements, and messages that no episode has
+    gone: tuple[Key, ...]  # units of messages that an episode has now
     written: Written
     state: State
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether there is nothing to be stored."""
+        return not (self.episodes or self.units or self.gone) and self.written == Written()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,53 +51,56 @@ class Place:
 class Builder:
     """A generation of one user while it grows. Not to be shared among threads."""
 
-    def __init__(self, structure: Structure, tools: Tools) -> None:
+    def __init__(self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer) -> None:
         self.structure = structure
+        self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: Place | None = None  # where the log stood when its rows were written
         self.not_named = 0  # the theme that got no name from a model the last time
-        self._last: EpisodeRow | None = None
-        self._tools = tools
-        self._open = OpenEpisodes(tools.embedder.dimension, self._cuts)
+        self._last: Episode | None = None
+        self._tokenizer = tokenizer
+        self._open = OpenEpisodes(structure.state.dimension, self._cut)
         self._episodes: list[EpisodeRow] = []
-        self._interrupted: list[
-            list[Message]
-        ] = []  # without an episode, but followed by one in their session
+        self._statements: list[units.Row] = []
+        self._interrupted: list[list[Message]] = []  # in no episode, but followed by one in their session
         self._waiting: list[Message] = []  # read before, and in no episode yet
+        self._open_parts: dict[int, tuple[Key, ...]] = {}  # by seq, stored units of messages in no episode
 
     @staticmethod
-    def load(connection: Connection, generation: Generation, state: State, tools: Tools) -> Builder:
+    def load(
+        connection: Connection,
+        generation: Generation,
+        structure: Structure,
+        reader: EpisodeReader,
+        tokenizer: Tokenizer,
+    ) -> Builder:
         """As its rows and the log up to the cursor say."""
-        structure = Structure.load(
-            connection, generation, tools.embedder.dimension, tools.thresholds, tools.config, state
-        )
-        builder = Builder(structure, tools)
+        builder = Builder(structure, reader, tokenizer)
         waiting = table.open_messages(connection, generation)
         if waiting:
             sessions = table.sessions(connection, generation)
             builder._interrupted, builder._waiting = _runs(waiting, sessions)
+        for key in units.keys(connection, NAME, generation):
+            if key[1] < FIRST_STATEMENT:
+                builder._open_parts[key[0]] = (*builder._open_parts.get(key[0], ()), key)
         return builder
-
-    def use(self, tools: Tools) -> None:
-        """Ask as this call is to ask."""
-        self._tools = tools
 
     def goes_on_from(self, connection: Connection, generation: Generation, place: Place) -> bool:
         """Whether its rows are those of the database: another process, or a model asked twice, may differ."""
-        if self.place != place or table.state(connection, generation) != self.structure.state:
+        state = self.structure.state
+        if self.place != place or table.state(connection, generation) != state:
             return False
         if self._last is None:
             return True
-        number = self._last.episode.id
-        held = table.episodes(connection, generation, 0, [number]).get(number)
-        return held is not None and held.episode == self._last.episode
+        held = table.episodes(connection, generation, state.dimension, [self._last.id]).get(self._last.id)
+        return held is not None and held.episode == self._last
 
     def read(self, messages: Sequence[Message]) -> Iterator[int]:
         """Take in what follows in the log; gives the number of messages done so far."""
         for run in self._interrupted:
             start = 0
-            for cut in self._cuts(run, self._embed(run), ended=True):
-                self._settle(Block(tuple(run[start : start + cut.size]), cut.reason, cut.degraded))
-                start += cut.size
+            for found in self._cut(run, self._embed(run), ended=True):
+                self._settle(Block(tuple(run[start : start + found.size]), found.reason, found.degraded))
+                start += found.size
         waiting = [*self._waiting, *messages]
         before = len(self._waiting)
         self._interrupted, self._waiting = [], []
@@ -118,56 +111,79 @@ class Builder:
                 yield done - before
 
     def take(self) -> Prepared:
-        """What has changed since the last call."""
+        """What has changed since the last call. Asks the embedder for messages that have no episode yet."""
+        pending = {message.seq: message for open_ in self._open.pending.values() for message in open_}
+        gone = [key for seq, keys in self._open_parts.items() if seq not in pending for key in keys]
+        new = [message for seq, message in sorted(pending.items()) if seq not in self._open_parts]
+        rows = open_units(new, self._tokenizer, self.reader.embed)
+        self._open_parts = {seq: keys for seq, keys in self._open_parts.items() if seq in pending}
+        for row in rows:
+            seq = row.sources[0]
+            self._open_parts[seq] = (*self._open_parts.get(seq, ()), (seq, row.part))
         made, self._episodes = tuple(self._episodes), []
-        self._last = made[-1] if made else self._last
+        stated, self._statements = self._statements, []
+        self._last = made[-1].episode if made else self._last
         written = self.structure.take()
-        return Prepared(made, written, self.structure.state)
+        return Prepared(made, (*stated, *rows), tuple(gone), written, self.structure.state)
 
     def _embed(self, messages: Sequence[Message]) -> Vectors:
-        return self._tools.embed([cohesion_text(message) for message in messages])
+        return self.reader.embed([cohesion_text(message) for message in messages])
 
-    def _cuts(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        return find_cuts(
-            self._tools.asker,
-            pending,
-            vectors,
-            ended=ended,
-            user=self._tools.user,
-            patient=self._tools.patient,
-        )
+    def _cut(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
+        return self.reader.cut(pending, vectors, ended=ended)
 
     def _settle(self, block: Block) -> None:
-        structure, tools = self.structure, self._tools
-        reading = read_episode(
-            tools.asker,
-            block.messages,
-            episode=structure.state.next_episode,
-            first_id=structure.state.next_semantic,
-            user=tools.user,
-            known=structure.known,
-            embed=tools.embed,
-            threshold=tools.thresholds.fetch,
-            df=structure.df,
-            n=structure.statements,
-            degraded=block.degraded,
-            patient=tools.patient,
-        )
-        found = reading.distilled
-        (vector,) = tools.embed([about(reading.episode)])
-        further = [one.text for semantic in found.new for one in semantic.statements[1:]]
-        rows = tools.embed([*further, *(one.statement.text for one in found.additions)])
-        ends = np.cumsum([len(one.statements) - 1 for one in found.new], dtype=np.int64)
+        embed = self.reader.embed
+        reading = self.reader.read(block, self.structure.background())
+        distilled = reading.distilled
+        (vector,) = embed([f"{reading.episode.title}. {reading.episode.narrative}"])
+        further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]
+        rows = embed([*further, *(addition.statement.text for addition in distilled.additions)])
+        ends = np.cumsum([len(semantic.statements) - 1 for semantic in distilled.new], dtype=np.int64)
         *rest, additions = np.split(rows, ends)
-        vectors = [np.vstack([first, more]) for first, more in zip(found.vectors, rest, strict=True)]
-        structure.settle(found, vectors, additions)
-        structure.state = replace(structure.state, next_episode=structure.state.next_episode + 1)
+        pairs = zip(distilled.vectors, rest, strict=True)
+        new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs], additions)
+        self._statements += _rows(new, {message.seq: message for message in block.messages}, self._tokenizer)
         self._episodes.append(EpisodeRow(reading.episode, vector))
 
 
-def about(episode: Episode) -> str:
-    """What an episode's vector is of."""
-    return f"{episode.title}. {episode.narrative}"
+def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) -> list[units.Row]:
+    """Messages that no episode has, as the messages view would have them."""
+    cuts = cut(messages, tokenizer)
+    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
+    vectors = iter(embed(texts))
+    return [
+        units.Row(
+            sources=(message.seq,),
+            part=part,
+            kind=pieces.kind,
+            tokens=pieces.tokens[part],
+            vector=next(vectors),
+            days=pieces.days[part],
+            start=start,
+            end=end,
+        )
+        for message, pieces in zip(messages, cuts, strict=True)
+        for part, (start, end) in enumerate(pieces.spans)
+    ]
+
+
+def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message], tokenizer: Tokenizer) -> list[units.Row]:
+    tokens = line_tokens([line(None, unit.statement.text) for unit in new], tokenizer.count)
+    return [
+        units.Row(
+            sources=(unit.statement.seq,),
+            part=unit.part,
+            kind="statement",
+            tokens=count,
+            vector=unit.vector,
+            days=days_named(messages[unit.statement.seq], unit.statement.text),
+            start=unit.statement.start,
+            end=unit.statement.start + len(unit.statement.verbatim),
+            text=unit.statement.text,
+        )
+        for unit, count in zip(new, tokens, strict=True)
+    ]
 
 
 def _runs(

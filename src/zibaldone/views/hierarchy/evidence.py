@@ -1,155 +1,187 @@
-"""The units that one question's nodes become, each with its value, and the offer that they fill."""
+"""What one question's nodes become: evidence, each with its value, as much as there is room for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.core import Evidence, Message
 from zibaldone.models.base import Tokenizer
-from zibaldone.rendering import line, line_tokens
-from zibaldone.views.base import Query
-from zibaldone.views.hierarchy.cache import Shown
-from zibaldone.views.hierarchy.nodes import Statement
-from zibaldone.views.hierarchy.query import Scores
+from zibaldone.search.unit import Unit
+from zibaldone.text.dated_text import resolved
+from zibaldone.views.hierarchy.retrieval import Descent, stated_in
 from zibaldone.views.hierarchy.stage_one import Pick
-from zibaldone.views.hierarchy.stage_two import Ranked
-from zibaldone.views.hierarchy.units import Fetch, of_episode, of_part, of_semantic, part_with, parts_of
+from zibaldone.views.hierarchy.stage_two import Inclusion, Ranked
+from zibaldone.views.hierarchy.table import NAME
+from zibaldone.views.toolkit import OFFERED, cut, evidence_of, fill, to_units
 
 EPISODE = 1.0  # in standard deviations: to be in the likeliest admitted episode
 NOTHING = -1.0  # of a message that states no fact
-_OFFERED = 2.0  # budgets' worth of units
-_AT_ONCE = 16  # lines counted at a time while the offer is filled
-_MOST_NEW = 200  # messages of the tail that are made units of
-Key = tuple[str, int, int]  # what a unit is, its number, its part
+_MOST_NEW = 200  # messages without an episode that are offered
+Key = tuple[str, int, int]  # what is offered, its number, its part
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Offer:
     """Something to offer, not counted yet."""
 
     evidence: Evidence
     value: float
-    row: int | None  # of Scores; None: it states no fact
+    row: int | None  # of the standing's units; None: it states no fact
+
+
+def gather(
+    descent: Descent, messages: Mapping[int, Message], inclusion: Inclusion | None, tokenizer: Tokenizer
+) -> tuple[Evidence, ...]:
+    """Best first: facts and messages of what is admitted by their value, or sources behind all facts.
+
+    `messages` has those of `Descent.seqs` that are still there.
+    """
+    return _Gathering(descent, messages, tokenizer).offered(inclusion)
 
 
 @dataclass(frozen=True, slots=True)
-class Gatherer:
-    """Makes units for one question; what is fetched is what may be offered."""
-
-    shown: Shown
-    tail: Sequence[Message]
-    query: Query
-    scores: Scores
-    fetch: Fetch
+class _Gathering:
+    descent: Descent
+    messages: Mapping[int, Message]
     tokenizer: Tokenizer
 
-    def by_model(self, row: int) -> bool:
-        """Whether a model read the episode that the semantic was drawn from."""
-        at = self.shown.episode_row.get(int(self.shown.episode_of[row]))
-        return at is not None and bool(self.shown.episodes[at].episode.made_by)
+    def offered(self, inclusion: Inclusion | None) -> tuple[Evidence, ...]:
+        ranked, levels = self.descent.ranked, self.descent.levels
+        if inclusion is not None:
+            opened = {one.ranked.episode: one.expanded for one in inclusion.decisions if one.admitted}
+        else:
+            opened = {one.episode: True for one in ranked if one.support > 0}
+        offers: dict[Key, Offer] = {}
+        sources: list[int] = []
+        for pick in self.descent.picks:
+            semantic = levels.semantics[levels.row_of[pick.id]]
+            if inclusion is not None and semantic.episode in opened:
+                continue
+            rows = stated_in(levels, self.descent.standing, pick)
+            if semantic.episode in levels.by_model:
+                offers["semantic", semantic.id, 0] = self._fact(rows, pick)
+            else:
+                sources.append(rows[0])
+        offers |= self._sources(sources)
+        offers |= self._newest()
+        tiers = dict.fromkeys(offers, 0)
+        best = max((one.score for one in ranked), default=0.0)
+        for place, one in enumerate(ranked):
+            if one.episode in opened:
+                weight = one.score / best if best > 0 else 1.0
+                more = self._episode(one, weight, expanded=opened[one.episode])
+                tiers |= dict.fromkeys(more.keys() - offers.keys(), 0 if inclusion else 1 + place)
+                offers = more | offers
+        order = sorted(offers, key=lambda key: (tiers[key], -round(offers[key].value, 4), key))
+        room = int(OFFERED * self.descent.query.budget_tokens)
+        return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
 
-    def fact(self, row: int) -> Unit:
-        """A semantic in a model's words."""
-        said = said_in(self.shown, row, self.query.scope.session)
-        semantic = self.shown.semantics[row].semantic
-        own = self.shown.episodes[self.shown.episode_row[semantic.episode]].episode
-        session = _session_of(self.shown, said[0].seq) or own.session
-        time = semantic.time
-        if said[0] is not semantic.statements[0]:
-            told = self.fetch([said[0].seq]).get(said[0].seq)
-            time = told.time if told and told.time else time  # what was forgotten meanwhile is left out later
-        unit = of_semantic(said, time, session)
-        return Unit(unit, float(self.scores.total[row]), row)
+    def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
+        """A semantic in a model's words, citing the messages of its statements."""
+        units = [self.descent.standing.units[row] for row in rows]
+        sources = tuple(sorted({unit.seq for unit in units}))
+        evidence = replace(
+            evidence_of(units[0], NAME), speaker=None, sources=sources, kind="semantic", place=0
+        )
+        return Offer(evidence, self._value(pick), rows[0])
 
-    def sources(self, rows: Sequence[int]) -> dict[Key, Unit]:
+    def _sources(self, rows: Sequence[int]) -> dict[Key, Offer]:
         """The messages, or passages, that state these; a value is that of the best."""
-        said = {row: said_in(self.shown, row, self.query.scope.session)[0] for row in rows}
-        fetched = self.fetch(sorted({one.seq for one in said.values()}))
-        parts = parts_of(list(fetched.values()), self.tokenizer)
-        units: dict[Key, Unit] = {}
-        for row, one in said.items():
-            if one.seq in parts:
-                place = part_with(one, parts[one.seq])
-                key = ("message", one.seq, place)
-                unit = Unit(of_part(parts[one.seq][place]), float(self.scores.total[row]), row)
-                if key not in units or units[key].value < unit.value:
-                    units[key] = unit
-        return units
+        offers: dict[Key, Offer] = {}
+        standing = self.descent.standing
+        passages = self._passages({standing.units[row].seq for row in rows})
+        for row in rows:
+            unit = standing.units[row]
+            if unit.seq in passages:
+                passage = _passage_with(unit, passages[unit.seq])
+                value = float(standing.total[standing.best_unit[standing.semantic_at[row]]])
+                key = ("message", unit.seq, passage.part)
+                if key not in offers or offers[key].value < value:
+                    offers[key] = Offer(_told(passage), value, row)
+        return offers
 
-    def newest(self, picks: Sequence[Pick]) -> dict[Key, Unit]:
-        """Messages without an episode that say as much as the middle one of the facts, and more than most."""
-        n, total = len(self.shown.semantics), self.scores.total
+    def _newest(self) -> dict[Key, Offer]:
+        """Messages without an episode that say more than most: as much as the middle one of the facts.
+
+        Or as much as any that could be one, where Stage I chose fewer facts than it might have.
+        """
+        standing, most = self.descent.standing, self.descent.config.stage_one.semantics
         least = -np.inf
-        if picks:
-            middle = np.median(total[[self.shown.semantic_row[pick.id] for pick in picks]])
-            least = max(float(middle), 0.0)
-        places = [place for place in range(len(self.tail)) if total[n + place] >= least]
-        places.sort(key=lambda place: (-round(float(total[n + place]), 4), place))
-        row_of = {self.tail[place].seq: n + place for place in places[:_MOST_NEW]}
-        parts = parts_of([self.tail[place] for place in places[:_MOST_NEW]], self.tokenizer)
+        if self.descent.picks:
+            last = float(np.sort(standing.total[standing.inside])[-most:][0])
+            middle = float(np.median([self._value(pick) for pick in self.descent.picks]))
+            least = max(min(middle, last), 0.0)
+        rows = np.flatnonzero((standing.semantic_at < 0) & standing.inside & (standing.total >= least))
+        best = sorted(rows.tolist(), key=lambda row: (-round(float(standing.total[row]), 4), row))
         return {
-            ("message", seq, place): Unit(of_part(part), float(total[row_of[seq]]), row_of[seq])
-            for seq, some in parts.items()
-            for place, part in enumerate(some)
+            ("message", unit.seq, unit.part): Offer(_told(unit), float(standing.total[row]), row)
+            for row in best[:_MOST_NEW]
+            for unit in [standing.units[row]]
         }
 
-    def episode(self, ranked: Ranked, weight: float, *, expanded: bool) -> dict[Key, Unit]:
+    def _episode(self, ranked: Ranked, weight: float, *, expanded: bool) -> dict[Key, Offer]:
         """Its messages, or what a model told of them."""
-        episode = self.shown.episodes[self.shown.episode_row[ranked.episode]].episode
-        if episode.made_by and not expanded:
-            rows = [row for seq in episode.seqs for row in self.shown.semantics_with.get(seq, ())]
-            value = max((float(self.scores.total[row]) for row in rows), default=NOTHING) + EPISODE * weight
-            return {("episode", episode.id, 0): Unit(of_episode(episode), value, None)}
-        messages = self.fetch(episode.seqs)
-        parts = parts_of([messages[seq] for seq in sorted(messages)], self.tokenizer)
-        keys = [(seq, part) for seq, some in parts.items() for part in range(len(some))]
-        own: dict[tuple[int, int], float] = dict.fromkeys(keys, NOTHING)
-        row_of: dict[tuple[int, int], int] = {}
-        for seq, some in parts.items():
-            for row in self.shown.semantics_with.get(seq, ()):
-                said = next(one for one in self.shown.semantics[row].semantic.statements if one.seq == seq)
-                key = (seq, part_with(said, some))
-                if self.scores.total[row] > own[key] or key not in row_of:
-                    own[key], row_of[key] = float(self.scores.total[row]), row
+        standing = self.descent.standing
+        unit = next(unit for unit in standing.episodes if unit.part == ranked.episode)
+        stated = np.flatnonzero((standing.semantic_at >= 0) & standing.inside)
+        here = [row for row in stated.tolist() if standing.units[row].seq in unit.sources]
+        if ranked.episode in self.descent.levels.by_model and not expanded:
+            value = max((float(standing.total[row]) for row in here), default=NOTHING) + EPISODE * weight
+            evidence = replace(evidence_of(unit, NAME), speaker=None, text=unit.text.partition("\n")[2])
+            return {("episode", unit.part, 0): Offer(evidence, value, None)}
+        passages = self._passages(unit.sources)
+        best: dict[tuple[int, int], int] = {}
+        for row in here:
+            seq = standing.units[row].seq
+            if seq in passages:
+                key = (seq, _passage_with(standing.units[row], passages[seq]).part)
+                if key not in best or standing.total[row] > standing.total[best[key]]:
+                    best[key] = row
         return {
-            ("message", *key): Unit(
-                of_part(parts[key[0]][key[1]]), own[key] + EPISODE * weight, row_of.get(key)
+            ("message", *passage.key): Offer(
+                _told(passage),
+                (max(float(standing.total[best[passage.key]]), NOTHING) if passage.key in best else NOTHING)
+                + EPISODE * weight,
+                best.get(passage.key),
             )
-            for key in keys
+            for some in passages.values()
+            for passage in some
         }
 
-    def filled(self, units: Sequence[Unit]) -> tuple[Evidence, ...]:
-        """As many as fill the offer, counted, with falling scores."""
-        room = int(_OFFERED * self.query.budget_tokens)
-        offered: list[Evidence] = []
+    def _value(self, pick: Pick) -> float:
+        standing = self.descent.standing
+        return float(standing.total[standing.best_unit[self.descent.levels.row_of[pick.id]]])
+
+    def _passages(self, seqs: set[int] | Sequence[int]) -> dict[int, list[Unit]]:
+        messages = [self.messages[seq] for seq in sorted(seqs) if seq in self.messages]
+        found: dict[int, list[Unit]] = {}
+        for unit in to_units(messages, cut(messages, self.tokenizer)):
+            found.setdefault(unit.seq, []).append(unit)
+        return found
+
+    def _falling(self, offers: Sequence[Offer]) -> Iterator[Evidence]:
+        """With falling scores, and what each channel gave."""
         least = np.inf
-        for start in range(0, len(units), _AT_ONCE):
-            some = units[start : start + _AT_ONCE]
-            lines = [line(one.evidence.speaker, one.evidence.text) for one in some]
-            counts = line_tokens(lines, self.tokenizer.count)
-            for one, tokens, channels in zip(some, counts, self._channels(some), strict=True):
-                if tokens > room and offered:
-                    continue
-                room -= tokens
-                least = min(least, one.value)
-                offered.append(replace(one.evidence, score=round(least, 6), tokens=tokens, channels=channels))
-        return tuple(offered)
-
-    def _channels(self, units: Sequence[Unit]) -> list[tuple[ChannelScore, ...]]:
-        rows = [one.row for one in units if one.row is not None]
-        found = dict(zip(rows, self.scores.channels(rows), strict=True)) if rows else {}
-        return [() if one.row is None else found[one.row] for one in units]
+        rows = [offer.row for offer in offers if offer.row is not None]
+        channels = dict(zip(rows, self.descent.standing.said.of_rows(rows), strict=True)) if rows else {}
+        for offer in offers:
+            least = min(least, offer.value)
+            found = () if offer.row is None else channels[offer.row]
+            yield replace(offer.evidence, score=round(least, 6), channels=found)
 
 
-def said_in(shown: Shown, row: int, session: str | None) -> list[Statement]:
-    """The statements of a semantic that the session holds; all where none is asked for."""
-    said = shown.semantics[row].semantic.statements
-    return [one for one in said if session is None or _session_of(shown, one.seq) == session]
+def _told(passage: Unit) -> Evidence:
+    """With its relative dates resolved."""
+    return replace(evidence_of(passage, NAME), text=resolved(passage.text, passage.time.date()))
 
 
-def _session_of(shown: Shown, seq: int) -> str | None:
-    row = shown.episode_with.get(seq)
-    return None if row is None else shown.episodes[row].episode.session
+def _passage_with(statement: Unit, passages: Sequence[Unit]) -> Unit:
+    """In which a statement's words begin."""
+    return max(
+        (one for one in passages if one.start <= statement.start),
+        key=lambda one: one.start,
+        default=passages[0],
+    )

@@ -8,13 +8,15 @@ without it. So no word stays that only the forgotten message had, and forgetting
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.core import Message
 from zibaldone.errors import StorageCorrupt
+from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.calibration import Thresholds
@@ -22,6 +24,9 @@ from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.nodes import Semantic
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State
+from zibaldone.views.units import Key
+
+OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +40,73 @@ class Loss:
 
 def loss(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> Loss:
     """Work out what goes; changes nothing."""
-    return _without(connection, generation, seqs, config)[0]
+    return _Unmade.of(connection, generation, seqs, config).loss
 
 
-def forget(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> Loss:
-    """Take the messages out of episodes, semantics, themes and both graphs."""
-    found, structure = _without(connection, generation, seqs, config)
-    if structure is None:
-        return found
-    table.remove_episodes(connection, generation, found.episodes)
-    table.write(connection, generation, structure.take())
-    if any(table.counts(connection, generation)):
-        table.set_state(connection, generation, structure.state)
+def forget(
+    connection: Connection,
+    generation: Generation,
+    seqs: Sequence[int],
+    config: XMemory,
+    open_units: OpenUnits,
+) -> Loss:
+    """Take the messages out of episodes, semantics, themes and both graphs.
+
+    The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
+    """
+    unmade = _Unmade.of(connection, generation, seqs, config)
+    gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
+    units.remove(connection, table.NAME, generation, gone)
+    if unmade.structure is None:
+        return unmade.loss
+    table.remove_episodes(connection, generation, unmade.episodes)
+    table.write(connection, generation, unmade.structure.take())
+    left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
+    rows = open_units([left[seq] for seq in sorted(left)], unmade.structure.state.dimension)
+    units.insert(connection, table.NAME, generation, rows)
+    if rows or any(table.counts(connection, generation)):
+        table.set_state(connection, generation, unmade.structure.state)
     else:
         table.drop(connection, generation)
-    return found
+    return unmade.loss
 
 
-def _without(
-    connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory
-) -> tuple[Loss, Structure | None]:
-    """The structure without what these messages' episodes state; None where they are in none."""
-    episodes = sorted(table.touching(connection, generation, seqs)[0])
-    state = table.state(connection, generation)
-    if state is None or not episodes:
-        return Loss(), None
-    unsaid = frozenset(table.messages_of(connection, generation, episodes))
-    structure = load(connection, generation, state, config)
-    before = len(structure.themes)
-    heirs = [
-        (semantic, left[0])
-        for semantic in structure.stated_by(unsaid)
-        if (left := [seq for seq in semantic.seqs if seq not in unsaid])
-    ]
-    first = [seq for _, seq in heirs]
-    episode_of = table.episodes_of(connection, generation, first)
-    messages = log.fetch(connection, generation.user, first)
-    origin: dict[int, tuple[int, Semantic]] = {}
-    for semantic, seq in heirs:
-        time = messages[seq].time
-        assert time is not None  # what is stored has one
-        origin[semantic.id] = (episode_of[seq], replace(semantic, time=time))
-    lost = tuple(one.id for one in structure.stated_by(unsaid) if one.id not in origin)
-    structure.unsay(unsaid, origin)
-    return Loss(tuple(episodes), lost, before - len(structure.themes)), structure
+@dataclass(frozen=True, slots=True)
+class _Unmade:
+    """The episodes of some messages, and the structure without what they state."""
+
+    loss: Loss
+    episodes: Sequence[Key] = ()
+    seqs: frozenset[int] = frozenset()  # of all their messages
+    structure: Structure | None = None  # None where the messages are in no episode
+
+    @staticmethod
+    def of(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> _Unmade:
+        keys = units.made_from(connection, table.EPISODES, generation, seqs)
+        state = table.state(connection, generation)
+        if state is None or not keys:
+            return _Unmade(Loss())
+        episodes = sorted(number for _, number in keys)
+        unsaid = frozenset(table.messages_of(connection, generation, keys))
+        structure = load(connection, generation, state, config)
+        before = len(structure.themes)
+        heirs = [
+            (semantic, left[0])
+            for semantic in structure.stated_by(unsaid)
+            if (left := [seq for seq in semantic.seqs if seq not in unsaid])
+        ]
+        first = sorted({seq for _, seq in heirs})
+        episode_of = table.episode_of(connection, generation, first)
+        messages = log.fetch(connection, generation.user, first)
+        origin: dict[int, tuple[int, Semantic]] = {}
+        for semantic, seq in heirs:
+            time = messages[seq].time
+            assert time is not None  # what is stored has one
+            origin[semantic.id] = (episode_of[seq], replace(semantic, time=time))
+        lost = tuple(one.id for one in structure.stated_by(unsaid) if one.id not in origin)
+        structure.unsay(unsaid, origin)
+        loss = Loss(tuple(episodes), lost, before - len(structure.themes))
+        return _Unmade(loss, keys, unsaid, structure)
 
 
 def load(connection: Connection, generation: Generation, state: State, config: XMemory) -> Structure:
@@ -86,5 +114,4 @@ def load(connection: Connection, generation: Generation, state: State, config: X
     stored = table.thresholds(connection, state.embedder)
     if stored is None:
         raise StorageCorrupt(f"the hierarchy's embedder {state.embedder!r} has no thresholds: rebuild it")
-    dimension = int(state.embedder.rsplit("/", 2)[1])
-    return Structure.load(connection, generation, dimension, Thresholds.from_json(stored), config, state)
+    return Structure.load(connection, generation, Thresholds.from_json(stored), config, state)

@@ -24,8 +24,9 @@ class Theme:
 def themes(connection: Connection, generation: Generation) -> list[Theme]:
     """All of a generation, in the order in which they began."""
     members: dict[int, list[Semantic]] = {}
-    for row in table.semantics(connection, generation, 0).values():
-        members.setdefault(row.theme, []).append(row.semantic)
+    stated = table.statements(connection, generation)
+    for row in table.semantics(connection, generation).values():
+        members.setdefault(row.theme, []).append(table.whole(row, stated))
     return [
         Theme(row.id, row.name, tuple(members.get(row.id, ())), row.neighbours.ids)
         for row in table.themes(connection, generation).values()
@@ -34,4 +35,6 @@ def themes(connection: Connection, generation: Generation) -> list[Theme]:
 
 def episodes(connection: Connection, generation: Generation) -> list[Episode]:
     """All of a generation, in the order in which they were told."""
-    return [row.episode for row in table.episodes(connection, generation, 0).values()]
+    if (state := table.state(connection, generation)) is None:
+        return []
+    return [row.episode for row in table.episodes(connection, generation, state.dimension).values()]

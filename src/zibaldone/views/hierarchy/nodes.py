@@ -28,6 +28,7 @@ class Statement:
     seq: int
     text: str  # stands alone: the speaker's name for "I", relative dates resolved
     verbatim: str  # the words of the message
+    start: int = 0  # where they begin in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,246 +7,165 @@ Stage II opens it. What Stage II admits replaces the facts that were drawn from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.core import ChannelScore, Evidence, Message
-from zibaldone.models.base import Embedder, Tokenizer
-from zibaldone.models.logprobs import Drafter
+from zibaldone.core import Message
+from zibaldone.models.base import Tokenizer
 from zibaldone.rendering import line
-from zibaldone.views.base import Query, Retrieved
-from zibaldone.views.hierarchy.cache import Shown
+from zibaldone.search.lexical import LexicalIndex
+from zibaldone.search.question import Question
+from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.evidence import Gatherer, Key, Unit, said_in
-from zibaldone.views.hierarchy.lexicon import plain_terms
-from zibaldone.views.hierarchy.query import Asked, Scores, score, take_apart
+from zibaldone.views.hierarchy.levels import Levels
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
-from zibaldone.views.hierarchy.stage_two import Inclusion, Ranked, Text, candidates, include
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal, wanted_terms
-from zibaldone.views.hierarchy.units import NAME, Fetch
-
-__all__ = ["NAME", "offer", "offer_from"]
-
-MakeSignal = Callable[[CoverageSignal], Signal]
-
-
-def offer(
-    shown: Shown | None,
-    tail: Sequence[Message],
-    query: Query,
-    fetch: Fetch,
-    *,
-    embedder: Embedder,
-    tokenizer: Tokenizer,
-    config: XMemory,
-    drafter: Drafter | None = None,
-) -> Retrieved:
-    """`shown` is the user's, or None before anything was made; `tail` has the messages without an episode.
-
-    `tail` is of the session that the query asks for.
-    """
-    user = query.scope.user
-
-    def signal(offline: CoverageSignal) -> Signal:
-        return offline if drafter is None else ReaderSignal(drafter, offline, tokenizer, user)
-
-    return offer_from(
-        shown or Shown.nothing(embedder.dimension),
-        tail,
-        query,
-        fetch,
-        embedder=embedder,
-        tokenizer=tokenizer,
-        config=config,
-        signal=signal,
-    )
-
-
-def offer_from(
-    shown: Shown,
-    tail: Sequence[Message],
-    query: Query,
-    fetch: Fetch,
-    *,
-    embedder: Embedder,
-    tokenizer: Tokenizer,
-    config: XMemory,
-    signal: MakeSignal = lambda offline: offline,
-) -> Retrieved:
-    """As `offer`; `fetch` gives the messages of seqs, `signal` may put a reader before the offline signal."""
-    asked = take_apart(query, shown, tail)
-    scores = score(asked, shown, tail, query.scope.session, embedder)
-    reading = _Reading(shown, tail, query, asked, scores, fetch, tokenizer, config)
-    picks, themes = reading.stage_one()
-    ranked = reading.candidates(picks)
-    found: Inclusion | None = None
-    if config.include:
-        opening = reading.opening(picks, themes)
-        found = reading.stage_two(picks, ranked, opening, signal)
-    offered = reading.offered(picks, ranked, found)
-    notes = [scores.note, found.degraded if found else ""]
-    return Retrieved(
-        offered,
-        len(scores.total),
-        scores.relevance,
-        reading.explanation(),
-        "; ".join(note for note in notes if note),
-        model_calls=len(found.probes) if found else 0,
-    )
+from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, Ranked, candidates, include
+from zibaldone.views.hierarchy.standing import Standing, plain_terms
+from zibaldone.views.hierarchy.table import SemanticRow
+from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """One question's way from the themes down to the messages."""
+class Descent:
+    """One question's way from the themes down to the messages: all that is read of the database for it."""
 
-    shown: Shown
-    tail: Sequence[Message]
     query: Query
-    asked: Asked
-    scores: Scores
-    fetch: Fetch
-    tokenizer: Tokenizer
     config: XMemory
+    levels: Levels
+    standing: Standing
+    picks: tuple[Pick, ...]  # semantics
+    themes: tuple[int, ...]  # that they were found in
+    ranked: tuple[Ranked, ...]  # candidate episodes
+    wanted: Mapping[str, float]  # what is to be settled, see `wanted_terms`
 
-    def stage_one(self) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
-        """The semantics, and the themes that they were found in."""
-        shown, stage = self.shown, self.config.stage_one
-        rows = np.flatnonzero(self.scores.inside[: len(shown.semantics)])
-        ids, relevance = shown.ids[rows], self.scores.total[rows]
-        if self.config.select:
-            found = select(
-                ids, relevance, shown.theme_of[rows], self._semantic_edges, self._theme_edges, stage
-            )
-            return found.semantics, tuple(pick.id for pick in found.themes)
-        best = np.lexsort((ids, -relevance))[: stage.semantics]
-        similar = normalised(relevance[best])
-        picks = tuple(
-            Pick(int(ids[row]), float(s), 0.0, float(s), ()) for row, s in zip(best, similar, strict=True)
-        )
-        return picks, tuple(dict.fromkeys(int(one) for one in shown.theme_of[rows[best]]))
-
-    def candidates(self, picks: Sequence[Pick]) -> tuple[Ranked, ...]:
-        """Stage II's, best first."""
-        shown, session = self.shown, self.query.scope.session
-        here = [
-            row for row, one in enumerate(shown.episodes) if session is None or one.episode.session == session
+    @staticmethod
+    def of(
+        query: Query,
+        config: XMemory,
+        levels: Levels,
+        standing: Standing,
+        question: Question,
+        words: LexicalIndex,
+    ) -> Descent:
+        """Stage I, and the candidates of Stage II; `words` are those of the statements."""
+        picks, themes = _stage_one(levels, standing, config)
+        ranked = _candidates(levels, standing, picks, query.scope.session, config)
+        speakers = sorted({unit.speaker for unit in standing.units})
+        stated = [
+            (plain_terms(_texts(levels, standing, pick)[0], speakers), pick.relevance) for pick in picks
         ]
-        inside = {int(one) for one in shown.episode_ids[here]}
-        source = {pick.id: int(shown.episode_of[shown.semantic_row[pick.id]]) for pick in picks}
-        supporting = [pick for pick in picks if source[pick.id] in inside]
-        return candidates(
-            shown.episode_ids[here],
-            self.scores.episodes[here],
-            supporting,
-            source,
-            self.config.stage_two,
-        )
+        wanted = wanted_terms([term for _, term in question.terms], stated, words.idf)
+        return Descent(query, config, levels, standing, picks, themes, ranked, wanted)
 
-    def opening(self, picks: Sequence[Pick], themes: Sequence[int]) -> tuple[str, ...]:
-        """The coarse context: what a reader is told of the themes, and of their semantics.
-
-        Where a session is asked for, what it says itself; a theme's name may be of what others say.
-        """
-        names = [self.shown.themes[one].name for one in themes if one in self.shown.themes]
-        if self.query.scope.session is not None:
-            names = []
-        facts = [self._text(pick) for pick in picks]
-        return tuple("\n".join(some) for some in (names, facts) if some)
+    def seqs(self) -> list[int]:
+        """Of the messages that may be offered."""
+        units = [
+            self.standing.units[row]
+            for pick in self.picks
+            for row in stated_in(self.levels, self.standing, pick)
+        ]
+        episodes = {one.episode for one in self.ranked}
+        of_episodes = [
+            seq for unit in self.standing.episodes if unit.part in episodes for seq in unit.sources
+        ]
+        return sorted({*(unit.seq for unit in units), *of_episodes})
 
     def stage_two(
-        self,
-        picks: Sequence[Pick],
-        ranked: Sequence[Ranked],
-        opening: Sequence[str],
-        signal: MakeSignal,
-    ) -> Inclusion:
-        """Which episodes are worth their tokens."""
-        names, lexicon = self.shown.lexicon.names, self.shown.lexicon
-        told = [(plain_terms(self._text(pick), names), pick.relevance) for pick in picks]
-        offline = CoverageSignal(wanted_terms(self.asked.terms, told, lexicon.idf))
+        self, messages: Mapping[int, Message], signal: Signal | None, tokenizer: Tokenizer
+    ) -> Inclusion | None:
+        """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
+        if not self.config.include:
+            return None
+        names = [self.levels.themes[number].name for number in self.themes if number in self.levels.themes]
+        if self.query.scope.session is not None:
+            names = []  # a theme's name may be of what other sessions say
+        facts = [_texts(self.levels, self.standing, pick)[0] for pick in self.picks]
         return include(
             self.query.text,
-            opening,
-            ranked,
-            self._texts(ranked),
-            signal(offline),
+            tuple("\n".join(lines) for lines in (names, facts) if lines),
+            self.ranked,
+            self._episode_texts(messages, tokenizer),
+            signal or CoverageSignal(self.wanted),
             self.query.budget_tokens,
             self.config.stage_two,
         )
 
-    def offered(
-        self, picks: Sequence[Pick], ranked: Sequence[Ranked], found: Inclusion | None
-    ) -> tuple[Evidence, ...]:
-        """Best first: facts and messages of what is admitted by their value, or sources behind all facts."""
-        gather = Gatherer(self.shown, self.tail, self.query, self.scores, self.fetch, self.tokenizer)
-        place_of = {one.episode: place for place, one in enumerate(ranked)}
-        if found is not None:
-            opened = {one.ranked.episode: one.expanded for one in found.decisions if one.admitted}
-        else:
-            opened = {one.episode: True for one in ranked if one.support > 0}
-        units: dict[Key, Unit] = {}
-        rows = [self.shown.semantic_row[pick.id] for pick in picks]
-        if found is not None:
-            rows = [row for row in rows if int(self.shown.episode_of[row]) not in opened]
-        told = [row for row in rows if gather.by_model(row)]
-        units |= {("semantic", row, 0): gather.fact(row) for row in told}
-        units |= gather.sources([row for row in rows if row not in set(told)])
-        units |= gather.newest(picks)
-        tiers = dict.fromkeys(units, 0)
-        best = max((one.score for one in ranked), default=0.0)
-        for episode, expanded in opened.items():
-            one = ranked[place_of[episode]]
-            weight = one.score / best if best > 0 else 1.0
-            more = gather.episode(one, weight, expanded=expanded)
-            tiers |= dict.fromkeys(more.keys() - units.keys(), 0 if found else 1 + place_of[episode])
-            units = more | units
-        order = sorted(units, key=lambda key: (tiers[key], -round(units[key].value, 4), key))
-        return gather.filled([units[key] for key in order])
-
-    def explanation(self) -> Callable[[int], tuple[ChannelScore, ...] | None]:
-        """Of a message: how the best fact that it states ranked, or else its episode."""
-        shown, scores, n = self.shown, self.scores, len(self.shown.semantics)
-        new = {message.seq: n + place for place, message in enumerate(self.tail)}
-
-        def explain(seq: int) -> tuple[ChannelScore, ...] | None:
-            rows = [*shown.semantics_with.get(seq, ()), *([new[seq]] if seq in new else [])]
-            if rows:
-                return min(scores.channels(rows), key=lambda channels: channels[0].rank)
-            if seq not in shown.episode_with:
-                return None
-            mine = scores.episodes[shown.episode_with[seq]]
-            return (ChannelScore("episode", 1 + int((scores.episodes > mine).sum()), round(float(mine), 6)),)
-
-        return explain
-
-    def _text(self, pick: Pick) -> str:
-        """What the session says of a fact."""
-        row = self.shown.semantic_row[pick.id]
-        return said_in(self.shown, row, self.query.scope.session)[0].text
-
-    def _semantic_edges(self, semantic: int) -> Iterable[tuple[int, float]]:
-        near = self.shown.semantics[self.shown.semantic_row[semantic]].neighbours
-        return zip(near.ids, near.similarities, strict=True)
-
-    def _theme_edges(self, theme: int) -> Iterable[tuple[int, float]]:
-        near = self.shown.themes[theme].neighbours
-        return zip(near.ids, near.similarities, strict=True)
-
-    def _texts(self, ranked: Sequence[Ranked]) -> dict[int, Text]:
+    def _episode_texts(self, messages: Mapping[int, Message], tokenizer: Tokenizer) -> dict[int, EpisodeText]:
         """What Stage II weighs: an episode told by no model is its messages already."""
-        found: dict[int, Text] = {}
-        rows = [self.shown.episode_row[one.episode] for one in ranked]
-        episodes = [self.shown.episodes[row].episode for row in rows]
-        counts = self.tokenizer.count([one.narrative for one in episodes]) if episodes else []
-        for episode, tokens in zip(episodes, counts, strict=True):
-            words = ""
-            if episode.made_by:
-                messages = self.fetch(episode.seqs)
-                words = "\n".join(
-                    line(messages[seq].speaker, messages[seq].content) for seq in sorted(messages)
-                )
-            more = self.tokenizer.count([words])[0] if words else 0
-            found[episode.id] = Text(episode.narrative, tokens, words, more)
-        return found
+        told = {unit.part: unit for unit in self.standing.episodes}
+        episodes = [told[one.episode] for one in self.ranked]
+        narratives = [unit.text.partition("\n")[2] for unit in episodes]
+        by_words = [
+            "\n".join(
+                line(messages[seq].speaker, messages[seq].content) for seq in unit.sources if seq in messages
+            )
+            if unit.part in self.levels.by_model
+            else ""
+            for unit in episodes
+        ]
+        counts = tokenizer.count([*narratives, *by_words]) if episodes else []
+        n = len(episodes)
+        return {
+            unit.part: EpisodeText(narratives[i], counts[i], by_words[i], counts[n + i] if by_words[i] else 0)
+            for i, unit in enumerate(episodes)
+        }
+
+
+def stated_in(levels: Levels, standing: Standing, pick: Pick) -> list[int]:
+    """The units of a semantic's statements that may be recalled, in their order."""
+    wanted = levels.semantics[levels.row_of[pick.id]]
+    return _rows(wanted, levels, standing)
+
+
+def _rows(semantic: SemanticRow, levels: Levels, standing: Standing) -> list[int]:
+    place = levels.row_of[semantic.id]
+    rows = np.flatnonzero((standing.semantic_at == place) & standing.inside).tolist()
+    order = {key: place for place, key in enumerate(semantic.units)}
+    return sorted(rows, key=lambda row: order[standing.units[row].key])
+
+
+def _texts(levels: Levels, standing: Standing, pick: Pick) -> list[str]:
+    return [standing.units[row].text for row in stated_in(levels, standing, pick)]
+
+
+def _stage_one(
+    levels: Levels, standing: Standing, config: XMemory
+) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
+    """The semantics, and the themes that they were found in."""
+
+    def semantic_edges(semantic: int) -> Iterable[tuple[int, float]]:
+        near = levels.semantics[levels.row_of[semantic]].neighbours
+        return zip(near.ids, near.similarities, strict=True)
+
+    def theme_edges(theme: int) -> Iterable[tuple[int, float]]:
+        near = levels.themes[theme].neighbours
+        return zip(near.ids, near.similarities, strict=True)
+
+    stage = config.stage_one
+    rows = np.flatnonzero(standing.best_unit >= 0)
+    ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]
+    if config.select:
+        backbone = select(ids, relevance, levels.theme_of[rows], semantic_edges, theme_edges, stage)
+        return backbone.semantics, tuple(pick.id for pick in backbone.themes)
+    best = np.lexsort((ids, -relevance))[: stage.semantics]
+    similar = normalised(relevance[best])
+    picks = tuple(
+        Pick(int(ids[row]), float(s), 0.0, float(s), ()) for row, s in zip(best, similar, strict=True)
+    )
+    return picks, tuple(dict.fromkeys(int(theme) for theme in levels.theme_of[rows[best]]))
+
+
+def _candidates(
+    levels: Levels, standing: Standing, picks: Sequence[Pick], session: str | None, config: XMemory
+) -> tuple[Ranked, ...]:
+    """Stage II's, best first."""
+    here = [
+        place for place, unit in enumerate(standing.episodes) if session is None or unit.session == session
+    ]
+    ids = np.array([standing.episodes[place].part for place in here], dtype=np.int64)
+    source = {pick.id: levels.semantics[levels.row_of[pick.id]].episode for pick in picks}
+    known = set(ids.tolist())
+    supporting = [pick for pick in picks if source[pick.id] in known]
+    return candidates(ids, standing.episode_total[here], supporting, source, config.stage_two)

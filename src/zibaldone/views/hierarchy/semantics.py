@@ -9,7 +9,7 @@ or suppose. So "I adopted a dog" is new beside "I want to adopt a dog", and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,10 +57,20 @@ class Distilled:
     additions: tuple[Addition, ...]
 
 
-Known = Callable[
-    [Vectors], Sequence[Sequence[Near]]
-]  # for each row, semantics above the fetch-known threshold
+Known = Callable[[Vectors], Sequence[Sequence[Near]]]  # per row, known semantics that are similar enough
 Embed = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What an episode is read against."""
+
+    episode: int  # its id
+    first_semantic: int  # the id of the first new one
+    known: Known
+    threshold: float  # that `known` applies
+    df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
+    n: int
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
@@ -77,7 +87,9 @@ def _statement(fact: Fact) -> Statement:
         told = f'{who}: "{words_as_said}"'
         if fact.question:
             told = f'Asked "{fact.question}", {told}'
-    return Statement(message.seq, resolved(told[0].upper() + told[1:], day_of(message)), fact.verbatim)
+    return Statement(
+        message.seq, resolved(told[0].upper() + told[1:], day_of(message)), fact.verbatim, fact.start
+    )
 
 
 def _retold(text: str, who: str) -> str | None:
@@ -89,36 +101,34 @@ def _retold(text: str, who: str) -> str | None:
 def settle(
     told: Sequence[Sequence[Statement]],
     messages: Sequence[Message],
-    *,
-    episode: int,
-    first_id: int,
-    known: Known,
+    background: Background,
     embed: Embed,
-    threshold: float,
     repeats: Sequence[Statement] = (),
 ) -> Distilled:
     """Each of `told` as a new semantic of the episode, or as further statements of one that is known.
 
     `told`: facts, each in one statement or more that say the same, of which the first is what it is known
-    by. `threshold` is the one that `known` applies: facts of the same episode are held against each other
-    by it too. Of `repeats` only those are kept that say what was known before. New semantics are numbered
-    from `first_id` on. Depends on nothing but its arguments, so episodes are to be settled one by one in the
-    order of the log.
+    by. Facts of the same episode are held against each other too. Of `repeats` only those are kept that say
+    what was known before. Depends on nothing but its arguments, so episodes are to be settled one by one in
+    the order of the log.
     """
     vectors = embed([some[0].text for some in told])
+    first_id = background.first_semantic
     times = {message.seq: message.time for message in messages}
-    fetched = known(vectors)
+    fetched = background.known(vectors)
     new: list[Semantic] = []
     rows: list[int] = []
+    firsts = np.zeros_like(vectors)  # of the new ones
     additions: list[Addition] = []
     for row, (some, nearest) in enumerate(zip(told, fetched, strict=True)):
-        here = vectors[rows] @ vectors[row] if rows else np.zeros(0, dtype=np.float32)
-        near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= threshold)]
+        here = firsts[: len(rows)] @ vectors[row]
+        near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= background.threshold)]
         same = _same(some[0], [*nearest, *near])
         if same is None:
             time = times[some[0].seq]
             assert time is not None  # what is stored has one
-            new.append(Semantic(first_id + len(new), episode, tuple(some), time))
+            new.append(Semantic(first_id + len(new), background.episode, tuple(some), time))
+            firsts[len(rows)] = vectors[row]
             rows.append(row)
         elif same >= first_id:
             place = same - first_id
@@ -126,26 +136,11 @@ def settle(
         else:
             additions += [Addition(same, one) for one in some]
     if repeats:
-        near_repeats = known(embed([one.text for one in repeats]))
+        near_repeats = background.known(embed([one.text for one in repeats]))
         for one, nearest in zip(repeats, near_repeats, strict=True):
             if (same := _same(one, nearest)) is not None:
                 additions.append(Addition(same, one))
     return Distilled(tuple(new), vectors[rows], tuple(additions))
-
-
-def distil(
-    messages: Sequence[Message], *, episode: int, first_id: int, known: Known, embed: Embed, threshold: float
-) -> Distilled:
-    """The semantics of an episode without a model; the arguments are those of `settle`."""
-    return settle(
-        [[one] for one in statements(messages)],
-        messages,
-        episode=episode,
-        first_id=first_id,
-        known=known,
-        embed=embed,
-        threshold=threshold,
-    )
 
 
 def _same(one: Statement, near: Sequence[Near]) -> int | None:

@@ -45,7 +45,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class EpisodeText:
     """What can be shown of an episode."""
 
     told: str  # title, dates and narrative
@@ -125,7 +125,7 @@ def include(
     question: str,
     opening: Sequence[str],
     ranked: Sequence[Ranked],
-    texts: Mapping[int, Text],
+    texts: Mapping[int, EpisodeText],
     signal: Signal,
     budget_tokens: int,
     config: StageTwo = StageTwo(),
@@ -158,7 +158,7 @@ class _Search:
         self._lows = 0
         self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
 
-    def decide(self, ranked: Ranked, text: Text, weight: float) -> Decision:
+    def decide(self, ranked: Ranked, text: EpisodeText, weight: float) -> Decision:
         """One candidate, and the context with it where it is admitted."""
         unit = Unit(ranked.episode, text.told, text.told_tokens, weight)
         if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
@@ -188,7 +188,7 @@ class _Search:
         self.context = self.context.with_unit(unit)
         self.room -= unit.tokens
 
-    def _expand(self, unit: Unit, text: Text) -> Gain | None:
+    def _expand(self, unit: Unit, text: EpisodeText) -> Gain | None:
         """Its messages in place of its narrative, where that gains enough more; None: nobody looked."""
         more = text.messages_tokens - text.told_tokens
         if not text.messages or more > self.room:

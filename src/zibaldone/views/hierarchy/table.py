@@ -1,10 +1,16 @@
-"""The hierarchy's rows: episodes and their messages, semantics and their statements, themes, both graphs."""
+"""The hierarchy's structure in rows: what an episode, a semantic and a theme is made of, and both graphs.
+
+The texts are units (views/units.py): a statement, and a message that no episode has yet, of the view NAME; an
+episode's title and narrative of the view EPISODES, under its id. Two names, since a ranker compares like with
+like: an episode is as long as twenty statements.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -12,68 +18,69 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.models.base import Vectors
-from zibaldone.search import dense
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import (
     hierarchy_episodes,
-    hierarchy_messages,
     hierarchy_semantics,
     hierarchy_statements,
     hierarchy_states,
     hierarchy_themes,
     hierarchy_thresholds,
     messages,
+    unit_sources,
 )
+from zibaldone.storage.schema import units as units_table
+from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.graph import Neighbours
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.units import Key
 
+NAME = "hierarchy"
+EPISODES = "hierarchy episodes"
+FIRST_STATEMENT = 1_000_000  # parts below it are passages of messages
 _PER_STATEMENT = 500
-_ALL = (
-    hierarchy_states,
-    hierarchy_episodes,
-    hierarchy_messages,
-    hierarchy_semantics,
-    hierarchy_statements,
-    hierarchy_themes,
-)
+_ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_statements, hierarchy_themes)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """Where a generation stands: the ids that are given next, and whose thresholds hold."""
 
-    embedder: str
+    embedder: str  # its name, dimension, and the sample's digest
     next_episode: int = 1
     next_semantic: int = 1
     next_theme: int = 1
+    next_unit: int = FIRST_STATEMENT  # the part of the next statement: none is given twice
+
+    @property
+    def dimension(self) -> int:
+        """Of all vectors."""
+        return int(self.embedder.rsplit("/", 2)[1])
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """An episode, and the vector (d,) of its title and narrative; None: to be embedded."""
+    """An episode, and the vector (d,) of its title and narrative."""
 
     episode: Episode
-    vector: Vectors | None
+    vector: Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticRow:
-    """A semantic, the vectors (statements, d) of its statements, and its place among the others."""
+    """A semantic's place among the others; its statements are units."""
 
-    semantic: Semantic
-    vectors: Vectors
+    id: int
+    episode: int
+    time: datetime
     theme: int
     reassigned: bool
     neighbours: Neighbours
-
-    @property
-    def vector(self) -> Vectors:
-        """(d,) of what it is known by."""
-        row: Vectors = self.vectors[0]
-        return row
+    units: tuple[Key, ...]  # in the order of its statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ def state(connection: Connection, generation: Generation) -> State | None:
     row = connection.execute(select(hierarchy_states).where(of(hierarchy_states, generation))).first()
     if row is None:
         return None
-    return State(row.embedder, row.next_episode, row.next_semantic, row.next_theme)
+    return State(row.embedder, row.next_episode, row.next_semantic, row.next_theme, row.next_unit)
 
 
 def set_state(connection: Connection, generation: Generation, given: State) -> None:
@@ -113,54 +120,90 @@ def set_state(connection: Connection, generation: Generation, given: State) -> N
 def episodes(
     connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
 ) -> dict[int, EpisodeRow]:
-    """By id, rising; all, or these. With dimension 0 without vectors."""
-    seqs: dict[int, list[int]] = defaultdict(list)
-    m = hierarchy_messages.c
-    for row in _rows(connection, hierarchy_messages, generation, m.episode, numbers, [m.seq]):
-        seqs[row.episode].append(row.seq)
+    """By id, rising; all, or these. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
-    return {
-        row.episode: EpisodeRow(
+    rows = list(_rows(connection, hierarchy_episodes, generation, e.episode, numbers, [e.episode]))
+    only = None if numbers is None else [(row.seq, row.episode) for row in rows]
+    stored, vectors = units.load(connection, EPISODES, generation, dimension, only=only)
+    by_id = {unit.part: (unit, vector) for unit, vector in zip(stored, vectors, strict=True)}
+    found = {}
+    for row in rows:
+        if row.episode not in by_id:
+            raise StorageCorrupt(
+                f"episode {row.episode} of {generation.user!r} has lost its text: rebuild it"
+            )
+        unit, vector = by_id[row.episode]
+        title, _, narrative = unit.text.partition("\n")
+        found[row.episode] = EpisodeRow(
             Episode(
                 id=row.episode,
-                session=row.session,
-                seqs=tuple(seqs[row.episode]),
-                title=row.title,
-                narrative=row.narrative,
+                session=unit.session,
+                seqs=unit.sources,
+                title=title,
+                narrative=narrative,
                 start=from_us(row.start_us),
                 end=from_us(row.end_us),
                 made_by=row.made_by,
                 degraded=row.degraded,
             ),
-            dense.from_bytes([row.vector], dimension)[0] if dimension and row.vector else None,
+            vector,
         )
-        for row in _rows(connection, hierarchy_episodes, generation, e.episode, numbers, [e.episode])
-    }
+    return found
+
+
+def told_by_model(connection: Connection, generation: Generation) -> frozenset[int]:
+    """Ids of the episodes that a model told."""
+    e = hierarchy_episodes.c
+    query = select(e.episode).where(of(hierarchy_episodes, generation), e.made_by != "")
+    return frozenset(connection.execute(query).scalars())
 
 
 def semantics(
-    connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
+    connection: Connection, generation: Generation, numbers: Sequence[int] | None = None
 ) -> dict[int, SemanticRow]:
-    """By id, rising; all, or these. With dimension 0 without vectors."""
-    said: dict[int, list[Statement]] = defaultdict(list)
-    vectors: dict[int, list[bytes]] = defaultdict(list)
+    """By id, rising; all, or these."""
+    keys: dict[int, list[Key]] = defaultdict(list)
     t = hierarchy_statements.c
     order = [t.semantic, t.place]
     for row in _rows(connection, hierarchy_statements, generation, t.semantic, numbers, order):
-        said[row.semantic].append(Statement(row.seq, row.text, row.verbatim))
-        vectors[row.semantic].append(row.vector)
+        keys[row.semantic].append((row.seq, row.part))
     s = hierarchy_semantics.c
-    found = {}
-    for row in _rows(connection, hierarchy_semantics, generation, s.semantic, numbers, [s.semantic]):
-        stored = vectors[row.semantic]
-        found[row.semantic] = SemanticRow(
-            Semantic(row.semantic, row.episode, tuple(said[row.semantic]), from_us(row.time_us)),
-            dense.from_bytes(stored, dimension) if dimension else np.zeros((len(stored), 0), np.float32),
+    return {
+        row.semantic: SemanticRow(
+            row.semantic,
+            row.episode,
+            from_us(row.time_us),
             row.theme,
             bool(row.reassigned),
             _neighbours(row.neighbours),
+            tuple(keys[row.semantic]),
         )
-    return found
+        for row in _rows(connection, hierarchy_semantics, generation, s.semantic, numbers, [s.semantic])
+    }
+
+
+def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
+    """By key, each with its vector as it is stored."""
+    u = units_table.c
+    query = select(u.seq, u.part, u.text, u.start, u.end, u.vector)
+    rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
+    on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
+    return {
+        (row.seq, row.part): (
+            Statement(row.seq, row.text, on[row.seq].content[row.start : row.end], row.start),
+            row.vector,
+        )
+        for row in rows
+        if row.seq in on
+    }
+
+
+def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Semantic:
+    """A semantic with its statements. Raises StorageCorrupt."""
+    try:
+        return Semantic(row.id, row.episode, tuple(stated[key][0] for key in row.units), row.time)
+    except KeyError as error:
+        raise StorageCorrupt(f"semantic {row.id} has lost a statement: rebuild the hierarchy") from error
 
 
 def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
@@ -175,8 +218,7 @@ def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    """Insert, or put in place of what has the same id."""
-    remove_episodes(connection, generation, [row.episode.id for row in rows])
+    """New ones."""
     key = _key(generation)
     _insert(
         connection,
@@ -185,144 +227,148 @@ def write_episodes(connection: Connection, generation: Generation, rows: Sequenc
             key
             | {
                 "episode": row.episode.id,
-                "session": row.episode.session,
-                "title": row.episode.title,
-                "narrative": row.episode.narrative,
+                "seq": row.episode.seqs[0],
                 "start_us": to_us(row.episode.start),
                 "end_us": to_us(row.episode.end),
-                "vector": b"" if row.vector is None else dense.to_bytes(row.vector),
                 "made_by": row.episode.made_by,
                 "degraded": row.episode.degraded,
             }
             for row in rows
         ],
     )
-    _insert(
+    units.insert(
         connection,
-        hierarchy_messages,
-        [key | {"seq": seq, "episode": row.episode.id} for row in rows for seq in row.episode.seqs],
+        EPISODES,
+        generation,
+        (
+            units.Row(
+                sources=row.episode.seqs,
+                part=row.episode.id,
+                kind="episode",
+                tokens=0,  # counted where it is offered
+                vector=row.vector,
+                text=f"{row.episode.title}\n{row.episode.narrative}",
+            )
+            for row in rows
+        ),
     )
 
 
-def remove_episodes(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    """These, and that their messages are in them."""
+def remove_episodes(connection: Connection, generation: Generation, keys: Sequence[Key]) -> None:
+    """By the keys of their units."""
+    units.remove(connection, EPISODES, generation, keys)
+    numbers = [number for _, number in keys]
     _delete(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
-    _delete(connection, hierarchy_messages, generation, hierarchy_messages.c.episode, numbers)
 
 
-def write_semantics(connection: Connection, generation: Generation, rows: Sequence[SemanticRow]) -> None:
-    """Insert, or put in place of what has the same id."""
-    remove_semantics(connection, generation, [row.semantic.id for row in rows])
+def write(connection: Connection, generation: Generation, changes: Written) -> None:
+    """What a batch, or a forgetting, did to semantics and themes."""
     key = _key(generation)
+    s, t, h = hierarchy_semantics.c, hierarchy_statements.c, hierarchy_themes.c
+    numbers = [*changes.gone_semantics, *(row.id for row in changes.semantics)]
+    _delete(connection, hierarchy_semantics, generation, s.semantic, numbers)
+    _delete(connection, hierarchy_statements, generation, t.semantic, numbers)
+    themes = [*changes.gone_themes, *(row.id for row in changes.themes)]
+    _delete(connection, hierarchy_themes, generation, h.theme, themes)
     _insert(
         connection,
         hierarchy_semantics,
         [
             key
             | {
-                "semantic": row.semantic.id,
-                "episode": row.semantic.episode,
+                "semantic": row.id,
+                "episode": row.episode,
                 "theme": row.theme,
-                "time_us": to_us(row.semantic.time),
+                "time_us": to_us(row.time),
                 "reassigned": int(row.reassigned),
                 "neighbours": _packed(row.neighbours),
             }
-            for row in rows
+            for row in changes.semantics
         ],
     )
     _insert(
         connection,
         hierarchy_statements,
         [
-            key
-            | {
-                "semantic": row.semantic.id,
-                "place": place,
-                "seq": one.seq,
-                "text": one.text,
-                "verbatim": one.verbatim,
-                "vector": dense.to_bytes(row.vectors[place]),
-            }
-            for row in rows
-            for place, one in enumerate(row.semantic.statements)
+            key | {"semantic": row.id, "place": place, "seq": seq, "part": part}
+            for row in changes.semantics
+            for place, (seq, part) in enumerate(row.units)
         ],
     )
-
-
-def remove_semantics(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    """These and their statements."""
-    _delete(connection, hierarchy_semantics, generation, hierarchy_semantics.c.semantic, numbers)
-    _delete(connection, hierarchy_statements, generation, hierarchy_statements.c.semantic, numbers)
-
-
-def write_themes(connection: Connection, generation: Generation, rows: Sequence[ThemeRow]) -> None:
-    """Insert, or put in place of what has the same id."""
-    remove_themes(connection, generation, [row.id for row in rows])
     _insert(
         connection,
         hierarchy_themes,
         [
-            _key(generation)
+            key
             | {
                 "theme": row.id,
                 "name": row.name,
                 "made_by": row.made_by,
                 "neighbours": _packed(row.neighbours),
             }
-            for row in rows
+            for row in changes.themes
         ],
     )
 
 
-def remove_themes(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    """These."""
-    _delete(connection, hierarchy_themes, generation, hierarchy_themes.c.theme, numbers)
-
-
-def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """What a batch, or a forgetting, did to semantics and themes."""
-    remove_semantics(connection, generation, changes.gone_semantics)
-    remove_themes(connection, generation, changes.gone_themes)
-    write_semantics(connection, generation, changes.semantics)
-    write_themes(connection, generation, changes.themes)
+def has_unnamed(connection: Connection, user: str) -> bool:
+    """Whether a theme of the user has no name of a model's."""
+    t = hierarchy_themes.c
+    query = select(t.theme).where(t.user == user, t.made_by == "").limit(1)
+    return connection.execute(query).first() is not None
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int, int]:
     """Episodes, semantics, themes."""
     episodes, semantics, themes = (
-        connection.execute(select(func.count()).select_from(one).where(of(one, generation))).scalar() or 0
-        for one in (hierarchy_episodes, hierarchy_semantics, hierarchy_themes)
+        connection.execute(select(func.count()).select_from(table).where(of(table, generation))).scalar() or 0
+        for table in (hierarchy_episodes, hierarchy_semantics, hierarchy_themes)
     )
     return episodes, semantics, themes
 
 
-def touching(
-    connection: Connection, generation: Generation, seqs: Sequence[int]
-) -> tuple[set[int], set[int]]:
-    """(episodes, semantics) that were made from any of these messages."""
-    m, t = hierarchy_messages.c, hierarchy_statements.c
-    inside = _rows(connection, hierarchy_messages, generation, m.seq, seqs, [m.seq])
-    said = _rows(connection, hierarchy_statements, generation, t.seq, seqs, [t.seq])
-    return {row.episode for row in inside}, {row.semantic for row in said}
+def stated_since(connection: Connection, generation: Generation, part: int) -> set[int]:
+    """Semantics with a statement whose part is this or higher."""
+    t = hierarchy_statements.c
+    query = select(t.semantic).where(of(hierarchy_statements, generation), t.part >= part)
+    return set(connection.execute(query).scalars())
 
 
-def open_seqs(
-    connection: Connection, generation: Generation | None, user: str, session: str | None, limit: int | None
-) -> list[int]:
-    """Seqs of the newest messages that no episode has, rising: in open episodes, or behind the cursor."""
-    m, h = messages.c, hierarchy_messages.c
-    query = select(m.seq).where(m.user == user)
-    if session is not None:
-        query = query.where(m.session == session)
-    if generation is not None:
-        query = query.where(m.seq.not_in(select(h.seq).where(of(hierarchy_messages, generation))))
-    return sorted(connection.execute(query.order_by(m.seq.desc()).limit(limit)).scalars())
+def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
+    """Seqs of the messages of these episodes."""
+    s = unit_sources.c
+    found = {seq for seq, _ in keys}
+    for some in in_chunks([number for _, number in keys], _PER_STATEMENT):
+        query = select(s.source).where(_of_sources(generation), s.part.in_(some))
+        found.update(connection.execute(query).scalars())
+    return found
+
+
+def episode_of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, int]:
+    """By seq, the episode that the message is in."""
+    s = unit_sources.c
+    found = {key[0]: key[1] for key in units.made_from(connection, EPISODES, generation, seqs)}
+    for some in in_chunks(seqs, _PER_STATEMENT):
+        query = select(s.source, s.part).where(_of_sources(generation), s.source.in_(some))
+        found.update((row.source, row.part) for row in connection.execute(query))
+    return found
+
+
+def open_seqs(connection: Connection, generation: Generation) -> list[int]:
+    """Seqs up to the cursor of messages that no episode has, rising."""
+    m = messages.c
+    query = select(m.seq).where(
+        m.user == generation.user,
+        m.seq <= generation.cursor,
+        m.seq.not_in(select(units_table.c.seq).where(units.of(EPISODES, generation))),
+        m.seq.not_in(select(unit_sources.c.source).where(_of_sources(generation))),
+    )
+    return sorted(connection.execute(query).scalars())
 
 
 def open_messages(connection: Connection, generation: Generation) -> list[Message]:
-    """Messages up to the cursor that no episode has, in their order."""
-    seqs = open_seqs(connection, generation, generation.user, None, None)
-    found = log.fetch(connection, generation.user, [seq for seq in seqs if seq <= generation.cursor])
+    """As `open_seqs`."""
+    found = log.fetch(connection, generation.user, open_seqs(connection, generation))
     return [found[seq] for seq in sorted(found)]
 
 
@@ -331,19 +377,6 @@ def sessions(connection: Connection, generation: Generation) -> list[tuple[int, 
     m = messages.c
     query = select(m.seq, m.session).where(m.user == generation.user, m.seq <= generation.cursor)
     return [(row.seq, row.session) for row in connection.execute(query.order_by(m.seq))]
-
-
-def episodes_of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, int]:
-    """By seq, the episode that the message is in."""
-    m = hierarchy_messages.c
-    rows = _rows(connection, hierarchy_messages, generation, m.seq, seqs, [m.seq])
-    return {row.seq: row.episode for row in rows}
-
-
-def messages_of(connection: Connection, generation: Generation, numbers: Sequence[int]) -> set[int]:
-    """Seqs of the messages of these episodes."""
-    m = hierarchy_messages.c
-    return {row.seq for row in _rows(connection, hierarchy_messages, generation, m.episode, numbers, [m.seq])}
 
 
 def thresholds(connection: Connection, embedder: str) -> str | None:
@@ -363,6 +396,8 @@ def drop(connection: Connection, generation: Generation) -> None:
     """All rows of a generation."""
     for table in _ALL:
         connection.execute(delete(table).where(of(table, generation)))
+    for view in (NAME, EPISODES):
+        units.drop(connection, view, generation)
 
 
 def generations(connection: Connection, user: str) -> list[Generation]:
@@ -379,34 +414,43 @@ def of(table: Any, generation: Generation) -> ColumnElement[bool]:
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
     """Where the rows disagree with the log up to the cursor, or with each other."""
-    found = []
-    user = generation.user
-    known = set(connection.execute(select(messages.c.seq).where(messages.c.user == user)).scalars())
-    for table, what in ((hierarchy_messages, "an episode"), (hierarchy_statements, "a statement")):
-        seqs = set(connection.execute(select(table.c.seq).where(of(table, generation))).scalars())
-        found += [f"{what} of message {seq}, which is not in the log" for seq in sorted(seqs - known)]
-        found += [
-            f"{what} of message {seq}, behind the cursor" for seq in sorted(seqs) if seq > generation.cursor
-        ]
-    held = episodes(connection, generation, 0)
-    said = semantics(connection, generation, 0)
+    given = state(connection, generation)
+    dimension = given.dimension if given else 0
+    found = [
+        fault for view in (NAME, EPISODES) for fault in units.faults(connection, view, generation, dimension)
+    ]
+    e = hierarchy_episodes.c
+    told = set(connection.execute(select(e.episode).where(of(hierarchy_episodes, generation))).scalars())
+    texts = {number for _, number in units.keys(connection, EPISODES, generation)}
+    found += [f"episode {number} has no text" for number in sorted(told - texts)]
+    found += [f"a text of episode {number}, which has no row" for number in sorted(texts - told)]
+    rows = semantics(connection, generation)
     named = themes(connection, generation)
-    found += [f"episode {number} has no message" for number, row in held.items() if not row.episode.seqs]
-    for number, row in said.items():
-        if not row.semantic.statements:
+    stated = {key for key in units.keys(connection, NAME, generation) if key[1] >= FIRST_STATEMENT}
+    for number, row in rows.items():
+        if not row.units:
             found.append(f"semantic {number} has no statement")
-        if row.semantic.episode not in held:
-            found.append(f"semantic {number} is of episode {row.semantic.episode}, which has no row")
+        if lost_units := set(row.units) - stated:
+            found.append(f"semantic {number} has lost the statement {min(lost_units)}")
+        if row.episode not in told:
+            found.append(f"semantic {number} is of episode {row.episode}, which has no row")
         if row.theme not in named:
             found.append(f"semantic {number} is in theme {row.theme}, which has no row")
-        if lost := [near for near in row.neighbours.ids if near not in said]:
+        if lost := [near for near in row.neighbours.ids if near not in rows]:
             found.append(f"semantic {number} has a neighbour {lost[0]}, which has no row")
-    members = {row.theme for row in said.values()}
+    strays = stated - {key for row in rows.values() for key in row.units}
+    found += [f"statement {key} is of no semantic" for key in sorted(strays)]
+    members = {row.theme for row in rows.values()}
     found += [f"theme {number} has no semantic" for number in named if number not in members]
     for theme in named.values():
         if lost := [near for near in theme.neighbours.ids if near not in named]:
             found.append(f"theme {theme.id} has a neighbour {lost[0]}, which has no row")
     return found
+
+
+def _of_sources(generation: Generation) -> ColumnElement[bool]:
+    s = unit_sources.c
+    return and_(s.user == generation.user, s.view == EPISODES, s.generation == generation.number)
 
 
 def _key(generation: Generation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `fallback`."""
+"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `offline`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from itertools import pairwise
 from typing import Annotated
 
 import regex
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from zibaldone.core import Message
-from zibaldone.models.task import Task
+from zibaldone.models.task import (
+    NOT_SENT,
+    ShownMessage,
+    Task,
+    TaskResult,
+    check_sources,
+    shown_message,
+)
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.sentences import sentences
@@ -26,58 +33,42 @@ _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
 
-class Answer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class Starts(Answer):
+class Starts(TaskResult):
     """Seqs of the messages that begin an episode, but for the first."""
 
     starts: list[int]
 
 
-class Narrated(Answer):
+class Narrated(TaskResult):
     """An episode, told."""
 
     title: str
     narrative: str
 
 
-class Expected(Answer):
+class Expected(TaskResult):
     """What an episode probably says."""
 
     expected: Annotated[list[str], Field(max_length=_MOST)]
 
 
-class Told(Answer):
+class Told(TaskResult):
     """One fact that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class News(Answer):
+class News(TaskResult):
     """The facts of an episode that were not expected."""
 
     statements: Annotated[list[Told], Field(max_length=_MOST)]
 
 
-class ThemeName(Answer):
+class ThemeName(TaskResult):
     """A theme, in a few words."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class MessageShown:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -97,8 +88,8 @@ class FindEpisodes(Task[Starts]):
     result = Starts
     max_tokens = 256
 
-    messages: tuple[MessageShown, ...]
-    fallback: Callable[[], Starts] = field(metadata={"sent": False}, compare=False)
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Starts] = field(metadata=NOT_SENT, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
 
@@ -115,10 +106,6 @@ class FindEpisodes(Task[Starts]):
                 seqs = f"{self.messages[start].seq} to {self.messages[end - 1].seq}"
                 raise ValueError(f"the episode from {seqs} has {end - start} messages, above {self.longest}")
 
-    def offline(self) -> Starts:
-        """Where the talk coheres least."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
 class Narrate(Task[Narrated]):
@@ -129,8 +116,8 @@ class Narrate(Task[Narrated]):
     result = Narrated
     max_tokens = 1536
 
-    messages: tuple[MessageShown, ...]
-    fallback: Callable[[], Narrated] = field(metadata={"sent": False}, compare=False)
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Narrated] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Narrated) -> None:
         """Nothing empty, every speaker named, and no number lost."""
@@ -160,7 +147,7 @@ class Narrate(Task[Narrated]):
         text = result.narrative
         spans = sentences(text)
         kept = [(start, end) for start, end in spans if not _strays(text[start:end], given)]
-        offline = self.fallback()
+        offline = self.offline()
         told = Narrated(
             title=offline.title if _strays(result.title, given) else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
@@ -170,10 +157,6 @@ class Narrate(Task[Narrated]):
         except ValueError:
             return Narrated(title=told.title, narrative=offline.narrative)
         return told
-
-    def offline(self) -> Narrated:
-        """The messages themselves, with dates resolved."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -187,17 +170,13 @@ class Predict(Task[Expected]):
 
     title: str
     known: tuple[KnownShown, ...]
-    fallback: Callable[[], Expected] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], Expected] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Expected) -> None:
         """No number that neither title nor known statements have: it would make news look known."""
         given = " ".join([self.title, *(f"{one.day} {one.text}" for one in self.known)])
         if made_up := set(_numbers(" ".join(result.expected))) - set(_numbers(given)):
             raise ValueError(f"these numbers are in no known statement: {sorted(made_up)[:8]}")
-
-    def offline(self) -> Expected:
-        """What is known."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -209,19 +188,15 @@ class Distil(Task[News]):
     result = News
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
+    messages: tuple[ShownMessage, ...]
     expected: tuple[str, ...]
-    fallback: Callable[[], News] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], News] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: News) -> None:
         """Every fact names messages of this episode as its sources."""
         known = {message.seq for message in self.messages}
         for fact in result.statements:
-            shown = f"the statement {fact.text[:60]!r}"
-            if not fact.sources:
-                raise ValueError(f"{shown} names no sources: give seqs of `messages`")
-            if unknown := set(fact.sources) - known:
-                raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
+            check_sources(fact.text, fact.sources, known, "messages")
 
     def refusals(self, result: News) -> dict[int, str]:
         """By place, why the sources that a fact names do not bear it out.
@@ -236,10 +211,6 @@ class Distil(Task[News]):
             if (why := SourceTexts([_text(by_seq[seq]) for seq in fact.sources], context).refusal(fact.text))
         }
 
-    def offline(self) -> News:
-        """The sentences that are facts."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
 class NameTheme(Task[ThemeName]):
@@ -251,7 +222,7 @@ class NameTheme(Task[ThemeName]):
     max_tokens = 64
 
     statements: tuple[str, ...]
-    fallback: Callable[[], ThemeName] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], ThemeName] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ThemeName) -> None:
         """A few words on one line."""
@@ -261,32 +232,20 @@ class NameTheme(Task[ThemeName]):
         if strays := _strays(name, SourceTexts(self.statements)):
             raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
 
-    def offline(self) -> ThemeName:
-        """The words that most statements share."""
-        return self.fallback()
 
-
-def shown_messages(messages: Sequence[Message]) -> tuple[MessageShown, ...]:
+def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:
     """Messages as a model sees them."""
-    return tuple(
-        MessageShown(
-            message.seq,
-            message.speaker,
-            message.time.isoformat(timespec="minutes") if message.time else "",
-            message.content,
-        )
-        for message in messages
-    )
+    return tuple(shown_message(message) for message in messages)
 
 
-def _text(message: MessageShown) -> str:
+def _text(message: ShownMessage) -> str:
     """What a message says, its relative dates resolved."""
     return (
         resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
     )
 
 
-def _context(messages: Sequence[MessageShown]) -> str:
+def _context(messages: Sequence[ShownMessage]) -> str:
     """What may be said though no message says it: who spoke, and when."""
     times = {datetime.fromisoformat(message.time) for message in messages if message.time}
     days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]

@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.errors import ModelFailed
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import OFFLINE, Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.embedding import embed
 from zibaldone.models.logprobs import Drafter
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import read_question
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Stale, TakeSnapshot
+from zibaldone.views import units
+from zibaldone.views.base import (
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    Retrieved,
+    Snapshot,
+    Stale,
+    TakeSnapshot,
+)
 from zibaldone.views.hierarchy import forgetting, table
-from zibaldone.views.hierarchy.builder import Builder, Place, Prepared, Tools
-from zibaldone.views.hierarchy.cache import ShownCache
+from zibaldone.views.hierarchy.builder import Builder, Place, Prepared, open_units
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.distil import name_theme
+from zibaldone.views.hierarchy.distil import EpisodeReader
+from zibaldone.views.hierarchy.evidence import gather
 from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
+from zibaldone.views.hierarchy.levels import Levels, LevelsCache
 from zibaldone.views.hierarchy.nodes import Episode
-from zibaldone.views.hierarchy.retrieval import NAME, offer
+from zibaldone.views.hierarchy.retrieval import Descent
+from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import State
+from zibaldone.views.hierarchy.table import EPISODES, NAME, State
+from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
+from zibaldone.views.toolkit import cut, to_units
+from zibaldone.views.unit_cache import UnitCache
 
 _ANALYSIS = 2  # raise it when other nodes would be made of the same log without a model
-_MOST_TAIL = 1000  # messages without an episode that one recall looks through, the newest
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
+
+Read = Callable[[], AbstractContextManager[Connection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +64,7 @@ class _Batch:
     builder: Builder
     before: State | None  # that it went on from
     prepared: Prepared
-    measured: Thresholds
+    thresholds: Thresholds
 
 
 class HierarchyView:
@@ -54,16 +76,28 @@ class HierarchyView:
     def __init__(
         self,
         embedder: Embedder,
+        word_embedder: Embedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: XMemory | None = None,
         drafter: Drafter | None = None,
     ) -> None:
-        """`drafter`: the reader whose uncertainty Stage II goes by, unless `config` wants the offline one."""
+        """`word_embedder` embeds single words, for synonyms.
+
+        `drafter`: the reader whose uncertainty Stage II goes by, unless `config` wants the offline one.
+        """
         self.config = config or XMemory()
         self._embedder, self._tokenizer, self._asker = embedder, tokenizer, asker
         self._drafter = drafter if self.config.reader == "model" else None
-        self._cache = ShownCache(embedder.dimension)
+        self._levels = LevelsCache()
+
+        def new_index() -> UnitIndex:
+            return UnitIndex(embedder.dimension, word_embedder)
+
+        self._units = UnitCache(
+            NAME, new_index, lambda new: to_units(new, cut(new, tokenizer)), appends=False
+        )
+        self._episodes = UnitCache(EPISODES, new_index, lambda _: [], appends=False)
         self._builders: OrderedDict[tuple[str, int], Builder] = OrderedDict()
         self._lock = threading.Lock()
         self._measured: Thresholds | None = None
@@ -88,16 +122,15 @@ class HierarchyView:
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
         if basis is None:
             return None
-        generation = basis.generation
         thresholds = self._thresholds(basis.read)
-        tools = Tools(self._asker, self._embedder, thresholds, self.config, basis.user, basis.patient)
+        reader = EpisodeReader(self._asker, self._embedder, basis.user, basis.patient)
         with basis.read() as connection:
-            builder = self._builder(connection, generation, tools)
-            before = table.state(connection, generation) if generation else None
+            builder = self._builder(connection, basis.generation, reader, thresholds)
+            before = table.state(connection, basis.generation) if basis.generation else None
         for done in builder.read(messages):
             if progress:
                 progress(done)
-        return _Batch(builder, before, builder.take(), tools.thresholds)
+        return _Batch(builder, before, builder.take(), thresholds)
 
     def commit(
         self,
@@ -111,46 +144,62 @@ class HierarchyView:
             raise Stale
         key = self._embedder_key
         if table.thresholds(connection, key) is None:
-            table.set_thresholds(connection, key, prepared.measured.to_json())
+            table.set_thresholds(connection, key, prepared.thresholds.to_json())
         self._write(connection, generation, prepared.builder, prepared.prepared, messages[-1].seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
         user = query.scope.user
         with take_snapshot() as now:
-            connection, generation = now.connection, now.generation
-            if not log.state(connection, user).last_seq:
+            if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, lambda _: None)
-            usable = generation if generation and generation.fingerprint == self.fingerprint else None
-            shown = self._cache.get(connection, usable) if usable else None
-            seqs = table.open_seqs(connection, usable, user, query.scope.session, _MOST_TAIL + 1)
-            tail = log.fetch(connection, user, seqs[-_MOST_TAIL:])
-
-        def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
-            with take_snapshot() as later:
-                return log.fetch(later.connection, user, seqs)
-
-        offered = offer(
-            shown,
-            [tail[seq] for seq in sorted(tail)],
-            query,
-            fetch,
-            embedder=self._embedder,
-            tokenizer=self._tokenizer,
-            config=self.config,
-            drafter=self._drafter,
+            with self._units.index(now, user, self._usable(now.generation)) as index:
+                question = read_question(query.text, query.now.date(), index)
+        vector, note = self._question_vector(question)
+        with take_snapshot() as now:
+            descent = self._descent(now, query, question, vector)
+            if descent is None:
+                return Retrieved((), 0, 0.0, lambda _: None)
+            messages = log.fetch(now.connection, user, descent.seqs())
+            if now.generation is not None and self._usable(now.generation) is None:
+                note = "the hierarchy was made with other settings: messages only, until a rebuild"
+        offline = CoverageSignal(descent.wanted)
+        signal = ReaderSignal(self._drafter, offline, self._tokenizer, user) if self._drafter else offline
+        inclusion = descent.stage_two(messages, signal, self._tokenizer)
+        notes = [note, inclusion.degraded if inclusion else ""]
+        return Retrieved(
+            gather(descent, messages, inclusion, self._tokenizer),
+            len(descent.standing.units),
+            descent.standing.relevance,
+            descent.standing.explain,
+            "; ".join(line for line in notes if line),
+            model_calls=len(inclusion.probes) if inclusion else 0,
         )
-        notes = [offered.note] if offered.note else []
-        if generation is not None and usable is None:
-            notes.append("the hierarchy was made with other settings: messages only, until a rebuild")
-        if len(seqs) > _MOST_TAIL:
-            notes.append(f"only the newest {_MOST_TAIL} messages without an episode were looked through")
-        return replace(offered, note="; ".join(notes))
+
+    def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
+        """Stage I, as of a snapshot; None where there is nothing."""
+        user, session = query.scope.user, query.scope.session
+        usable = self._usable(now.generation)
+        levels = self._levels.get(now.connection, usable) if usable else Levels.nothing()
+        with (
+            self._units.index(now, user, usable) as index,
+            self._episodes.index(now, user, usable) as episode_index,
+        ):
+            if not len(index):
+                return None
+            standing = Standing.of(levels, index, episode_index, question, vector, session)
+            return Descent.of(query, self.config, levels, standing, question, index.lexical)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Episodes of these messages with all that they state; their other messages are told anew later."""
+
+        def left_open(messages: Sequence[Message], dimension: int) -> list[units.Row]:
+            return open_units(
+                messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
+            )
+
         return _counted(
-            forgetting.forget(connection, generation, seqs, self.config)
+            forgetting.forget(connection, generation, seqs, self.config, left_open)
             for generation in table.generations(connection, user)
         )
 
@@ -161,9 +210,13 @@ class HierarchyView:
             for generation in table.generations(connection, user)
         )
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Nothing of the user stays in memory; `housekeep` tells the rest of unmade episodes anew."""
-        self._cache.drop(user)
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
+        self._levels.drop(user)
+        with database.read() as connection:
+            now = Snapshot(connection, generation)
+            for cache in (self._units, self._episodes):
+                cache.drop_forgotten(now, user, self._usable(generation))
         with self._lock:
             for key in [key for key in self._builders if key[0] == user]:
                 del self._builders[key]
@@ -174,27 +227,19 @@ class HierarchyView:
         """Tell anew what a forgetting has left without an episode, and let the model name themes."""
         if generation.fingerprint != self.fingerprint:
             return ()
-        with database.read() as connection:
-            if table.state(connection, generation) is None:
-                return ()
-        tools = Tools(
-            self._asker,
-            self._embedder,
-            self._thresholds(database.read),
-            self.config,
-            generation.user,
-            patient,
-        )
+        thresholds = self._thresholds(database.read)
+        reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
         with database.read() as connection:
             if (state := table.state(connection, generation)) is None:
                 return ()
-            builder, place = self._builder(connection, generation, tools), _place(connection, generation)
+            builder = self._builder(connection, generation, reader, thresholds)
+            place = _place(connection, generation)
         for _ in builder.read([]):
             pass
         if self._asker.has_model:
-            self._name_themes(builder, tools)
+            _name_themes(builder)
         prepared = builder.take()
-        if prepared.written == type(prepared.written)() and not prepared.episodes:
+        if prepared.changes_nothing:
             builder.place = place
             self._keep(generation, builder)
             return ()
@@ -205,9 +250,9 @@ class HierarchyView:
             log.touch(connection, generation.user)
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """With a model: themes that it could not name the last time are waiting."""
-        return self._asker.has_model
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether a theme waits for a model to name it."""
+        return self._asker.has_model and table.has_unnamed(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation."""
@@ -215,9 +260,9 @@ class HierarchyView:
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Episodes, semantics and themes, of all generations."""
-        totals = [table.counts(connection, one) for one in table.generations(connection, user)]
+        totals = [table.counts(connection, generation) for generation in table.generations(connection, user)]
         kinds = ("episodes", "semantics", "themes")
-        return tuple(Counted(kind, sum(one[i] for one in totals)) for i, kind in enumerate(kinds))
+        return tuple(Counted(kind, sum(total[i] for total in totals)) for i, kind in enumerate(kinds))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Rows against each other and against the log."""
@@ -242,7 +287,19 @@ class HierarchyView:
     def _embedder_key(self) -> str:
         return f"{self._embedder.name}/{self._embedder.dimension}/{sample_digest()}"
 
-    def _thresholds(self, read: Callable[[], AbstractContextManager[Connection]]) -> Thresholds:
+    def _usable(self, generation: Generation | None) -> Generation | None:
+        return generation if generation and generation.fingerprint == self.fingerprint else None
+
+    def _question_vector(self, question: Question) -> tuple[Vectors, str]:
+        nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
+        if not question.terms:
+            return nothing, ""
+        try:
+            return embed(self._embedder, [question.subject])[0], ""
+        except ModelFailed as error:
+            return nothing, f"by words only: {error}"
+
+    def _thresholds(self, read: Read) -> Thresholds:
         """Measured once per embedder: by whoever comes first, and then stored."""
         if self._measured is None:
             with read() as connection:
@@ -250,18 +307,25 @@ class HierarchyView:
             self._measured = Thresholds.from_json(stored) if stored else calibrate(self._embedder)
         return self._measured
 
-    def _builder(self, connection: Connection, generation: Generation | None, tools: Tools) -> Builder:
+    def _builder(
+        self,
+        connection: Connection,
+        generation: Generation | None,
+        reader: EpisodeReader,
+        thresholds: Thresholds,
+    ) -> Builder:
         """The one that wrote the generation's rows last, or one that is loaded from them."""
-        state = table.state(connection, generation) if generation else None
+        first = State(self._embedder_key)
         if generation is None:
-            first = State(self._embedder_key)
-            return Builder(Structure(self._embedder.dimension, tools.thresholds, self.config, first), tools)
+            return Builder(Structure(thresholds, self.config, first), reader, self._tokenizer)
         with self._lock:
             held = self._builders.pop((generation.user, generation.number), None)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
-            held.use(tools)
+            held.reader = reader
             return held
-        return Builder.load(connection, generation, state or State(self._embedder_key), tools)
+        state = table.state(connection, generation) or first
+        structure = Structure.load(connection, generation, thresholds, self.config, state)
+        return Builder.load(connection, generation, structure, reader, self._tokenizer)
 
     def _write(
         self,
@@ -271,6 +335,8 @@ class HierarchyView:
         prepared: Prepared,
         cursor: int,
     ) -> None:
+        units.remove(connection, NAME, generation, prepared.gone)
+        units.insert(connection, NAME, generation, prepared.units)
         table.write_episodes(connection, generation, prepared.episodes)
         table.write(connection, generation, prepared.written)
         table.set_state(connection, generation, prepared.state)
@@ -283,16 +349,17 @@ class HierarchyView:
             while len(self._builders) > _MOST_BUILDERS:
                 self._builders.popitem(last=False)
 
-    def _name_themes(self, builder: Builder, tools: Tools) -> None:
-        """Until one gets no answer. The next time begins behind it, so that it keeps no other from a name."""
-        structure, last = builder.structure, builder.not_named
-        builder.not_named = 0
-        for theme in sorted(structure.unnamed(), key=lambda one: (one <= last, one)):
-            answer = name_theme(self._asker, structure.texts(theme), user=tools.user, patient=tools.patient)
-            if answer.made_by == OFFLINE:
-                builder.not_named = theme
-                return
-            structure.name(theme, answer.result.name, answer.made_by)
+
+def _name_themes(builder: Builder) -> None:
+    """Until one gets no answer. The next time begins behind it, so that it keeps no other from a name."""
+    structure, last = builder.structure, builder.not_named
+    builder.not_named = 0
+    for theme in sorted(structure.unnamed(), key=lambda number: (number <= last, number)):
+        answer = builder.reader.name_theme(structure.texts(theme))
+        if answer.made_by == OFFLINE:
+            builder.not_named = theme
+            return
+        structure.name(theme, answer.result.name, answer.made_by)
 
 
 def _place(connection: Connection, generation: Generation) -> Place:
@@ -302,7 +369,7 @@ def _place(connection: Connection, generation: Generation) -> Place:
 def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
     found = list(losses)
     return (
-        Counted("episodes", sum(len(one.episodes) for one in found)),
-        Counted("semantics", sum(len(one.semantics) for one in found)),
-        Counted("themes", sum(one.themes for one in found)),
+        Counted("episodes", sum(len(loss.episodes) for loss in found)),
+        Counted("semantics", sum(len(loss.semantics) for loss in found)),
+        Counted("themes", sum(loss.themes for loss in found)),
     )

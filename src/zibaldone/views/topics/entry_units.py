@@ -1,8 +1,13 @@
-"""Entries as units: how they are known in the table, and what is stored besides the documents."""
+"""Remarks: what one message says, entry by entry, is one unit of the table beside the documents.
+
+Entries of one message are found by what they say together, and stand in one line. A message of many entries
+is a list of facts, and each of those is a remark of its own; so is an entry that several messages made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -16,63 +21,96 @@ from zibaldone.storage.schema import units as table
 from zibaldone.text.dates import find_days
 from zibaldone.views import units
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 NAME = "topics"
-_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting put the entry back, and asks no embedder
+_MOST_ENTRIES = 12  # of one remark
+_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting made the remark, and asks no embedder
 _FLAGS = (0, _WITHOUT_VECTOR)
-_PLACES = 1 << 10  # of entries in a message, that a part tells apart
-
-Entries = Mapping[units.Key, Entry]
+_PLACES = 1 << 10  # of remarks on a message, that a part tells apart
 
 
-def entries_of(library: Library | None) -> Entries:
-    """Every entry with a source, by the key of its unit."""
-    if library is None:
-        return {}
-    return {(entry.sources[-1], part_of(entry)): entry for entry in library.entries() if entry.sources}
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Entries that are one unit, in the order in which they were said; at least one, all with sources."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(entry.text for entry in self.entries)
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The message that it stands on, and then the others, rising."""
+        seqs = {seq for entry in self.entries for seq in entry.sources}
+        stands_on = max(seqs)
+        return (stands_on, *sorted(seqs - {stands_on}))
+
+    @property
+    def key(self) -> units.Key:
+        """Its place in its message, and a hash of its words and sources: the same for the same remark.
+
+        So no key is ever used for another text, whatever is made, merged and forgotten in between.
+        """
+        digest = blake2b(repr((self.sources, self.text)).encode(), digest_size=4).digest()
+        place = min(self.entries[0].part, _PLACES - 1)
+        return self.sources[0], place << 20 | int.from_bytes(digest) & 0xFFFFF
 
 
-def part_of(entry: Entry) -> int:
-    """By its place in its message, and a hash of its words and sources: the same again for the same entry.
-
-    So no part is ever used for another text, whatever is made, merged and forgotten in between.
-    """
-    digest = blake2b(repr(key_of(entry)).encode(), digest_size=4).digest()
-    return min(entry.part, _PLACES - 1) << 20 | int.from_bytes(digest) & 0xFFFFF
+Remarks = Mapping[units.Key, Remark]
 
 
-def rows_of(
-    entries: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int
-) -> list[units.Row]:
-    """Rows of entries; without `vectors` (n, d) such as wait for one."""
-    counts = _tokens(entries.values(), tokenizer)
-    return [
-        units.Row(
-            sources=(key[0], *entry.sources[:-1]),
-            part=key[1] if vectors is not None else key[1] | _WITHOUT_VECTOR,
-            kind="entry",
-            tokens=tokens,
-            vector=np.zeros(dimension, dtype=np.float32) if vectors is None else vectors[row],
-            days=_days(entry),
-            text=entry.text,
-        )
-        for row, ((key, entry), tokens) in enumerate(zip(entries.items(), counts, strict=True))
+def said_together(entry: Entry) -> tuple[int, ...]:
+    return (entry.last,) if entry.first == entry.last else entry.sources
+
+
+def remarks(entries: Iterable[Entry]) -> Remarks:
+    groups: dict[tuple[int, ...], list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.last, entry.part)):
+        if entry.sources:
+            groups.setdefault(said_together(entry), []).append(entry)
+    made = [
+        Remark(tuple(part))
+        for group in groups.values()
+        for part in ([group] if len(group) <= _MOST_ENTRIES else [[entry] for entry in group])
     ]
+    return {remark.key: remark for remark in made}
+
+
+def rows_of(new: Remarks, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int) -> list[units.Row]:
+    """Rows; `vectors` (n, d) are those of all the entries in order, or None: the remarks wait for them."""
+    counts = _tokens(new.values(), tokenizer)
+    rows = []
+    at = 0
+    for (key, remark), tokens in zip(new.items(), counts, strict=True):
+        vector = np.zeros(dimension, dtype=np.float32)
+        if vectors is not None:
+            vector = _mean(vectors[at : at + len(remark.entries)])
+            at += len(remark.entries)
+        part = key[1] if vectors is not None else key[1] | _WITHOUT_VECTOR
+        days = tuple(dict.fromkeys(day for entry in remark.entries for day in _days(entry)))
+        rows.append(units.Row(remark.sources, part, "entry", tokens, vector, days, text=remark.text))
+    return rows
+
+
+def _mean(vectors: Vectors) -> Vectors:
+    total = vectors.sum(axis=0)
+    norm = float(np.linalg.norm(total))
+    return np.asarray(total / norm if norm else total, dtype=np.float32)
 
 
 def replace(
-    connection: Connection, generation: Generation, before: Entries, after: Entries, new: Sequence[units.Row]
+    connection: Connection, generation: Generation, before: Remarks, after: Remarks, new: Sequence[units.Row]
 ) -> None:
-    """Take out the units of entries that are no more, and add the rows of those that are new."""
+    """Take out the units of remarks that are no more, and add the rows of those that are new."""
     gone = [key for key in before if key not in after]
     units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
     units.insert(connection, NAME, generation, new)
 
 
 def waiting(connection: Connection, generation: Generation, dimension: int) -> list[Unit]:
-    """Units that have no vector yet."""
     c = table.c
     query = select(c.seq, c.part).where(units.of(NAME, generation), c.part >= _WITHOUT_VECTOR)
     keys = [(row.seq, row.part) for row in connection.execute(query)]
@@ -108,32 +146,36 @@ def give_vectors(
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
     """Entries of the documents without units, and units of none of them."""
     stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
-    wanted = set(entries_of(library))
+    wanted = set(remarks(library.entries()))
     return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
         f"a unit of message {seq} that is no entry of a document" for seq, _ in sorted(stored - wanted)
     ]
 
 
-def to_unit(entry: Entry, message: Message, tokenizer: Tokenizer) -> Unit:
-    """Of a message that the view has not read."""
+def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -> list[Unit]:
+    """Of the entries of a message that the view has not read."""
     assert message.time is not None  # what is stored has one
-    return Unit(
-        sources=(message.seq, *(seq for seq in entry.sources if seq != message.seq)),
-        part=part_of(entry),
-        text=entry.text,
-        kind="entry",
-        tokens=line_tokens([line(message.speaker, entry.text)], tokenizer.count)[0],
-        session=message.session,
-        role=message.role,
-        name=message.name,
-        time=message.time,
-        days=_days(entry),
-    )
+    return [
+        Unit(
+            sources=remark.sources,
+            part=key[1],
+            text=remark.text,
+            kind="entry",
+            tokens=line_tokens([line(message.speaker, remark.text)], tokenizer.count)[0],
+            session=message.session,
+            role=message.role,
+            name=message.name,
+            time=message.time,
+            days=tuple(dict.fromkeys(day for entry in remark.entries for day in _days(entry))),
+        )
+        for key, remark in remarks(entries).items()
+    ]
 
 
-def _tokens(entries: Iterable[Entry], tokenizer: Tokenizer) -> list[int]:
-    said = ((("assistant" if one.source == AI else one.source or "user"), one.text) for one in entries)
-    return line_tokens([line(speaker, text) for speaker, text in said], tokenizer.count)
+def _tokens(made: Iterable[Remark], tokenizer: Tokenizer) -> list[int]:
+    pairs = ((remark.entries[0].source or "user", remark.text) for remark in made)
+    lines = [line("assistant" if who == AI else who, text) for who, text in pairs]
+    return line_tokens(lines, tokenizer.count)
 
 
 def _days(entry: Entry) -> Days:

@@ -15,7 +15,6 @@ from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Mask, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
-from zibaldone.views.topics.library import key_of
 from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found
@@ -48,7 +47,7 @@ class ScoredUnits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedEntries:
     """A question, and every entry's scores, (n,) each, in the index's order; its embedder may be asked."""
 
     index: ReadingIndex
@@ -66,7 +65,6 @@ class Ranked:
         return self.scored.terms
 
     def found(self, rows: Sequence[int], why: str) -> list[Found]:
-        """These entries, in this order."""
         units = self.unit[list(rows)]
         channels = iter(self.scored.explanation.of_rows(units[units >= 0].tolist()))
         return [
@@ -88,16 +86,16 @@ class Ranked:
         return [int(row) for row in chosen[order]]
 
 
-def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> Ranked:
+def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
     """All entries of an index, which has some, for a question."""
-    row_of = {(tuple(sorted(unit.sources)), unit.text): row for row, unit in enumerate(scored.units)}
-    unit = np.array([row_of.get(key_of(place.entry), -1) for place in index.places], dtype=np.int64)
+    row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
+    unit = np.array([row_of.get(remark, -1) for remark in index.remarks], dtype=np.int64)
     of_units = np.append(scored.scores.total, np.float32(_NOWHERE)).astype(np.float64)
     parts = [one.partitions for one in index.documents.values()]
     partition = index.spread(bm25(parts, dict.fromkeys(terms(question)[:_MOST_TERMS], 1.0)))
     total = of_units[unit] + PARTITION * partition - _OLD * index.superseded
     covered, weights = _covered(index, scored)
-    return Ranked(index, question, embed, scored, total, unit, covered, weights)
+    return RankedEntries(index, question, embed, scored, total, unit, covered, weights)
 
 
 def _covered(index: ReadingIndex, scored: ScoredUnits) -> tuple[Doubles, Doubles]:

@@ -1,0 +1,109 @@
+"""How all that a user's hierarchy holds stands to a question, by the one ranker; taken out of the indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from zibaldone.core import ChannelScore
+from zibaldone.models.base import Vectors
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.fusion import standardised
+from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import Weights, score
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.text.words import terms, words
+from zibaldone.views.hierarchy.levels import Levels
+
+STATEMENT_WEIGHTS = Weights()
+# Episodes stand for themselves: no window, no speaker, no form of a turn.
+EPISODE_WEIGHTS = Weights(
+    lexical=0.3,
+    lexical_2=0.0,
+    lexical_5=0.0,
+    dense=1.0,
+    dense_2=0.0,
+    speaker=0.0,
+    answers=0.0,
+    asks=0.0,
+    proper_nouns=0.0,
+    tells_when=0.0,
+    date=0.0,
+    same_day=0.0,
+)
+EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A question's scores, in standard deviations. Nothing of it changes when the indexes do."""
+
+    units: tuple[Unit, ...]  # statements, and messages that no episode has
+    total: Doubles  # (u,)
+    inside: npt.NDArray[np.bool_]  # (u,) what may be recalled
+    semantic_at: Ints  # (u,) rows of Levels; -1 for a message
+    best_unit: Ints  # (n,) by rows of Levels, the unit that speaks most for a semantic; -1 for none inside
+    episodes: tuple[Unit, ...]
+    episode_total: Doubles  # (m,)
+    relevance: float  # the ranker's
+    said: Explanation
+    told: Explanation  # by episodes
+
+    @staticmethod
+    def of(
+        levels: Levels,
+        index: UnitIndex,
+        episode_index: UnitIndex,
+        question: Question,
+        vector: Vectors,
+        session: str | None,
+    ) -> Standing:
+        """`vector` (d,) is the question's; where a session is given, only what was said in it is recalled."""
+        units, episodes = tuple(index.units), tuple(episode_index.units)
+        inside = np.array([session is None or unit.session == session for unit in units], dtype=np.bool_)
+        scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
+        told, told_explanation = np.zeros(0), Explanation.of_nothing()
+        if episodes:
+            of_episodes = score(episode_index, question, vector, EPISODE_WEIGHTS)
+            told = standardised(of_episodes.total.astype(np.float64))
+            told_explanation = Explanation.of(episode_index, of_episodes)
+        semantic_at = np.array([levels.row_with.get(unit.key, -1) for unit in units], dtype=np.int64)
+        total = standardised(scores.total.astype(np.float64))
+        place_of = {unit.part: place for place, unit in enumerate(episodes)}
+        own = np.array([place_of.get(row.episode, -1) for row in levels.semantics], dtype=np.int64)
+        stated = np.flatnonzero(semantic_at >= 0)
+        in_episode = stated[own[semantic_at[stated]] >= 0]
+        total[in_episode] += EPISODE * told[own[semantic_at[in_episode]]]
+        # A statement that these levels do not know is of a snapshot that is newer than theirs.
+        inside &= (semantic_at >= 0) | np.array([unit.kind != "statement" for unit in units], dtype=np.bool_)
+        best_unit = np.full(len(levels.semantics), -1, dtype=np.int64)
+        falling = stated[np.argsort(total[stated], kind="stable")]
+        falling = falling[inside[falling]]
+        best_unit[semantic_at[falling]] = falling  # the last one put, and so the greatest, stays
+        return Standing(
+            units,
+            total,
+            inside,
+            semantic_at,
+            best_unit,
+            episodes,
+            told,
+            scores.relevance,
+            Explanation.of(index, replace(scores, total=total.astype(np.float32))),
+            told_explanation,
+        )
+
+    def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
+        """Of a message: how the best of what it states ranked, or else its episode."""
+        return self.said(seq) or self.told(seq)
+
+
+def plain_terms(text: str, speakers: Sequence[str]) -> list[str]:
+    """The terms of a text without the speakers' names, which are in every other text."""
+    names = {word for speaker in speakers for word in words(speaker)}
+    return terms(" ".join(word for word in words(text) if word not in names))

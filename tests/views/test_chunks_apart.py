@@ -1,0 +1,205 @@
+"""What goes on beside a recall or a maintenance of chunks: slow models, forgetting, rebuilds, torn blocks."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chunk_model import chunk_model, joint, select
+from zibaldone import MemAttention, Placement, StorageCorrupt, generations, log
+from zibaldone.testing import HashEmbedder
+from zibaldone.views.base import PrepareContext
+
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+LINES = [
+    "The river rose by ten centimetres near the old mill.",
+    "My neighbour Otto repairs clocks in his cellar.",
+    "The bakery on the square opens at six on Tuesdays.",
+    "My sister plays the bassoon in Vienna on Mondays.",
+    "The rent of the flat is 900 euros since last year.",
+    "I read a novel about a lighthouse keeper in Norway.",
+    "A zeppelin flew over the harbour at noon.",
+]
+ONE_CHUNK = MemAttention(chunk_gate_tokens=40, top_p=1)
+
+
+def say(memory, contents, user="ann", start=NOW):
+    """Messages of Ann, an hour apart."""
+    memory.add(
+        [
+            {"content": content, "name": "Ann", "time": start + timedelta(hours=i)}
+            for i, content in enumerate(contents)
+        ],
+        user=user,
+    )
+
+
+def recalled(memory, query):
+    """Sources of what the chunks view alone says."""
+    found = memory.recall(query, user="ann", views=["chunks"], floor=0, budget_tokens=500)
+    return {seq for unit in found.evidence for seq in unit.sources}
+
+
+class Meanwhile:
+    """A model that does something once while it is asked which chunks are related."""
+
+    def __init__(self):
+        self.action = None
+
+    def __call__(self, given):
+        action, self.action = self.action, None
+        if action:
+            action()
+        return select(given)
+
+
+def test_what_is_forgotten_while_a_model_selects_is_left_out(opened):
+    """The model is waited for with nothing held: others write, and what went is in no answer."""
+    meanwhile = Meanwhile()
+    memory = opened(chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
+    say(memory, LINES)
+    memory.maintain()
+    chosen = recalled(memory, "river clocks bakery zeppelin")
+    assert 7 in chosen
+    gone = min(chosen)
+    receipts = []
+    meanwhile.action = lambda: receipts.append(memory.forget(user="ann", seqs=[gone, 7]))
+    assert recalled(memory, "river clocks bakery zeppelin") == chosen - {gone, 7}
+    assert receipts[0].purged  # no reader held an older snapshot
+    assert memory.check_integrity().faults == ()
+
+
+def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opened):
+    """Ids are another generation's then; the answer is of the one that serves."""
+    meanwhile = Meanwhile()
+    memory = opened(chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
+    say(memory, LINES)
+    memory.maintain()
+    before = recalled(memory, "river clocks bakery")
+    other = opened(chunks=ONE_CHUNK, chat=None)  # of the same folder
+    meanwhile.action = lambda: other.rebuild(user="ann", view="chunks")
+    assert recalled(memory, "river clocks bakery") == before
+
+
+def test_nothing_is_held_while_chunks_are_made(opened):
+    """A joint compaction waits for its model outside of any transaction: others write and purge meanwhile."""
+    done = []
+
+    def meanwhile(given):
+        say(memory, LINES[:1], user="bob")
+        done.append(memory.forget(user="bob", everything=True).purged)
+        return joint(given)
+
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(joint_compact=meanwhile))
+    say(memory, LINES)
+    memory.maintain(user="ann")
+    assert done
+    assert all(done)
+
+
+class Refusing(HashEmbedder):
+    """An embedder that must not be asked."""
+
+    forbidden = False
+
+    def embed(self, texts):
+        assert not self.forbidden
+        return super().embed(texts)
+
+
+def test_whoever_forgets_waits_for_no_embedder(opened):
+    """What is left of a chunk is found by its words, until a maintenance gets its vectors."""
+    embedder = Refusing()
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=None, embedder=embedder)
+    say(memory, LINES)
+    memory.maintain()
+    embedder.forbidden = True
+    memory.forget(user="ann", seqs=[1])
+    embedder.forbidden = False
+    assert 2 in recalled(memory, "Otto clocks")
+    bare = [chunk for chunk in live(memory) if not len(chunk.metadata.vectors)]
+    assert bare
+    memory.maintain()
+    assert all(len(chunk.metadata.vectors) for chunk in live(memory))
+
+
+def live(memory):
+    """Ann's chunks with their vectors."""
+    with memory._database.read() as connection:
+        return memory._chunks.live(connection, "ann")
+
+
+@pytest.fixture
+def torn(opened):
+    """A memory of two blocks, the first of which is damaged."""
+    memory = opened(
+        chunks=MemAttention(chunk_gate_tokens=40), chat=None, placement=Placement(block_bytes=700)
+    )
+    say(memory, [f"{line} {i}" for i in range(4) for line in LINES])
+    memory.maintain()
+    blocks = sorted(memory.path.rglob("*.block"), key=lambda path: path.stat().st_mtime_ns)
+    assert len(blocks) > 1
+    blocks[0].write_bytes(blocks[0].read_bytes()[:-40])
+    return memory
+
+
+def test_a_recall_goes_on_without_a_torn_block(torn):
+    """The other chunks are read, and the trace says what was left out and what to do."""
+    found = torn.recall("river clocks bakery", user="ann", views=["chunks"], floor=0, budget_tokens=900)
+    assert found.evidence
+    assert "is torn" in found.trace.views[0].note
+    assert "memory.rebuild" in found.trace.views[0].note
+
+
+def test_maintenance_names_a_torn_block_and_the_fix(torn):
+    """Reading related chunks and tending to blocks raise the typed error, which says what to do; it works."""
+    view = torn._chunks
+    with torn._database.read() as connection:
+        generation = generations.serving(connection, "ann", view)
+        unread = log.read(connection, "ann", after=0)
+    context = PrepareContext("ann", generation, torn._database.read)
+    with pytest.raises(StorageCorrupt, match=r"is torn: .*memory\.rebuild"):
+        view.prepare([m for m in unread if m.seq > 20], context)
+    torn.rebuild(user="ann", view="chunks")
+    assert torn.check_integrity().faults == ()
+    assert torn.maintain().behind == ()
+
+
+def test_a_block_that_is_gone_names_the_fix_too(torn):
+    """A missing file is told from a block that was moved while it was read: it is nowhere else."""
+    for path in torn.path.rglob("*.block"):
+        path.unlink()
+    with pytest.raises(StorageCorrupt, match=r"is lost: if so, .*memory\.rebuild"):
+        torn.chunks(user="ann")
+    assert (
+        "memory.rebuild"
+        in torn.recall("river clocks bakery", user="ann", views=["chunks"], floor=0).trace.views[0].note
+    )
+
+
+def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
+    """A block that was never finished has the words of messages too."""
+    memory = opened(
+        chunks=MemAttention(chunk_gate_tokens=40), chat=None, placement=Placement(block_bytes=256)
+    )
+    say(memory, LINES)
+    memory.maintain()
+    (block, *_) = memory.path.rglob("*.block")
+    beside = block.with_name("0123.block.4242.1.part")  # as LocalBlocks.put names it, and nobody locks it
+    beside.write_bytes(block.read_bytes())
+    memory.forget(user="ann", everything=True)
+    assert not any(b"Otto" in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())
+
+
+def test_a_question_for_a_month_is_answered(opened):
+    """A month that memory knows of is reason enough to answer, whatever else the question says."""
+    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=None)
+    say(memory, LINES, start=datetime(2023, 5, 8, 9, tzinfo=UTC))
+    say(
+        memory,
+        [f"{line} Again, {i}." for i, line in enumerate(LINES)],
+        start=datetime(2023, 9, 8, 9, tzinfo=UTC),
+    )
+    memory.maintain()
+    found = memory.recall("What happened in May?", user="ann", views=["chunks"], now=NOW, budget_tokens=60)
+    assert found.trace.relevance == 1
+    assert {unit.time.month for unit in found.evidence} == {5}
