@@ -48,12 +48,11 @@ def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
     return ChunksView(embedder, STATIC, STATIC, asker, store, MemAttention(chunk_gate_tokens=48))
 
 
+_EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"
 _HIERARCHY_FAULTS = (
-    Plant("DELETE FROM messages WHERE seq = 3", "an episode of message 3, which is not in the log"),
-    Plant(
-        "UPDATE hierarchy_messages SET seq = 90 WHERE seq = 2", "an episode of message 90, behind the cursor"
-    ),
-    Plant("DELETE FROM hierarchy_messages", "episode 1 has no message"),
+    Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, behind the cursor"),
+    Plant(f"DELETE {_EPISODES}", "episode 1 has no text"),
     Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
     Plant("DELETE FROM hierarchy_themes", "semantic 1 is in theme 1, which has no row"),
     Plant("DELETE FROM hierarchy_episodes", "semantic 1 is of episode 1, which has no row"),

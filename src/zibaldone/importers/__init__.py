@@ -53,9 +53,9 @@ def recognise(path: str | Path) -> Importer:
     for importer in known:
         if importer.recognises(head):
             return importer
-    found = f"has the keys {', '.join(map(repr, head.keys[:12]))}" if head.keys else "is not there"
+    what_it_has = f"has the keys {', '.join(map(repr, head.keys[:12]))}" if head.keys else "is not there"
     looked_for = "; ".join(f"{importer.name}: {importer.looks_for}" for importer in known)
     raise InvalidImport(
-        f"{path}: is of no known format: its first object {found}. Looked for {looked_for}."
+        f"{path}: is of no known format: its first object {what_it_has}. Looked for {looked_for}."
         " If it is one of these all the same, name the format"
     )

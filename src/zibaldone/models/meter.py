@@ -146,10 +146,7 @@ class Meter:
         ms: int = 0,
         reserved: Reservation | None = None,
     ) -> None:
-        """Count, in place of what was `reserved`. Never call it in a write transaction of the same thread.
-
-        In a read transaction of the same thread, what is counted is written at its end.
-        """
+        """Count, in place of what was `reserved`. Never call it in a transaction of the same thread."""
         key = (user, self._today(), view, task)
         with self._lock:
             kept = self._kept.setdefault(key, Counter())
@@ -158,7 +155,7 @@ class Meter:
             )
             if reserved is not None:  # under one lock: a call that counts twice would take others' room
                 self._reserved.discard(reserved)
-        if self._database is not None and not self._database.after_read(self._flush):
+        if self._database is not None:
             self._flush()
 
     def _flush(self) -> None:

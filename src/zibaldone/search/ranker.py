@@ -96,12 +96,22 @@ def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
-    cosines = index.vectors.rows @ vector
+    cosines = _cosines(index.vectors.rows, vector)
     near = index.windows[2]
     values, covered = _lexical(index, question)
     values["dense"] = standardised(cosines)
     values["dense_2"] = standardised(near.sum(cosines) / near.sizes)
     return values | _clues(index, question), _relevance(index, question, covered, cosines, inside)
+
+
+def _cosines(rows: Vectors, vector: Vectors) -> Floats:
+    """(n,) of the rows; one that nobody has embedded yet stands at the mean of the others."""
+    cosines = np.asarray(rows @ vector)
+    none = np.flatnonzero(cosines == 0)
+    bare = none[~rows[none].any(axis=1)]
+    if 0 < len(bare) < len(cosines):
+        cosines[bare] = cosines.sum() / np.float32(len(cosines) - len(bare))
+    return cosines
 
 
 def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats]:

@@ -61,7 +61,6 @@ class Fact:
 
     @property
     def verbatim(self) -> str:
-        """The words themselves."""
         return self.message.content[self.start : self.end]
 
 
@@ -153,7 +152,6 @@ def is_specific(sentence: str, said: date) -> bool:
 
 
 def asks(sentence: str) -> bool:
-    """Whether it is a question."""
     return sentence.endswith(_QUESTION)
 
 

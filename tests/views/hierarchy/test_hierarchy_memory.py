@@ -315,14 +315,13 @@ def test_a_model_that_does_not_answer_is_asked_for_one_name_only(tmp_path):
     with Memory(tmp_path, chat=chat, maintained=["hierarchy"]) as memory:
         memory._asker._breaker._clock = count(0, 1000).__next__  # who failed thrice has rested at once
         memory.add(conversation(12, talks=3), user="ann")
-        memory.maintain()
         asked = []
-        for _ in range(3):
+        for _ in range(2):  # a third failure would give the model a rest
             before = len(chat.requests)
             memory.maintain()
             asked += [one.turns for one in chat.requests[before:] if one.task == "hierarchy.name_theme"]
         assert len(memory.themes(user="ann")) > 3
-        assert len(asked) == len(set(asked)) == 3
+        assert len(asked) == len(set(asked)) == 2
         down[0] = False
         memory.maintain()
         assert {one.name for one in memory.themes(user="ann")} == {"What they like"}

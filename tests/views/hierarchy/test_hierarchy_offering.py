@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hierarchy_talk import EMBEDDER, START, talk
-from hypothesis import given
-from hypothesis import strategies as st
-from zibaldone.views.hierarchy.cache import Mark, Shown, ShownCache
-from zibaldone.views.hierarchy.lexicon import Lexicon
 
-from zibaldone import log
+from zibaldone import generations, log
 from zibaldone.core import Message, Scope
 from zibaldone.errors import ModelFailed
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.logprobs import Draft
+from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
-from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy import HierarchyView, table
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, Neighbours
-from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.retrieval import offer_from
+from zibaldone.views.hierarchy.levels import LevelsCache
+from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
-from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal, Signal
+from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow, Written
+from zibaldone.views.hierarchy.uncertainty import CoverageSignal
 
 DEFAULT = XMemory()
 NOW = START + timedelta(days=30)
@@ -62,37 +62,53 @@ def episode_of(
     return EpisodeRow(node, EMBEDDER.embed([told])[0])
 
 
-def semantic_of(number: int, episode: int, *messages: Message, text: str = "") -> SemanticRow:
+@dataclass(frozen=True)
+class Fact:
+    """A semantic to be stored, with its statements."""
+
+    row: SemanticRow
+    statements: tuple[Statement, ...]
+    vectors: Vectors
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a hierarchy holds, and the messages that it was made of."""
+
+    episodes: tuple[EpisodeRow, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    talked: tuple[Message, ...] = ()
+
+    def only(self, *episodes: int) -> Held:
+        """These episodes, with what they state."""
+        return Held(
+            tuple(one for one in self.episodes if one.episode.id in episodes),
+            tuple(one for one in self.facts if one.row.episode in episodes),
+            self.talked,
+        )
+
+
+def semantic_of(number: int, episode: int, *messages: Message, text: str = "", start: int = 0) -> Fact:
     """A fact that these messages state."""
-    said = tuple(Statement(one.seq, text or f"{one.speaker}: {one.content}", one.content) for one in messages)
-    time = messages[0].time
-    assert time is not None
-    vectors = EMBEDDER.embed([one.text for one in said])
-    return SemanticRow(Semantic(number, episode, said, time), vectors, episode, False, Neighbours((), ()))
-
-
-def shown_of(
-    episodes: Sequence[EpisodeRow], semantics: Sequence[SemanticRow], talked: Sequence[Message] = TALK
-) -> Shown:
-    """A theme per episode."""
-    graph = Graph(EMBEDDER.dimension)
-    graph.add([one.semantic.id for one in semantics], np.stack([one.vector for one in semantics]))
-    known = {one.semantic.id: replace(one, neighbours=graph.neighbours(one.semantic.id)) for one in semantics}
-    themes = {
-        one.theme: ThemeRow(one.theme, f"theme {one.theme}", "", Neighbours((), ())) for one in semantics
-    }
-    return Shown.of(
-        Mark(0, None, 0),
-        1,
-        {one.episode.id: one for one in episodes},
-        known,
-        themes,
-        {one.seq: one.speaker for one in talked},
-        EMBEDDER.dimension,
+    said = tuple(
+        Statement(one.seq, text or f"{one.speaker}: {one.content}", one.content[start:], start)
+        for one in messages
     )
+    assert messages[0].time is not None
+    keys = tuple((one.seq, table.FIRST_STATEMENT + 10 * number + i) for i, one in enumerate(said))
+    row = SemanticRow(number, episode, messages[0].time, episode, False, Neighbours((), ()), keys)
+    return Fact(row, said, EMBEDDER.embed([one.text for one in said]))
 
 
-SHOWN = shown_of(
+def held_of(episodes: Sequence[EpisodeRow], facts: Sequence[Fact], talked: Sequence[Message] = ()) -> Held:
+    """A theme per episode; the neighbours are those of the graph."""
+    graph = Graph(EMBEDDER.dimension)
+    graph.add([one.row.id for one in facts], np.stack([one.vectors[0] for one in facts]))
+    linked = [replace(one, row=replace(one.row, neighbours=graph.neighbours(one.row.id))) for one in facts]
+    return Held(tuple(episodes), tuple(linked), tuple(talked or TALK))
+
+
+HELD = held_of(
     [episode_of(1, MUSIC), episode_of(2, GARDEN)],
     [
         semantic_of(1, 1, MUSIC[0]),
@@ -104,30 +120,57 @@ SHOWN = shown_of(
 )
 
 
+def store(database: Database, generation: Generation, held: Held) -> None:
+    """Put a hierarchy in the tables, its messages being in the log."""
+    with database.write() as connection:
+        rows = [
+            units.Row((said.seq,), part, "statement", 9, vector, (), said.start, said.start + 9, said.text)
+            for fact in held.facts
+            for said, (_, part), vector in zip(fact.statements, fact.row.units, fact.vectors, strict=True)
+        ]
+        units.insert(connection, table.NAME, generation, rows)
+        table.write_episodes(connection, generation, held.episodes)
+        themes = sorted({fact.row.theme for fact in held.facts})
+        named = tuple(ThemeRow(one, f"theme {one}", "", Neighbours((), ())) for one in themes)
+        table.write(connection, generation, Written(tuple(fact.row for fact in held.facts), named))
+        ids = [fact.row.id for fact in held.facts]
+        state = table.State(
+            f"e/{EMBEDDER.dimension}/x",
+            max((one.episode.id for one in held.episodes), default=0) + 1,
+            max(ids, default=0) + 1,
+            3,
+            table.FIRST_STATEMENT + 10 * (max(ids, default=0) + 1),
+        )
+        table.set_state(connection, generation, state)
+
+
 def offered(
     text: str,
-    shown: Shown = SHOWN,
+    held: Held = HELD,
     tail: Sequence[Message] = (),
     *,
     session: str | None = None,
     budget: int = 500,
     config: XMemory = DEFAULT,
-    said: Sequence[Message] = TALK,
     drafter: Drafting | None = None,
 ) -> Retrieved:
-    """What the view would say."""
-    by_seq = {one.seq: one for one in said}
-
-    def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
-        return {seq: by_seq[seq] for seq in seqs}
-
-    def signal(offline: CoverageSignal) -> Signal:
-        return ReaderSignal(drafter, offline, TOKENIZER, "u") if drafter else offline
-
-    query = Query(text, Scope("u", session), budget, NOW)
-    return offer_from(
-        shown, tail, query, fetch, embedder=EMBEDDER, tokenizer=TOKENIZER, config=config, signal=signal
-    )
+    """What the view would say; the tail is what it has not read yet."""
+    asker = Asker(None, Meter(None), TOKENIZER)
+    view = HierarchyView(EMBEDDER, TOKENIZER, TOKENIZER, asker, config, drafter)
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder), busy_timeout_s=5)
+        with database.write() as connection:
+            log.append(
+                connection, "u", [replace(one, seq=0) for one in (*held.talked, *tail)], datetime.now(UTC)
+            )
+            generation = generations.start(connection, "u", view, serving=True)
+            generations.move_cursor(connection, view, generation, len(held.talked))
+        store(database, generation, held)
+        found = view.retrieve(
+            generations.snapshots(database, "u", view), Query(text, Scope("u", session), budget, NOW)
+        )
+        database.close()
+        return found
 
 
 class Drafting:
@@ -151,8 +194,8 @@ class Drafting:
 
 def test_nothing_known_has_no_relevance() -> None:
     """Neither an empty memory nor words that nobody said reach a floor."""
-    assert offered("Who plays the bassoon?", Shown.nothing(EMBEDDER.dimension)).relevance == 0.0
-    assert offered("Who plays the bassoon?", Shown.nothing(EMBEDDER.dimension)).evidence == ()
+    assert offered("Who plays the bassoon?", Held()).relevance == 0.0
+    assert offered("Who plays the bassoon?", Held()).evidence == ()
     known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
     assert unknown.relevance < 0.45 < known.relevance
 
@@ -165,7 +208,7 @@ def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
     assert (first.view, first.kind, first.place) == ("hierarchy", "message", 0)
     both = TOKENIZER.count(["x", f"x\nBea: {first.text}"])
     assert first.tokens == both[1] - both[0]
-    assert [one.channel for one in first.channels] == ["hybrid", "bm25", "dense"]
+    assert [one.channel for one in first.channels] == ["score", "lexical", "dense", "context", "clues"]
     assert first.channels[1].rank == 1
 
 
@@ -196,7 +239,7 @@ def test_a_session_is_a_wall() -> None:
 
 def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
     """A model's fact that both sessions state is offered in either, with its own messages."""
-    shown = shown_of(
+    held = held_of(
         [episode_of(1, MUSIC, "They talked of music.", "m"), episode_of(2, GARDEN, "Of slugs.", "m")],
         [semantic_of(1, 1, MUSIC[0], GARDEN[2], text="Bea plays the bassoon.")],
     )
@@ -204,7 +247,7 @@ def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
     for session, seq in (("1", 1), ("2", 6), (None, 1)):
         facts = [
             o
-            for o in offered("bassoon", shown, session=session, config=config).evidence
+            for o in offered("bassoon", held, session=session, config=config).evidence
             if o.kind == "semantic"
         ]
         assert [one.sources for one in facts] == ([(seq,)] if session else [(1, 6)])
@@ -216,38 +259,28 @@ def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
 def test_a_reader_is_told_nothing_of_another_session() -> None:
     """Neither what that one says of a fact that both state, nor the themes' names."""
     both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
-    shown = shown_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
+    held = held_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
     reader, open_reader = Drafting(), Drafting()
-    offered("bassoon slugs", shown, session="2", drafter=reader)
+    offered("bassoon slugs", held, session="2", drafter=reader)
     assert "Copper rings" in reader.shown
     assert "bassoon in the" not in reader.shown
     assert "theme" not in reader.shown
-    offered("bassoon slugs", shown, drafter=open_reader)
+    offered("bassoon slugs", held, drafter=open_reader)
     assert "theme 1" in open_reader.shown
 
 
-def test_what_is_wanted_is_of_the_session_too() -> None:
+def test_what_is_wanted_is_of_the_session_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words of another session make no episode of this one more welcome."""
     seen: list[dict[str, float]] = []
     both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
-    shown = shown_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
+    held = held_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
 
-    def signal(offline: CoverageSignal) -> Signal:
-        seen.append(offline._wanted)
-        return offline
+    def spied(wanted: dict[str, float]) -> CoverageSignal:
+        seen.append(wanted)
+        return CoverageSignal(wanted)
 
-    query = Query("slugs", Scope("u", "2"), 500, NOW)
-    fetched = {one.seq: one for one in TALK}
-    offer_from(
-        shown,
-        (),
-        query,
-        lambda seqs: {seq: fetched[seq] for seq in seqs},
-        embedder=EMBEDDER,
-        tokenizer=TOKENIZER,
-        config=DEFAULT,
-        signal=signal,
-    )
+    monkeypatch.setattr("zibaldone.views.hierarchy.view.CoverageSignal", spied)
+    offered("slugs", held, session="2")
     assert "copper" in seen[0]
     assert "orchestra" not in seen[0]
 
@@ -255,14 +288,14 @@ def test_what_is_wanted_is_of_the_session_too() -> None:
 def test_what_a_model_told_is_offered_as_it_told_it() -> None:
     """The narrative cites every message, as long as doubt asks for no more."""
     story = "Bea told Ann that she plays the bassoon in an orchestra."
-    shown = shown_of(
+    held = held_of(
         [episode_of(1, MUSIC, story, "m"), episode_of(2, GARDEN, "Slugs.", "m")],
         [
             semantic_of(1, 1, MUSIC[0], text="Bea plays the bassoon."),
             semantic_of(2, 2, GARDEN[1], text="Slugs eat lettuce."),
         ],
     )
-    found = offered("Who plays the bassoon?", shown)
+    found = offered("Who plays the bassoon?", held)
     told = [one for one in found.evidence if one.kind == "episode"]
     assert [(one.text, one.sources, one.speaker) for one in told] == [(story, (1, 2, 3), None)]
     assert not [one for one in found.evidence if one.kind == "semantic" and 1 in one.sources]
@@ -286,13 +319,12 @@ def test_the_newest_messages_compete() -> None:
     """What no episode has yet is offered beside the rest, when it says as much."""
     new = [
         Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3", seq=7),
-        Message("Good night.", name="Ann", time=NOW, session="3", seq=8),
+        Message("So long, dear.", name="Ann", time=NOW, session="3", seq=8),
     ]
-    found = offered("When did the contrabassoon arrive?", tail=new, said=[*TALK, *new])
+    found = offered("Has the contrabassoon arrived?", tail=new)
     assert found.evidence[0].sources == (7,)
-    assert not [one for one in found.evidence if 8 in one.sources]
-    alone = offered("contrabassoon", Shown.nothing(EMBEDDER.dimension), new, said=new)
-    assert [one.sources for one in alone.evidence] == [(7,), (8,)]
+    alone = offered("contrabassoon", Held(), new)
+    assert [one.sources for one in alone.evidence] == [(1,), (2,)]
 
 
 def test_a_long_message_is_offered_in_passages() -> None:
@@ -301,10 +333,8 @@ def test_a_long_message_is_offered_in_passages() -> None:
     long = Message(
         f"{filler} The vault opens with 4711. {filler}", name="Ann", time=START, session="1", seq=1
     )
-    fact = Statement(1, "Ann: The vault opens with 4711.", "The vault opens with 4711.")
-    row = semantic_of(1, 1, long)
-    row = replace(row, semantic=replace(row.semantic, statements=(fact,)))
-    found = offered("What opens the vault?", shown_of([episode_of(1, [long])], [row], [long]), said=[long])
+    fact = semantic_of(1, 1, long, text="Ann: The vault opens with 4711.", start=len(filler) + 1)
+    found = offered("What opens the vault?", held_of([episode_of(1, [long])], [fact], [long]))
     first = found.evidence[0]
     assert "4711" in first.text
     assert first.kind == "passage"
@@ -346,8 +376,8 @@ def test_every_message_can_be_explained() -> None:
     fact, idle = explain(1), explain(2)
     assert fact
     assert idle
-    assert (fact[0].channel, fact[0].rank) == ("hybrid", 1)
-    assert (idle[0].channel, idle[0].rank) == ("episode", 1)
+    assert (fact[0].channel, fact[0].rank) == ("score", 1)
+    assert (idle[0].channel, idle[0].rank) == ("score", 1)
     assert explain(99) is None
 
 
@@ -358,140 +388,79 @@ def test_the_same_question_has_the_same_answer() -> None:
     assert offered("Where does the orchestra rehearse?").evidence == first.evidence
 
 
-WORDS = st.lists(
-    st.lists(st.sampled_from("slug leaf bassoon rain town Bea".split()), max_size=5).map(" ".join),
-    max_size=30,
-)
-
-
 def test_a_fact_leans_on_its_episode() -> None:
     """Of two that say the same, the one comes first whose talk has the rest of the question."""
     same = [replace(one, content="It was a great day.") for one in (MUSIC[1], GARDEN[0])]
-    talked = [MUSIC[0], same[0], same[1], GARDEN[1]]
-    shown = shown_of(
+    talked = [replace(one, seq=i) for i, one in enumerate((MUSIC[0], same[0], same[1], GARDEN[1]), 1)]
+    held = held_of(
         [episode_of(1, talked[:2]), episode_of(2, talked[2:])],
-        [semantic_of(1, 1, same[0]), semantic_of(2, 2, same[1])],
+        [semantic_of(1, 1, talked[1]), semantic_of(2, 2, talked[2])],
         talked,
     )
-    for text, there, elsewhere in (("great day bassoon", 2, 4), ("great day slugs", 4, 2)):
-        explain = offered(text, shown, said=talked).explain
+    for text, there, elsewhere in (("great day bassoon", 2, 3), ("great day slugs", 3, 2)):
+        explain = offered(text, held).explain
         one, other = explain(there), explain(elsewhere)
         assert one
         assert other
         assert one[0].score > other[0].score
 
 
-@given(WORDS, WORDS, WORDS)
-def test_a_lexicon_that_grew_scores_as_one_made_at_once(
-    one: list[str], two: list[str], new: list[str]
-) -> None:
-    """Segments change no score."""
-    names = frozenset(["bea"])
-    grown = Lexicon.of([*one, *two], names, Lexicon.of(one, names)).and_of(new)
-    once = Lexicon.of([*one, *two, *new], names)
-    for a, b in zip(grown.scores(["slug", "rain", "bea"]), once.scores(["slug", "rain", "bea"]), strict=True):
-        assert a == pytest.approx(b)
-
-
-def stored(database: Database, user: str, shown: Shown, numbers: Sequence[int], *, first: bool) -> Generation:
-    """Put these episodes of a hierarchy, with what they state, in the tables."""
-    generation = Generation(user, 1, "f", 6)
+def begun(database: Database, user: str) -> Generation:
+    """A user who has talked, and nothing made of it yet."""
     with database.write() as connection:
-        if first:
-            log.append(connection, user, [replace(one, seq=0) for one in TALK], datetime.now(UTC))
-        table.write_episodes(connection, generation, [o for o in shown.episodes if o.episode.id in numbers])
-        rows = [one for one in shown.semantics if one.semantic.episode in numbers]
-        table.write_semantics(connection, generation, rows)
-        table.write_themes(connection, generation, list(shown.themes.values()))
-        highest = max(one.semantic.id for one in rows) + 1
-        table.set_state(connection, generation, table.State("e", max(numbers) + 1, highest, 3))
-    return generation
+        log.append(connection, user, [replace(one, seq=0) for one in TALK], datetime.now(UTC))
+    return Generation(user, 1, "f", 6)
 
 
 def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
     """After another episode, whose facts are neighbours of known ones and moved one to another theme."""
-    database = Database(tmp_path, busy_timeout_s=5)
-    cache = ShownCache(EMBEDDER.dimension)
-    near = [
-        replace(one, neighbours=Neighbours((1,), (0.5,)) if one.semantic.id == 2 else Neighbours((), ()))
-        for one in SHOWN.semantics
-    ]
-    before = replace(SHOWN, semantics=tuple(near))
-    generation = stored(database, "u", before, [1], first=True)
+    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    generation = begun(database, "u")
+    store(database, generation, HELD.only(1))
     with database.read() as connection:
         first = cache.get(connection, generation)
         assert first is cache.get(connection, generation)
-    moved = [replace(near[0], theme=2), *SHOWN.semantics[1:]]
-    stored(database, "u", replace(SHOWN, semantics=tuple(moved)), [1, 2], first=False)
+    moved = replace(HELD.facts[0].row, theme=2, neighbours=Neighbours((5,), (0.5,)))
+    store(database, generation, HELD.only(2))
+    with database.write() as connection:
+        table.write(connection, generation, Written((moved,)))
     with database.read() as connection:
-        grown, afresh = (
-            cache.get(connection, generation),
-            ShownCache(EMBEDDER.dimension).get(connection, generation),
-        )
-    assert first
-    assert grown
-    assert afresh
+        grown, afresh = cache.get(connection, generation), LevelsCache().get(connection, generation)
     assert len(first.semantics) == 2
-    assert [one.semantic for one in grown.semantics] == [one.semantic for one in afresh.semantics]
-    assert [one.neighbours for one in grown.semantics] == [one.neighbours for one in afresh.semantics]
+    assert grown.semantics == afresh.semantics
     assert grown.theme_of.tolist() == afresh.theme_of.tolist() == [2, 1, 2, 2, 2]
-    assert grown.speaker_of.tolist() == afresh.speaker_of.tolist()
-    assert grown.episode_with == afresh.episode_with
+    assert grown.row_with == afresh.row_with
     database.close()
 
 
 def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
     """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
-    database = Database(tmp_path, busy_timeout_s=5)
-    cache = ShownCache(EMBEDDER.dimension)
-    generation = stored(database, "u", SHOWN, [1], first=True)
+    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    generation = begun(database, "u")
+    store(database, generation, HELD.only(1))
     with database.read() as old:
         table.state(old, generation)  # its snapshot begins
-        stored(database, "u", SHOWN, [1, 2], first=False)
+        store(database, generation, HELD.only(2))
         with database.read() as new:
             newest = cache.get(new, generation)
         seen = cache.get(old, generation)
-    assert newest
-    assert seen
     assert (len(newest.semantics), len(seen.semantics)) == (5, 2)
     with database.read() as connection:
         assert cache.get(connection, generation) is newest
     database.close()
 
 
-def test_names_are_those_of_the_episodes_however_the_cache_came_to_them(tmp_path: Path) -> None:
-    """Who has said nothing that is in an episode yet is no speaker, read at once or grown."""
-    database = Database(tmp_path, busy_timeout_s=5)
-    cache = ShownCache(EMBEDDER.dimension)
-    generation = stored(database, "u", SHOWN, [1], first=True)
-    new = Message("I paint fences.", name="Rex", time=NOW, session="3")
-    with database.write() as connection:
-        log.append(connection, "u", [new], datetime.now(UTC))
-    with database.read() as connection:
-        assert cache.get(connection, generation)
-    stored(database, "u", SHOWN, [1, 2], first=False)
-    with database.read() as connection:
-        for held in (cache, ShownCache(EMBEDDER.dimension)):
-            shown = held.get(connection, generation)
-            assert shown
-            assert shown.lexicon.names == {"ann", "bea"}
-            assert shown.said_by.keys() == {1, 2, 3, 4, 5, 6}
-    database.close()
-
-
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
     """What is held of one is never another's, and nothing of a dropped one is."""
-    database = Database(tmp_path, busy_timeout_s=5)
-    cache = ShownCache(EMBEDDER.dimension)
-    a = stored(database, "a", SHOWN, [1], first=True)
-    b = stored(database, "b", SHOWN, [1, 2], first=True)
+    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    a, b = begun(database, "a"), begun(database, "b")
+    store(database, a, HELD.only(1))
+    store(database, b, HELD)
     with database.read() as connection:
         of_a, of_b = cache.get(connection, a), cache.get(connection, b)
-        assert of_a
-        assert of_b
         assert (len(of_a.semantics), len(of_b.semantics)) == (2, 5)
         cache.drop("a")
         assert cache.get(connection, a) is not of_a
         assert cache.get(connection, b) is of_b
-        assert cache.get(connection, Generation("c", 1, "f", 0)) is None
+        assert not cache.get(connection, Generation("c", 1, "f", 0)).semantics
     database.close()

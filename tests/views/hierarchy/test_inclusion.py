@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.hierarchy.stage_one import Pick
-from zibaldone.views.hierarchy.stage_two import Outcome, Ranked, StageTwo, Text, candidates, include
+from zibaldone.views.hierarchy.stage_two import (
+    EpisodeText,
+    Outcome,
+    RankedEpisode,
+    StageTwo,
+    candidates,
+    include,
+)
 from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
 
 ANY = StageTwo(least=0)
@@ -32,12 +39,12 @@ class Scripted:
 
 def ranked(*episodes):
     """Candidates in this order."""
-    return [Ranked(one, 1.0, 1.0, 0.0) for one in episodes]
+    return [RankedEpisode(one, 1.0, 1.0, 0.0) for one in episodes]
 
 
 def texts(**tokens):
     """Texts by name: e3=10 is episode 3 of ten tokens."""
-    return {int(name[1:]): Text(name, count) for name, count in tokens.items()}
+    return {int(name[1:]): EpisodeText(name, count) for name, count in tokens.items()}
 
 
 def outcomes(found):
@@ -108,7 +115,7 @@ def test_a_gain_far_below_the_best_is_low():
 def test_messages_in_place_of_the_narrative(worth, budget, expanded):
     """They replace it on a larger gain, where the budget has room for the difference."""
     signal = Scripted(lambda told: {(): 1.0, ("told",): 0.8, ("said",): 0.8 - worth}[tuple(told)])
-    found = include("q", (), ranked(1), {1: Text("told", 10, "said", 30)}, signal, budget, ANY)
+    found = include("q", (), ranked(1), {1: EpisodeText("told", 10, "said", 30)}, signal, budget, ANY)
     assert [u.text for u in found.units] == ["said" if expanded else "told"]
     assert found.decisions[0].expanded is expanded
     assert found.tokens == (30 if expanded else 10)
@@ -127,7 +134,7 @@ def test_gains_of_two_signals_are_not_compared():
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(0, 120))
 def test_the_budget_holds(tokens, budget):
     """However large the units are, what is admitted fits and is whole."""
-    shown = {i: Text(f"word{i}", count) for i, count in enumerate(tokens)}
+    shown = {i: EpisodeText(f"word{i}", count) for i, count in enumerate(tokens)}
     signal = CoverageSignal({f"word{i}": 1 / len(tokens) for i in shown}, GainThresholds(0.0, 1.0))
     found = include("q", (), ranked(*shown), shown, signal, budget)
     assert found.tokens == sum(shown[unit.episode].told_tokens for unit in found.units) <= budget

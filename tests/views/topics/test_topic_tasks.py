@@ -35,9 +35,9 @@ DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
     DOCUMENTS,
-    lambda: Planned(updates=[], new_documents=[]),
+    offline=lambda: Planned(updates=[], new_documents=[]),
 )
-MERGES = ChooseMerges(DOCUMENTS, 4, 1600, lambda: Groups(groups=[]))
+MERGES = ChooseMerges(DOCUMENTS, 4, 1600, offline=lambda: Groups(groups=[]))
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
@@ -85,7 +85,7 @@ def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], faul
 
 def test_a_merge_stays_below_the_size_of_a_document() -> None:
     """Else it would be split again."""
-    tight = ChooseMerges(DOCUMENTS, 4, 700, lambda: Groups(groups=[]))
+    tight = ChooseMerges(DOCUMENTS, 4, 700, offline=lambda: Groups(groups=[]))
     refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
 
 

@@ -41,7 +41,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReadUpTo:
     """Up to where the log was read, and how often something had been forgotten of it."""
 
     cursor: int
@@ -54,7 +54,7 @@ class Builder:
     def __init__(self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer) -> None:
         self.structure = structure
         self.reader = reader  # may be put in the place of another: each call asks in its own way
-        self.place: Place | None = None  # where the log stood when its rows were written
+        self.place: ReadUpTo | None = None  # where the log stood when its rows were written
         self.not_named = 0  # the theme that got no name from a model the last time
         self._last: Episode | None = None
         self._tokenizer = tokenizer
@@ -84,7 +84,7 @@ class Builder:
                 builder._open_parts[key[0]] = (*builder._open_parts.get(key[0], ()), key)
         return builder
 
-    def goes_on_from(self, connection: Connection, generation: Generation, place: Place) -> bool:
+    def goes_on_from(self, connection: Connection, generation: Generation, place: ReadUpTo) -> bool:
         """Whether its rows are those of the database: another process, or a model asked twice, may differ."""
         state = self.structure.state
         if self.place != place or table.state(connection, generation) != state:

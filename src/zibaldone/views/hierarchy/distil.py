@@ -38,15 +38,15 @@ from zibaldone.views.hierarchy.tasks import (
     Distil,
     Expected,
     FindEpisodes,
-    KnownShown,
+    KnownFact,
     NameTheme,
     Narrate,
     Narrated,
-    News,
+    NewFacts,
     Predict,
     Starts,
+    StatedFact,
     ThemeName,
-    Told,
     shown_messages,
 )
 
@@ -56,7 +56,7 @@ _SHOWN = 24  # statements of a theme that a model is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EpisodeReading:
     """What became of one episode."""
 
     episode: Episode
@@ -98,7 +98,7 @@ class EpisodeReader:
             start = sum(cut.size for cut in cuts)
         return cuts
 
-    def read(self, block: Block, background: Background) -> Reading:
+    def read(self, block: Block, background: Background) -> EpisodeReading:
         """The messages of one block as an episode, and what it adds to memory."""
         messages, shown = block.messages, shown_messages(block.messages)
         exchange = _Exchange(self, [block.degraded] if block.degraded else [])
@@ -133,7 +133,7 @@ class EpisodeReader:
             degraded="; ".join(exchange.degraded),
         )
         calls, prompt_tokens, completion_tokens = exchange.cost
-        return Reading(episode, distilled, calls, prompt_tokens, completion_tokens)
+        return EpisodeReading(episode, distilled, calls, prompt_tokens, completion_tokens)
 
     def name_theme(self, texts: Sequence[str]) -> Answer[ThemeName]:
         """A name for a theme of these statements; offline the words that most of them have."""
@@ -201,14 +201,14 @@ class _Exchange:
         """What the known statements let one expect; nothing where none is near, and then nobody is asked."""
         if not near:
             return ()
-        known = tuple(KnownShown(one.semantic.time.date().isoformat(), one.semantic.text) for one in near)
+        known = tuple(KnownFact(one.semantic.time.date().isoformat(), one.semantic.text) for one in near)
         task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
         return tuple(self.ask(task)[0].expected)
 
 
 def _facts(
     distil: Distil,
-    news: News,
+    news: NewFacts,
     messages: Sequence[Message],
     offline: Sequence[Statement],
     degraded: list[str],
@@ -229,11 +229,13 @@ def _facts(
     return facts, [statement for statement in offline if statement.seq not in heard]
 
 
-def _as_news(offline: Sequence[Statement]) -> News:
-    return News.model_construct(statements=[Told(text=one.text, sources=[one.seq]) for one in offline])
+def _as_news(offline: Sequence[Statement]) -> NewFacts:
+    return NewFacts.model_construct(
+        statements=[StatedFact(text=one.text, sources=[one.seq]) for one in offline]
+    )
 
 
-def _grounded(told: Told, messages: Sequence[Message]) -> list[Statement]:
+def _grounded(told: StatedFact, messages: Sequence[Message]) -> list[Statement]:
     """A model's fact as a statement of each of its messages, with the sentence that says it best."""
     by_seq = {message.seq: message for message in messages}
     text = " ".join(told.text.split())

@@ -13,7 +13,7 @@ from zibaldone.search.unit import Unit
 from zibaldone.text.dated_text import resolved
 from zibaldone.views.hierarchy.retrieval import Descent, stated_in
 from zibaldone.views.hierarchy.stage_one import Pick
-from zibaldone.views.hierarchy.stage_two import Inclusion, Ranked
+from zibaldone.views.hierarchy.stage_two import Inclusion, RankedEpisode
 from zibaldone.views.hierarchy.table import NAME
 from zibaldone.views.toolkit import OFFERED, cut, evidence_of, fill, to_units
 
@@ -104,11 +104,16 @@ class _Gathering:
         return offers
 
     def _newest(self) -> dict[Key, Offer]:
-        """Messages without an episode that say as much as the middle one of the facts, and more than most."""
-        standing = self.descent.standing
+        """Messages without an episode that say more than most: as much as the middle one of the facts.
+
+        Or as much as any that could be one, where Stage I chose fewer facts than it might have.
+        """
+        standing, most = self.descent.standing, self.descent.config.stage_one.semantics
         least = -np.inf
         if self.descent.picks:
-            least = max(float(np.median([self._value(pick) for pick in self.descent.picks])), 0.0)
+            last = float(np.sort(standing.total[standing.inside])[-most:][0])
+            middle = float(np.median([self._value(pick) for pick in self.descent.picks]))
+            least = max(min(middle, last), 0.0)
         rows = np.flatnonzero((standing.semantic_at < 0) & standing.inside & (standing.total >= least))
         best = sorted(rows.tolist(), key=lambda row: (-round(float(standing.total[row]), 4), row))
         return {
@@ -117,7 +122,7 @@ class _Gathering:
             for unit in [standing.units[row]]
         }
 
-    def _episode(self, ranked: Ranked, weight: float, *, expanded: bool) -> dict[Key, Offer]:
+    def _episode(self, ranked: RankedEpisode, weight: float, *, expanded: bool) -> dict[Key, Offer]:
         """Its messages, or what a model told of them."""
         standing = self.descent.standing
         unit = next(unit for unit in standing.episodes if unit.part == ranked.episode)
@@ -169,7 +174,6 @@ class _Gathering:
 
 
 def _told(passage: Unit) -> Evidence:
-    """With its relative dates resolved."""
     return replace(evidence_of(passage, NAME), text=resolved(passage.text, passage.time.date()))
 
 

@@ -95,7 +95,6 @@ class Graph:
 
     @property
     def ids(self) -> Ints:
-        """All nodes, rising."""
         return self._ids[: self._n][self._alive[: self._n]]
 
     def add(self, ids: Sequence[int], vectors: Vectors) -> tuple[int, ...]:

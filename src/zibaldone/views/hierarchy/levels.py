@@ -106,7 +106,6 @@ class LevelsCache:
         self._lock = threading.Lock()
 
     def get(self, connection: Connection, generation: Generation) -> Levels:
-        """As of the connection's snapshot."""
         state = table.state(connection, generation)
         if state is None:
             return Levels.nothing()

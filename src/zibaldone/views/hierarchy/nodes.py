@@ -42,10 +42,8 @@ class Semantic:
 
     @property
     def text(self) -> str:
-        """What it is known by."""
         return self.statements[0].text
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """The messages that state it."""
         return tuple(dict.fromkeys(one.seq for one in self.statements))

@@ -135,13 +135,11 @@ class Objective:
         return self._sizes
 
     def value(self) -> float:
-        """f(P); 0 without any theme."""
         if self._value is None:
             self._value = _f(self._sizes, self._cohesion, self.graph.nearest())
         return self._value
 
     def parts(self) -> tuple[float, float]:
-        """SparsityScore and SemScore."""
         if not len(self._sizes):
             return 0.0, 0.0
         return sparsity(self._sizes), semantic(self._cohesion, self.graph.nearest())

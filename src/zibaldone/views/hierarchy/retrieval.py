@@ -21,7 +21,7 @@ from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.levels import Levels
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
-from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, Ranked, candidates, include
+from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.standing import Standing, plain_terms
 from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
@@ -37,7 +37,7 @@ class Descent:
     standing: Standing
     picks: tuple[Pick, ...]  # semantics
     themes: tuple[int, ...]  # that they were found in
-    ranked: tuple[Ranked, ...]  # candidate episodes
+    ranked: tuple[RankedEpisode, ...]  # candidate episodes
     wanted: Mapping[str, float]  # what is to be settled, see `wanted_terms`
 
     @staticmethod
@@ -159,8 +159,7 @@ def _stage_one(
 
 def _candidates(
     levels: Levels, standing: Standing, picks: Sequence[Pick], session: str | None, config: XMemory
-) -> tuple[Ranked, ...]:
-    """Stage II's, best first."""
+) -> tuple[RankedEpisode, ...]:
     here = [
         place for place, unit in enumerate(standing.episodes) if session is None or unit.session == session
     ]

@@ -15,7 +15,7 @@ import numpy as np
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
-from zibaldone.views.hierarchy.uncertainty import Context, Gain, Probe, Signal, Unit
+from zibaldone.views.hierarchy.uncertainty import Context, Gain, Probe, ShownEpisode, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class StageTwo:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedEpisode:
     """A candidate episode and what speaks for it."""
 
     episode: int
@@ -65,10 +65,10 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class EpisodeDecision:
     """Why a candidate is in, or not."""
 
-    ranked: Ranked
+    ranked: RankedEpisode
     outcome: Outcome
     gain: Gain | None = None  # None: nobody looked
     expanded: bool = False
@@ -76,7 +76,6 @@ class Decision:
 
     @property
     def admitted(self) -> bool:
-        """Whether it is in."""
         return self.outcome in (Outcome.ADMITTED, Outcome.FIRST)
 
 
@@ -84,8 +83,8 @@ class Decision:
 class Inclusion:
     """What Stage II hands on."""
 
-    units: tuple[Unit, ...]  # in the order of admission
-    decisions: tuple[Decision, ...]  # one per candidate, in the order of rank
+    units: tuple[ShownEpisode, ...]  # in the order of admission
+    decisions: tuple[EpisodeDecision, ...]  # one per candidate, in the order of rank
     tokens: int  # of the units
     probes: tuple[Probe, ...]  # all that a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
@@ -97,7 +96,7 @@ def candidates(
     semantics: Sequence[Pick],
     episode_of: Mapping[int, int],
     config: StageTwo = StageTwo(),
-) -> tuple[Ranked, ...]:
+) -> tuple[RankedEpisode, ...]:
     """The episodes to look at, best first: min-max similarity plus semantic support, of equals the lowest id.
 
     `ids` and `similarity` are (n,), of all episodes; `episode_of` has the source of every selected semantic.
@@ -113,7 +112,9 @@ def candidates(
     near = np.lexsort((ids, -similarity))[: config.similar]
     chosen = {int(one) for one in ids[near]} | support.keys()
     ranked = [
-        Ranked(int(one), float(own) + support.get(int(one), 0.0), float(own), support.get(int(one), 0.0))
+        RankedEpisode(
+            int(one), float(own) + support.get(int(one), 0.0), float(own), support.get(int(one), 0.0)
+        )
         for one, own in zip(ids, normalised(similarity), strict=True)
         if int(one) in chosen
     ]
@@ -124,7 +125,7 @@ def candidates(
 def include(
     question: str,
     opening: Sequence[str],
-    ranked: Sequence[Ranked],
+    ranked: Sequence[RankedEpisode],
     texts: Mapping[int, EpisodeText],
     signal: Signal,
     budget_tokens: int,
@@ -158,23 +159,23 @@ class _Search:
         self._lows = 0
         self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
 
-    def decide(self, ranked: Ranked, text: EpisodeText, weight: float) -> Decision:
+    def decide(self, ranked: RankedEpisode, text: EpisodeText, weight: float) -> EpisodeDecision:
         """One candidate, and the context with it where it is admitted."""
-        unit = Unit(ranked.episode, text.told, text.told_tokens, weight)
+        unit = ShownEpisode(ranked.episode, text.told, text.told_tokens, weight)
         if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
-            return Decision(ranked, Outcome.STOPPED)
+            return EpisodeDecision(ranked, Outcome.STOPPED)
         if unit.tokens > self.room:
-            return Decision(ranked, Outcome.NO_ROOM)
+            return EpisodeDecision(ranked, Outcome.NO_ROOM)
         gain = self._signal.gain(self.context, self.context.with_unit(unit))
         outcome = self._judge(gain)
         if outcome is Outcome.LOW:
             self._lows += 1
-            return Decision(ranked, outcome, gain)
+            return EpisodeDecision(ranked, outcome, gain)
         self._lows = 0
         self._admit(unit)
         expansion = self._expand(unit, text)
         expanded = expansion is not None and expansion.value >= expansion.thresholds.expand
-        return Decision(ranked, outcome, gain, expanded, expansion)
+        return EpisodeDecision(ranked, outcome, gain, expanded, expansion)
 
     def _judge(self, gain: Gain) -> Outcome:
         limits = gain.thresholds
@@ -184,11 +185,11 @@ class _Search:
             return Outcome.ADMITTED
         return Outcome.FIRST if len(self.context.units) < self._config.least else Outcome.LOW
 
-    def _admit(self, unit: Unit) -> None:
+    def _admit(self, unit: ShownEpisode) -> None:
         self.context = self.context.with_unit(unit)
         self.room -= unit.tokens
 
-    def _expand(self, unit: Unit, text: EpisodeText) -> Gain | None:
+    def _expand(self, unit: ShownEpisode, text: EpisodeText) -> Gain | None:
         """Its messages in place of its narrative, where that gains enough more; None: nobody looked."""
         more = text.messages_tokens - text.told_tokens
         if not text.messages or more > self.room:
@@ -202,6 +203,6 @@ class _Search:
         return gain
 
 
-def _gains(decisions: Iterable[Decision]) -> Iterable[Gain]:
+def _gains(decisions: Iterable[EpisodeDecision]) -> Iterable[Gain]:
     for decision in decisions:
         yield from (gain for gain in (decision.gain, decision.expansion) if gain is not None)

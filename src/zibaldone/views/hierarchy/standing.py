@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class Standing:
             episodes,
             told,
             scores.relevance,
-            Explanation.of(index, scores),
+            Explanation.of(index, replace(scores, total=total.astype(np.float32))),
             told_explanation,
         )
 

@@ -67,7 +67,6 @@ class Structure:
     def load(
         connection: Connection, generation: Generation, thresholds: Thresholds, config: XMemory, state: State
     ) -> Structure:
-        """As its rows say."""
         made, dimension = Structure(thresholds, config, state), state.dimension
         rows = table.semantics(connection, generation)
         themes = table.themes(connection, generation)
@@ -209,7 +208,6 @@ class Structure:
         return np.asarray(self._vectors[semantic][0])
 
     def texts(self, theme: int) -> list[str]:
-        """What its semantics say."""
         return [self.semantics[number].text for number in self.themes.themes[theme]]
 
     def unnamed(self) -> list[int]:

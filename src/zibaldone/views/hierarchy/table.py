@@ -58,7 +58,6 @@ class State:
 
     @property
     def dimension(self) -> int:
-        """Of all vectors."""
         return int(self.embedder.rsplit("/", 2)[1])
 
 
@@ -207,7 +206,6 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
 
 
 def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
-    """By id, rising."""
     query = (
         select(hierarchy_themes).where(of(hierarchy_themes, generation)).order_by(hierarchy_themes.c.theme)
     )
@@ -218,7 +216,6 @@ def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    """New ones."""
     key = _key(generation)
     _insert(
         connection,
@@ -311,8 +308,14 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     )
 
 
+def has_unnamed(connection: Connection, user: str) -> bool:
+    """Whether a theme of the user has no name of a model's."""
+    t = hierarchy_themes.c
+    query = select(t.theme).where(t.user == user, t.made_by == "").limit(1)
+    return connection.execute(query).first() is not None
+
+
 def counts(connection: Connection, generation: Generation) -> tuple[int, int, int]:
-    """Episodes, semantics, themes."""
     episodes, semantics, themes = (
         connection.execute(select(func.count()).select_from(table).where(of(table, generation))).scalar() or 0
         for table in (hierarchy_episodes, hierarchy_semantics, hierarchy_themes)
@@ -360,7 +363,6 @@ def open_seqs(connection: Connection, generation: Generation) -> list[int]:
 
 
 def open_messages(connection: Connection, generation: Generation) -> list[Message]:
-    """As `open_seqs`."""
     found = log.fetch(connection, generation.user, open_seqs(connection, generation))
     return [found[seq] for seq in sorted(found)]
 
@@ -380,13 +382,11 @@ def thresholds(connection: Connection, embedder: str) -> str | None:
 
 
 def set_thresholds(connection: Connection, embedder: str, measured: str) -> None:
-    """Measured once per embedder."""
     connection.execute(delete(hierarchy_thresholds).where(hierarchy_thresholds.c.embedder == embedder))
     connection.execute(hierarchy_thresholds.insert().values(embedder=embedder, thresholds=measured))
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    """All rows of a generation."""
     for table in _ALL:
         connection.execute(delete(table).where(of(table, generation)))
     for view in (NAME, EPISODES):

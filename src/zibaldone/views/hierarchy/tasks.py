@@ -52,17 +52,17 @@ class Expected(TaskResult):
     expected: Annotated[list[str], Field(max_length=_MOST)]
 
 
-class Told(TaskResult):
+class StatedFact(TaskResult):
     """One fact that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class News(TaskResult):
+class NewFacts(TaskResult):
     """The facts of an episode that were not expected."""
 
-    statements: Annotated[list[Told], Field(max_length=_MOST)]
+    statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
 
 
 class ThemeName(TaskResult):
@@ -72,7 +72,7 @@ class ThemeName(TaskResult):
 
 
 @dataclass(frozen=True)
-class KnownShown:
+class KnownFact:
     """A semantic as a model sees it."""
 
     day: str
@@ -169,7 +169,7 @@ class Predict(Task[Expected]):
     max_tokens = 768
 
     title: str
-    known: tuple[KnownShown, ...]
+    known: tuple[KnownFact, ...]
     offline: Callable[[], Expected] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Expected) -> None:
@@ -180,25 +180,25 @@ class Predict(Task[Expected]):
 
 
 @dataclass(frozen=True)
-class Distil(Task[News]):
+class Distil(Task[NewFacts]):
     """The facts of an episode, less what was expected: the second half."""
 
     view = "hierarchy"
     prompt = "distil"
-    result = News
+    result = NewFacts
     max_tokens = 2048
 
     messages: tuple[ShownMessage, ...]
     expected: tuple[str, ...]
-    offline: Callable[[], News] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], NewFacts] = field(metadata=NOT_SENT, compare=False)
 
-    def check(self, result: News) -> None:
+    def check(self, result: NewFacts) -> None:
         """Every fact names messages of this episode as its sources."""
         known = {message.seq for message in self.messages}
         for fact in result.statements:
             check_sources(fact.text, fact.sources, known, "messages")
 
-    def refusals(self, result: News) -> dict[int, str]:
+    def refusals(self, result: NewFacts) -> dict[int, str]:
         """By place, why the sources that a fact names do not bear it out.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.

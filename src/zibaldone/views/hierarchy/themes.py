@@ -91,12 +91,10 @@ class ThemeMap:
 
     @property
     def assignments(self) -> Mapping[int, int]:
-        """Theme by semantic."""
         return self._theme
 
     @property
     def themes(self) -> Mapping[int, list[int]]:
-        """Semantics by theme, ids rising."""
         return self._members
 
     def theme(self, semantic: int) -> int:
@@ -124,7 +122,6 @@ class ThemeMap:
         return self._objective.value()
 
     def scores(self) -> tuple[float, float]:
-        """SparsityScore and SemScore."""
         return self._objective.parts()
 
     def add(self, semantic: int, vector: Vectors) -> Changes:

@@ -23,7 +23,7 @@ _TASK = "draft_answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ShownEpisode:
     """An episode as a reader is given it: told, or in its messages."""
 
     episode: int
@@ -38,15 +38,13 @@ class Context:
 
     question: str
     opening: tuple[str, ...]  # themes, semantics
-    units: tuple[Unit, ...] = ()  # admitted ones in the order of admission, the candidate behind them
+    units: tuple[ShownEpisode, ...] = ()  # admitted ones in the order of admission, the candidate behind them
 
-    def with_unit(self, unit: Unit) -> Context:
-        """The same with one more."""
+    def with_unit(self, unit: ShownEpisode) -> Context:
         return replace(self, units=(*self.units, unit))
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """All before the question."""
         return (*self.opening, *(unit.text for unit in self.units))
 
     def turns(self) -> tuple[Turn, ...]:
@@ -122,7 +120,6 @@ class CoverageSignal:
 
     @property
     def probes(self) -> Sequence[Probe]:
-        """None: it asks nobody."""
         return ()
 
     def gain(self, before: Context, after: Context) -> Gain:
@@ -131,7 +128,7 @@ class CoverageSignal:
         fall = open_before - open_after
         return Gain(fall, COVERAGE, Probe(open_before), Probe(open_after), self._thresholds)
 
-    def uncertainty(self, units: Iterable[Unit]) -> float:
+    def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
         """The sum over wanted terms of their weight times the probability that no unit settles them."""
         left = dict(self._wanted)
         for unit in units:

@@ -35,7 +35,7 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.hierarchy import forgetting, table
-from zibaldone.views.hierarchy.builder import Builder, Place, Prepared, open_units
+from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
@@ -204,7 +204,6 @@ class HierarchyView:
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
         return _counted(
             forgetting.loss(connection, generation, seqs, self.config)
             for generation in table.generations(connection, user)
@@ -250,12 +249,11 @@ class HierarchyView:
             log.touch(connection, generation.user)
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """With a model: themes that it could not name the last time are waiting."""
-        return self._asker.has_model
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether a theme waits for a model to name it."""
+        return self._asker.has_model and table.has_unnamed(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All of a generation."""
         table.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
@@ -269,7 +267,6 @@ class HierarchyView:
         return table.faults(connection, generation)
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        """Every theme with its semantics."""
         return themes(connection, generation)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
@@ -362,8 +359,8 @@ def _name_themes(builder: Builder) -> None:
         structure.name(theme, answer.result.name, answer.made_by)
 
 
-def _place(connection: Connection, generation: Generation) -> Place:
-    return Place(generation.cursor, log.state(connection, generation.user).deletions)
+def _place(connection: Connection, generation: Generation) -> ReadUpTo:
+    return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
 
 
 def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:

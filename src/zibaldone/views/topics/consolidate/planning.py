@@ -10,8 +10,8 @@ import numpy as np
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import (
     BlockShown,
     DocumentShown,
@@ -27,8 +27,6 @@ _FILLED = 0.8  # of split_tokens: how much a new document may have when it is ma
 
 @dataclass(slots=True)
 class Plan:
-    """Which portions go where."""
-
     updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
     new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
 

@@ -31,14 +31,14 @@ from zibaldone.views.topics.read.tool_arguments import (
     MOST_LISTED,
     TOOLS,
     Arguments,
+    DocumentLine,
     Excerpt,
     Grep,
     GrepDoc,
     Grepped,
     Hit,
-    Line,
     ListDocs,
-    Listed,
+    ListedDocument,
     Page,
     ReadLines,
     Search,
@@ -93,13 +93,11 @@ class Toolset:
         raise AssertionError(name)
 
     def grep(self, pattern: str, limit: int = MOST_HITS, context_lines: int = 0) -> Grepped:
-        """Lines of all documents that match."""
         return _grepped(
             self._documents.values(), pattern, min(whole("limit", limit), MOST_HITS), context_lines
         )
 
     def grep_doc(self, doc_id: str, pattern: str, context_lines: int = 2) -> Grepped:
-        """Lines of one document that match."""
         return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
 
     def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
@@ -130,7 +128,7 @@ class Toolset:
         held = list(self._documents.values())
         shown_ones = held[max(offset, 0) :][: min(max(limit, 1), MOST_LISTED)]
         listed = (
-            Listed(one.document.id, one.document.title, one.document.summary, len(one.lines))
+            ListedDocument(one.document.id, one.document.title, one.document.summary, len(one.lines))
             for one in shown_ones
         )
         return Page(tuple(listed), max(offset, 0), len(held))
@@ -270,6 +268,8 @@ def _heading(index: DocumentIndex, number: int) -> tuple[str, ...]:
     return next((one.section.path for one in index.regions if one.start <= number <= one.end), ())
 
 
-def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> Line:
+def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> DocumentLine:
     text = index.lines[number - 1]
-    return Line(number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched)
+    return DocumentLine(
+        number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched
+    )
