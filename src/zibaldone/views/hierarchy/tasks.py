@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import regex
 from pydantic import BaseModel, Field
@@ -88,17 +88,28 @@ class KnownFact:
     text: str
 
 
+R = TypeVar("R", bound=BaseModel)
+
+
 @dataclass(frozen=True)
-class FindEpisodes(Task[Starts]):
+class _Question(Task[R]):
+    view = "hierarchy"
+
+    fallback: Callable[[], R] = field(metadata={"sent": False}, compare=False, kw_only=True)
+
+    def offline(self) -> R:
+        return self.fallback()
+
+
+@dataclass(frozen=True)
+class FindEpisodes(_Question[Starts]):
     """Where the open messages of a session are to be cut."""
 
-    view = "hierarchy"
     prompt = "episodes"
     result = Starts
     max_tokens = 256
 
     messages: tuple[EpisodeMessage, ...]
-    fallback: Callable[[], Starts] = field(metadata={"sent": False}, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
 
@@ -115,21 +126,16 @@ class FindEpisodes(Task[Starts]):
                 seqs = f"{self.messages[start].seq} to {self.messages[end - 1].seq}"
                 raise ValueError(f"the episode from {seqs} has {end - start} messages, above {self.longest}")
 
-    def offline(self) -> Starts:
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class Narrate(Task[Narrated]):
+class Narrate(_Question[Narrated]):
     """An episode's title and its narrative."""
 
-    view = "hierarchy"
     prompt = "narrate"
     result = Narrated
     max_tokens = 1536
 
     messages: tuple[EpisodeMessage, ...]
-    fallback: Callable[[], Narrated] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Narrated) -> None:
         """Nothing empty, every speaker named, and no number lost."""
@@ -170,23 +176,17 @@ class Narrate(Task[Narrated]):
             return Narrated(title=told.title, narrative=offline.narrative)
         return told
 
-    def offline(self) -> Narrated:
-        """The messages themselves, with dates resolved."""
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class Predict(Task[Expected]):
+class Predict(_Question[Expected]):
     """What an episode probably says, before it is read: the first half of predict-then-correct."""
 
-    view = "hierarchy"
     prompt = "predict"
     result = Expected
     max_tokens = 768
 
     title: str
     known: tuple[KnownFact, ...]
-    fallback: Callable[[], Expected] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: Expected) -> None:
         """No number that neither title nor known statements have: it would make news look known."""
@@ -194,22 +194,17 @@ class Predict(Task[Expected]):
         if made_up := set(_numbers(" ".join(result.expected))) - set(_numbers(given)):
             raise ValueError(f"these numbers are in no known statement: {sorted(made_up)[:8]}")
 
-    def offline(self) -> Expected:
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class Distil(Task[NewFacts]):
+class Distil(_Question[NewFacts]):
     """The facts of an episode, less what was expected: the second half."""
 
-    view = "hierarchy"
     prompt = "distil"
     result = NewFacts
     max_tokens = 2048
 
     messages: tuple[EpisodeMessage, ...]
     expected: tuple[str, ...]
-    fallback: Callable[[], NewFacts] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: NewFacts) -> None:
         """Every fact names messages of this episode as its sources."""
@@ -234,21 +229,16 @@ class Distil(Task[NewFacts]):
             if (why := SourceTexts([_text(by_seq[seq]) for seq in fact.sources], context).refusal(fact.text))
         }
 
-    def offline(self) -> NewFacts:
-        return self.fallback()
-
 
 @dataclass(frozen=True)
-class NameTheme(Task[ThemeName]):
+class NameTheme(_Question[ThemeName]):
     """A theme's name from its members."""
 
-    view = "hierarchy"
     prompt = "name_theme"
     result = ThemeName
     max_tokens = 64
 
     statements: tuple[str, ...]
-    fallback: Callable[[], ThemeName] = field(metadata={"sent": False}, compare=False)
 
     def check(self, result: ThemeName) -> None:
         """A few words on one line."""
@@ -257,10 +247,6 @@ class NameTheme(Task[ThemeName]):
             raise ValueError("name must be a phrase of 2 to 8 words")
         if strays := _strays(name, SourceTexts(self.statements)):
             raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
-
-    def offline(self) -> ThemeName:
-        """The words that most statements share."""
-        return self.fallback()
 
 
 def shown_messages(messages: Sequence[Message]) -> tuple[EpisodeMessage, ...]:
