@@ -81,7 +81,7 @@ def test_an_unknown_document(topics, small):
 
 
 def test_export_and_import_without_an_edit(topics, small, tmp_path):
-    """Changes nothing: no message, no document."""
+    """LibraryChanges nothing: no message, no document."""
     done = topics.export(tmp_path / "out")
     assert done.files[-1] == INDEX
     assert sorted(path.name for path in done.folder.iterdir()) == sorted(done.files)

@@ -21,12 +21,12 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
-from zibaldone.validation import file_path, shown
+from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
@@ -115,7 +115,10 @@ class Topics:
         export of this user or cannot be read, and for a file that was emptied.
         """
         path = file_path("folder", folder)
-        edited = read_folder(path, self._user)
+        try:
+            edited = read_folder(path, self._user)
+        except OSError as error:
+            raise InvalidImport(f"{str(path)!r} cannot be read ({error.strerror})") from error
         asking = edited.asking()
         documents = {document.id: document for document in self.documents()}
         reviewed = review(edited.exported, documents, asking)
@@ -132,9 +135,9 @@ class Topics:
         conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
         InvalidImport for front matter that cannot be read.
         """
-        if not isinstance(text, str) or not isinstance(before, str | None):
-            raise InvalidInput(f"a document's text must be a string, not {shown(text)}")
-        if not text.strip():
+        if before is not None:
+            whole_text("before", before)
+        if not whole_text("a document's text", text).strip():
             raise InvalidInput(f"the text is {EMPTY}")
         documents = self.documents()
         edited = parse(text)

@@ -93,6 +93,7 @@ def forget(
         return Receipt(user, True, tuple(seqs), lost, purged=False)
     with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)
+        log.empty_damaged(connection, user, seqs)
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
         if seqs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from zibaldone.log import Appended
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
 
+_PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
 _logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]  # messages done, messages in all
 Parts = Sequence[tuple[str, Sequence[Message]]]  # who gets which messages
@@ -46,23 +48,30 @@ def ingest(
     """Store the messages of each (user, messages), all of them or none; durable when this returns.
 
     The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
-    words meanwhile. The slow part runs before the transaction. `keep_first`: see log.append.
+    words meanwhile. The slow part runs before the transaction, for as many messages as go with it; of a
+    larger part the view reads the rest batch by batch when all is stored. `keep_first`: see log.append.
     """
     total = sum(len(messages) for _, messages in parts)
     done = 0
 
-    def report(of_this_part: int) -> None:
+    def report(more: int) -> None:
         if progress:
-            progress(done + of_this_part, total)
+            progress(min(done + more, total), total)
 
-    prepared: list[Any] = []  # what the view made of each part; None when it could not
+    prepared: list[Any] = []  # what the view made of each part; None when it has not
     for _, messages in parts:
-        timed = [replace(m, time=m.time or now) for m in messages]
-        try:
-            prepared.append(view.prepare(timed, progress=report))
-        except ModelFailed:
-            prepared.append(None)
-        done += len(messages)
+        made = None
+        if done + len(messages) <= _PREPARED_MESSAGES:
+            with suppress(ModelFailed):
+                made = view.prepare([replace(m, time=m.time or now) for m in messages], progress=report)
+            done += len(messages)
+        prepared.append(made)
+
+    def step(messages: int) -> None:
+        nonlocal done
+        report(messages)
+        done += messages
+
     results = []
     behind = []
     with database.write() as connection:
@@ -75,9 +84,10 @@ def ingest(
     for user in behind:
         try:
             with damage_is_named(database, user, [view]):
-                maintenance.advance(database, user, view)
+                maintenance.advance(database, user, view, on_step=step)
         except StorageError as error:  # the messages are stored: the caller must not be told otherwise
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+    report(total)
     return results
 
 

@@ -104,7 +104,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
     """Counts of one user, or of all."""
     with database.read() as connection:
         names = log.all_users(connection) if user is None else [user]
-        found = []
+        held = []
         for view in views:
             totals: dict[str, int] = {}
             lag = 0
@@ -115,13 +115,13 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
                     totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
                 lag += generations.lag(connection, name, view)
             counts = tuple(Counted(kind, rows) for kind, rows in totals.items())
-            found.append(ViewStats(view.name, counts, lag))
+            held.append(ViewStats(view.name, counts, lag))
         return Stats(
             user=user,
             users=len(names),
             messages=sum(log.count(connection, name) for name in names),
             sessions=sum(len(log.sessions(connection, name)) for name in names),
-            views=tuple(found),
+            views=tuple(held),
             bytes_on_disk=database.bytes_on_disk(),
             usage=tuple(meter.usage(user)),
         )
@@ -132,8 +132,8 @@ def check_integrity(database: Database, views: Sequence[ViewStore]) -> Integrity
 
     What is wrong in one snapshot and not in the next was a block that another process was moving.
     """
-    found = _checked(database, views)
-    return found if found.ok else _checked(database, views)
+    integrity = _checked(database, views)
+    return integrity if integrity.ok else _checked(database, views)
 
 
 def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
@@ -143,8 +143,8 @@ def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
         total = 0
         for name in names:
             total += log.count(connection, name)
-            found = log.faults(connection, name)
+            disagreeing = log.faults(connection, name)
             for view in views:
-                found += [f"view {view.name}: {fault}" for fault in _faults_of(connection, name, view)]
-            faults += [f"user {name!r}: {fault}" for fault in found]
+                disagreeing += [f"view {view.name}: {fault}" for fault in _faults_of(connection, name, view)]
+            faults += [f"user {name!r}: {fault}" for fault in disagreeing]
     return Integrity(len(names), total, tuple(faults))

@@ -6,8 +6,7 @@ Needs the extra `kv`: pip install 'zibaldone[kv]'.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,12 +27,13 @@ from zibaldone.errors import (
 )
 from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
+from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.validation import TimeLike, count, file_path, key, shown, to_time
-from zibaldone.views.chunks.storage.records import read_again
 from zibaldone.views.kvcache.config import PRESETS, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import Pool
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 try:
@@ -46,6 +46,7 @@ try:
         Sight,
         scored,
     )
+    from zibaldone.views.kvcache.generate.generation import Generated
     from zibaldone.views.kvcache.generate.keeping import Keys, keys_of
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder
@@ -53,6 +54,7 @@ try:
     from zibaldone.views.kvcache.model.tap import Tap
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
     from zibaldone.views.kvcache.options import attaching, generating
+    from zibaldone.views.kvcache.retrieve.index import Index
     from zibaldone.views.kvcache.retrieve.probe import Choice
     from zibaldone.views.kvcache.storage import transfer
     from zibaldone.views.kvcache.storage.eviction import Budget
@@ -139,13 +141,13 @@ class KVMemory:
             identity = of_model(model)
             encoder = Encoder(tap, tokenizer, form, self.config, ())
 
-            def make(database: Database, counter: Tokenizer) -> KVView:
+            def make(database: Database, _: Tokenizer) -> KVView:
                 self._database = database
                 store = KVStore(database.folder / FOLDER)
                 layers, self._calibration = listening(store, encoder, identity, needles)
                 encoder.layers = tuple(sorted(layers))
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(store, encoder, print_, counter, layers, budget)
+                return KVView(store, encoder, print_, shared_static_embedder(), layers, budget)
 
             self.view = memory.attach(make)
         except BaseException:
@@ -263,26 +265,24 @@ class KVMemory:
         at = to_time(now_utc() if now is None else now, "now")
 
         def once(*, whole: bool) -> Choice | None:
-            with self.view.model_lock, self._database.read() as connection:
-                pool = self._pool(connection, user, whole=whole)
-                if pool is None:
+            with self.view.model_lock:
+                reader, index = self._pool(user, whole=whole)
+                if reader is None or index is None:
                     return None
-                return self.view.choose(connection, pool, query, at, k=1, session=session)
+                return self.view.choose(reader, index, query, at, k=1, session=session)
 
         choice = self._caught_up(user, once)
         if choice is None:
             return []
         return scored(choice, self._encoder.tokenizer)
 
-    @contextmanager
-    def reading(self, user: str) -> Iterator[tuple[Connection, Pool]]:
-        """One snapshot of the user's pool, for who looks inside. Raises InvalidInput when there is none."""
+    def reading(self, user: str) -> tuple[PoolReader, Index]:
+        """The user's pool, for who looks inside. Raises InvalidInput when there is none."""
         key("user", user)
-        with self._database.read() as connection:
-            pool = self._pool(connection, user, whole=False)
-            if pool is None:
-                raise InvalidInput(f"user {user!r} has no blocks")
-            yield connection, pool
+        reader, index = self._pool(user, whole=False)
+        if reader is None or index is None:
+            raise InvalidInput(f"user {user!r} has no blocks")
+        return reader, index
 
     def prefetch(self, *, user: str, session: str | None = None, blocks: int = 256) -> None:
         """Begin to read the user's newest blocks into main memory; returns at once."""
@@ -304,11 +304,11 @@ class KVMemory:
         to = file_path("path", path)
 
         def once(*, whole: bool) -> int:
-            with self.view.model_lock, self._database.read() as connection:
-                pool = self._pool(connection, user, whole=whole)
-                if pool is None:
+            with self.view.model_lock:
+                reader, _ = self._pool(user, whole=whole)
+                if reader is None:
                     raise InvalidInput(f"user {user!r} has no blocks")
-                return transfer.export(connection, self.view, pool, to)
+                return transfer.export(self.view, reader, to)
 
         return self._caught_up(user, once)
 
@@ -344,14 +344,17 @@ class KVMemory:
         if self._closed:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
 
-    def _pool(self, connection: Connection, user: str, *, whole: bool) -> Pool | None:
-        """This snapshot's, with the model's lock held. Raises _Unmade when it is not `whole` and is to be."""
+    def _pool(self, user: str, *, whole: bool) -> tuple[PoolReader | None, Index | None]:
+        """The user's pool and its boxes, as of now. Raises _Unmade when it is not `whole` and is to be."""
         self._open()
-        generation = generations.serving(connection, user, self.view)
-        pool = self.view.pool(connection, generation)
-        if whole and generation is not None and self.view.waiting(connection, generation):
-            raise _Unmade
-        return pool
+        with self._database.read() as connection:
+            generation = generations.serving(connection, user, self.view)
+            pool = self.view.pool(connection, generation)
+            if whole and generation is not None and self.view.waiting(connection, generation):
+                raise _Unmade
+            if pool is None:
+                return None, None
+            return PoolReader(pool, self._database.read), self.view.index(connection, pool)
 
     def _caught_up(self, user: str, once: Callable[..., R]) -> R:
         """Do `once` when the pool has what the log has; at last also while others keep on forgetting."""
@@ -367,10 +370,13 @@ class KVMemory:
         """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
         try:
             return read_again(once)
-        except (BlockMissing, StorageCorrupt):
+        except BlockMissing:
             self.view.heal(self._database, user)
             self.remember(user=user)
+        try:
             return read_again(once)
+        except BlockMissing as error:
+            raise StorageCorrupt(f"{error}: rebuild the view 'kv' of this user") from error
 
     def _generate(
         self,
@@ -384,29 +390,30 @@ class KVMemory:
         remember: bool,
         whole: bool,
     ) -> list[Answer]:
+        with self._database.read() as connection:
+            deletions = log.state(connection, user).deletions
+        made: list[Generated] = []
+        sights: list[Sight] = []
         with self.view.model_lock:
-            with self._database.read() as connection:
-                pool = self._pool(connection, user, whole=whole)
-                state = log.state(connection, user)
-                if self.config.selection == "per_layer":
-                    answers = [
-                        self._answering.layered(connection, pool, user, one, k, now, options)
-                        for one in queries
-                    ]
-                    sights, made = [], []
-                else:
-                    most = int(options["max_new_tokens"])
-                    sights = [
-                        self._answering.look(connection, pool, user, one, session, k, now, most)
-                        for one in queries
-                    ]
-            if sights:
+            reader, index = self._pool(user, whole=whole)
+            if self.config.selection == "per_layer":
+                answers = [
+                    self._answering.layered(reader, index, user, query, k, now, options) for query in queries
+                ]
+            else:
+                most = int(options["max_new_tokens"])
+                sights = [
+                    self._answering.look(reader, index, user, query, session, k, now, most)
+                    for query in queries
+                ]
+                if whole and any(sight.gone for sight in sights):
+                    raise _Unmade
                 done = self._answering.answer(sights, options, catch=remember)
                 answers, made = [answer for answer, _ in done], [generated for _, generated in done]
-        if pool is not None:
+        if reader is not None:
             for sight in sights:
-                self.view.note_use(pool.generation, sight.context.blocks)
-            self._put_back(pool, sights)
+                self.view.note_use(reader.pool.generation, sight.context.blocks)
+            self._put_back(reader.pool, sights)
         if remember:
             turns = [
                 {"role": "user", "content": queries[0], "time": now},
@@ -417,7 +424,7 @@ class KVMemory:
                 keys = keys_of(
                     self._encoder, sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
                 )
-                self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, state.deletions))
+                self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, deletions))
         return answers
 
     def _put_back(self, pool: Pool, sights: Sequence[Sight]) -> None:
@@ -443,7 +450,8 @@ class KVMemory:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
-                prepared = self.view.continued(connection, pool, stored[0].session, turns, attended)
+            reader = PoolReader(pool, self._database.read) if pool is not None else None
+            prepared = self.view.continued(reader, stored[0].session, turns, attended)
         with self._database.write() as connection:
             if self._goes_on(connection, user, stored, deletions):
                 maintenance.commit_new(connection, user, self.view, stored, prepared)

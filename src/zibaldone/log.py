@@ -23,6 +23,8 @@ from zibaldone.validation import to_json
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_STATEMENT = 500  # values in one IN (...)
+_ROWS_PER_STATEMENT = 5000
+_NO_TEXT = {"session": "", "role": "", "name": None, "content": "", "metadata": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ def append(
         first_seq = touch(connection, user, new=len(fresh)).last_seq - len(fresh) + 1
         for seq, position in enumerate(fresh, first_seq):
             stored[position] = replace(stored[position], seq=seq)
-        connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in fresh])
+        for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
+            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
@@ -134,12 +137,12 @@ def read(
 
 def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist."""
-    found = {}
-    for some in in_chunks(seqs, _PER_STATEMENT):
-        query = select(messages).where(messages.c.user == user, messages.c.seq.in_(some))
+    messages_by_seq = {}
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        query = select(messages).where(messages.c.user == user, messages.c.seq.in_(batch))
         for row in connection.execute(query):
-            found[row.seq] = _to_message(row)
-    return found
+            messages_by_seq[row.seq] = _to_message(row)
+    return messages_by_seq
 
 
 def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
@@ -147,8 +150,8 @@ def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
     c = messages.c
     return {
         seq
-        for some in in_chunks(sorted(seqs), _PER_STATEMENT)
-        for seq in connection.execute(select(c.seq).where(c.user == user, c.seq.in_(some))).scalars()
+        for batch in in_chunks(sorted(seqs), _PER_STATEMENT)
+        for seq in connection.execute(select(c.seq).where(c.user == user, c.seq.in_(batch))).scalars()
     }
 
 
@@ -223,15 +226,15 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
     c = messages.c
     query = select(messages).where(c.user == user, c.role == "editor").order_by(c.seq)
     gone = set(seqs)
-    found: list[int] = []
+    quotes: list[int] = []
     for row in connection.execute(query):
         if row.seq in gone:
             continue
         sources = _to_message(row).metadata.get("sources")
         if isinstance(sources, list) and any(seq in gone for seq in sources if isinstance(seq, int)):
-            found.append(row.seq)
+            quotes.append(row.seq)
             gone.add(row.seq)  # an edit of an edit
-    return found
+    return quotes
 
 
 def editors(connection: Connection, user: str) -> list[Message]:
@@ -241,11 +244,27 @@ def editors(connection: Connection, user: str) -> list[Message]:
     return [_to_message(row) for row in connection.execute(query)]
 
 
+def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:
+    """Make messages readable that are about to go: views look at them once more, and must not keep them."""
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        try:
+            fetch(connection, user, batch)
+        except StorageCorrupt:
+            for seq in batch:
+                try:
+                    fetch(connection, user, [seq])
+                except StorageCorrupt:
+                    at = and_(messages.c.user == user, messages.c.seq == seq)
+                    connection.execute(
+                        update(messages).where(at).values(time_us=0, utc_offset_s=0, **_NO_TEXT)
+                    )
+
+
 def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
     removed = 0
-    for some in in_chunks(seqs, _PER_STATEMENT):
-        condition = and_(messages.c.user == user, messages.c.seq.in_(some))
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        condition = and_(messages.c.user == user, messages.c.seq.in_(batch))
         removed += connection.execute(delete(messages).where(condition)).rowcount
     if removed:
         touch(connection, user, deleted=True)
@@ -265,8 +284,8 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
 
 def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
     known = {}
-    for some in in_chunks(ids, _PER_STATEMENT):
-        query = select(messages).where(messages.c.user == user, messages.c.id.in_(some))
+    for batch in in_chunks(ids, _PER_STATEMENT):
+        query = select(messages).where(messages.c.user == user, messages.c.id.in_(batch))
         for row in connection.execute(query):
             known[row.id] = _to_message(row)
     return known

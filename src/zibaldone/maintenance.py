@@ -61,13 +61,15 @@ def commit_first(
     move_cursor(connection, view, generation, messages[-1].seq)
 
 
-def advance(database: Database, user: str, view: View) -> bool:
+def advance(
+    database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
+) -> bool:
     """Bring the view to the end of the log, as far as the models let it.
 
     False when a model failed on the way: what was committed stays, and a later call goes on from there.
     """
     try:
-        catch_up(database, user, view)
+        catch_up(database, user, view, on_step=on_step)
     except ModelFailed as error:
         _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
         return False

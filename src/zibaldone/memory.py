@@ -312,14 +312,15 @@ class Memory:
     ) -> Imported:
         """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
 
-        The format is recognised by content. The whole file is read and checked before anything is stored.
+        The format is recognised by content; a BEAM chat may be a folder. The whole file is read and checked
+        before anything is stored.
         Importing twice adds nothing, and a message that has changed since stays as it was stored first; one
         that was forgotten comes back. `user` is needed where the file names none; `progress` is called with
         messages done and messages in all.
         """
         if user is not None:
             key("user", user)
-        function("progress", progress)
+        function("progress", progress, optional=True)
         file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
 
         def store(parts: Parts) -> list[Appended]:
@@ -393,7 +394,7 @@ class Memory:
         """
         if user is not None:
             key("user", user)
-        function("progress", progress)
+        function("progress", progress, optional=True)
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:

@@ -34,7 +34,8 @@ def to_messages(given: MessageLike | Iterable[MessageLike], *, session: str | No
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
     if session is not None:
         key("session", session)
-    return [_to_message(one, f"messages[{i}]", session or DEFAULT_SESSION) for i, one in enumerate(given)]
+    inherited = session or DEFAULT_SESSION
+    return [_to_message(message, f"messages[{i}]", inherited) for i, message in enumerate(given)]
 
 
 def _to_message(given: object, where: str, session: str) -> Message:

@@ -47,6 +47,13 @@ def count(what: str, value: object, *, least: int) -> int:
     return value
 
 
+def whole(what: str, value: object) -> int:
+    """Check a whole number, above or below 0."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(f"{what} must be a whole number, not {shown(value)}")
+    return value
+
+
 def number(what: str, value: object, *, least: float, most: float) -> float:
     """Check a number that lies between two others."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
@@ -68,6 +75,15 @@ def words(what: str, value: object) -> str:
     return value.encode(errors="replace").decode()
 
 
+def whole_text(what: str, value: object) -> str:
+    """Check a text that is kept as it is."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {shown(value)}")
+    if (at := surrogate_at(value)) is not None:
+        raise InvalidInput(f"{what} has a lone surrogate at character {at}: it is not valid text")
+    return value
+
+
 def option(what: str, value: T, kind: type[Any]) -> T:
     """Check an option that is given by an object of ours, or not at all."""
     if value is not None and not isinstance(value, kind):
@@ -75,9 +91,9 @@ def option(what: str, value: T, kind: type[Any]) -> T:
     return value
 
 
-def function(what: str, value: T) -> T:
-    """Check what is to be called, where it is given."""
-    if value is not None and not callable(value):
+def function(what: str, value: T, *, optional: bool = False) -> T:
+    """Check what is to be called."""
+    if not callable(value) and not (optional and value is None):
         raise InvalidInput(f"{what} must be a function, not {type_of(value)}")
     return value
 

@@ -8,7 +8,7 @@ from zibaldone.bench.registry import LoCoMoOptions
 from zibaldone.bench.systems import make_system
 from zibaldone.errors import UnknownName
 
-BUDGETED = ("bm25", "dense", "zsum", "rag", "messages")
+BUDGETED = ("bm25", "bm25-user", "dense", "zsum", "rag", "messages")
 
 
 @pytest.fixture

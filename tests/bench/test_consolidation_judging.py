@@ -10,8 +10,7 @@ from zibaldone.bench.base import RecalledContext
 from zibaldone.bench.consolidation import run as running
 from zibaldone.bench.consolidation.facts import ChainQuestion, Link, NumberedFact, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
-from zibaldone.bench.consolidation.report import MULTI, SINGLE, make_rows, tables
-from zibaldone.bench.consolidation.run import evaluate
+from zibaldone.bench.consolidation.run import MULTI, SINGLE, evaluate, make_rows, tables
 from zibaldone.bench.outcome import to_json
 from zibaldone.cli.bench import bench_app
 from zibaldone.models.static import shared_static_embedder

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import InvalidInput, Memory, MissingExtra
-from zibaldone.bench import outcome
+from zibaldone.bench import engine, outcome
 from zibaldone.bench.hierarchy import plot, structure
 from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Compared, HierarchyRow, Measuring, build
 from zibaldone.bench.locomo import LoCoMoQuestions
@@ -148,7 +148,7 @@ def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
             themes.append(sum(len(self.themes(user=user)) for user in self.users()))
             super().close()
 
-    monkeypatch.setattr(structure, "Memory", Watched)
+    monkeypatch.setattr(engine, "Memory", Watched)
     (row,) = measuring.rows(structure.capped([3]))
     assert themes == [row.themes]
 

@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 
 from zibaldone import InvalidInput
-from zibaldone.bench.kv import speed, speed_report, speed_scoring
+from zibaldone.bench.kv import speed, speed_scoring
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, SHAPES, Settings, new_model, new_tokenizer
 from zibaldone.bench.outcome import to_json
 
@@ -121,7 +121,7 @@ def test_json_has_every_field_and_the_ratios(report):
 def test_tables_fit_a_terminal(report):
     """80 columns, nothing cut off."""
     console = Console(width=80, record=True, file=io.StringIO())
-    for table in speed_report.tables(report):
+    for table in speed.tables(report):
         console.print(table)
     shown = console.export_text()
     assert "MemArt cold, ms" in shown
@@ -134,7 +134,7 @@ def test_a_strategy_that_was_left_out_shows_as_a_dash(report):
     left_out = replace(report.scoring[1], ms={**report.scoring[1].ms, "rr-sum": None})
     made = replace(report, scoring=(report.scoring[0], left_out))
     console = Console(width=80, record=True, file=io.StringIO())
-    for table in speed_report.tables(made):
+    for table in speed.tables(made):
         console.print(table)
     row = next(line for line in console.export_text().splitlines() if "rr-sum" in line)
     assert row.split()[-1] == "-"

@@ -235,8 +235,13 @@ def test_nobody_waits_for_a_model_that_hangs_in_an_awaited_recall(scene):
 
 
 @pytest.mark.parametrize("scene", [Case("topics", "embedder")], indirect=True, ids=str)
-def test_nobody_waits_for_a_model_that_hangs_while_tools_are_made(scene):
-    """An agent's tools embed the documents first, with nothing held; searching them asks no model."""
+def test_nobody_waits_for_a_model_that_hangs_while_an_edit_is_taken(scene):
+    """Edited topic documents are consolidated at once: the model that does it holds nobody else up."""
     scene.fill(read=True)
-    with scene.open(chat=None) as memory, hanging(scene.gate, memory.topics("ann").tools):
-        all_go_on(memory, "topics")
+    with scene.open(chat=None) as memory:
+        topics = memory.topics("ann")
+        document = topics.documents()[0]
+        edit = partial(topics.edit, document.id, topics.text(document.id) + "\n- I gave up the cello.\n")
+        with hanging(scene.gate, edit) as late:
+            all_go_on(memory, "topics")
+        assert late[0].behind == ()

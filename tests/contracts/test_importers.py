@@ -63,6 +63,11 @@ def _longmemeval():
     return [{"question_id": "q1", "haystack_dates": ["2023/07/12 (Wed) 10:14"], **haystack}]
 
 
+def _beam():
+    turns = [{"role": role, "id": i, "content": content} for i, (role, content) in enumerate(_TURNS)]
+    return [{"batch_number": 1, "time_anchor": "March-15-2024", "turns": [turns[:2], turns[2:]]}]
+
+
 def _jsonl():
     return [{"role": role, "content": content} for role, content in _TURNS]
 
@@ -72,6 +77,7 @@ SAMPLES = {
     "claude": json.dumps(_claude(), ensure_ascii=False),
     "locomo": json.dumps(_locomo(), indent=1),
     "longmemeval": json.dumps(_longmemeval()),
+    "beam": json.dumps(_beam()),
     "jsonl": "".join(json.dumps(line) + "\n" for line in _jsonl()),
 }
 

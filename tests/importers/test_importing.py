@@ -18,6 +18,7 @@ HEADS = {
     "claude": [{"uuid": "x", "chat_messages": [{"content": []}]}],
     "locomo": [{"qa": [{"content": 1}], "conversation": {}}],
     "longmemeval": [{"question_id": 1, "haystack_dates": []}],
+    "beam": [{"batch_number": 1, "turns": [[{"content": 1}]]}],
     "jsonl": {"role": "user", "content": 'with "mapping": and { inside'},
 }
 
@@ -128,6 +129,7 @@ _KEYS = sorted(
         "user",
         "time",
     }
+    | {"batch_number", "turns", "time_anchor"}
 )
 _VALUES = st.recursive(
     st.none()
@@ -135,7 +137,9 @@ _VALUES = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(max_size=5)
-    | st.sampled_from(["user", "human", "1:56 pm on 8 May, 2023", "2023/07/12 (Wed) 10:14", "a", *_KEYS]),
+    | st.sampled_from(
+        ["user", "human", "1:56 pm on 8 May, 2023", "2023/07/12 (Wed) 10:14", "March-15-2024", "a", *_KEYS]
+    ),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*_KEYS, "a"]), inner, max_size=6)
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from zibaldone.models import Task
+from zibaldone.models.task import NOT_SENT
 
 
 class Colours(BaseModel):
@@ -29,15 +30,11 @@ class NameColours(Task[Colours]):
 
     text: str
     known: tuple[str, ...] = ("red", "blue")
-    fallback: Callable[[], Colours] = field(
-        default=lambda: Colours(colours=["grey"]), metadata={"sent": False}, compare=False
+    offline: Callable[[], Colours] = field(
+        default=lambda: Colours(colours=["grey"]), metadata=NOT_SENT, compare=False
     )
 
     def check(self, result: Colours) -> None:
         """Only known ones."""
         if unknown := set(result.colours) - set(self.known):
             raise ValueError(f"colours that are not known: {sorted(unknown)}")
-
-    def offline(self) -> Colours:
-        """Grey."""
-        return self.fallback()

@@ -1,11 +1,9 @@
 """What models are used for is counted for good, and ceilings hold whoever asks."""
 
 import threading
-import time
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import text
 
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
 from zibaldone.models import Ceilings, Meter, Usage
@@ -159,35 +157,3 @@ def test_a_ceiling_is_a_whole_number(bad):
     """Anything else is refused, by name."""
     with pytest.raises(InvalidInput, match="tokens_per_day"):
         Ceilings(tokens_per_day=bad)
-
-
-def test_who_reads_is_not_in_the_way_of_a_purge(tmp_path):
-    """A recall that asks a model goes on while a purge waits for it, whoever else records; all is written."""
-    database = Database(tmp_path, busy_timeout_s=5)
-    meter, purged = Meter(database, Ceilings(calls_per_user_per_day=9)), []
-    with database.write() as connection:
-        connection.execute(text("DELETE FROM users"))
-    with database.read() as connection:
-        connection.execute(text("SELECT * FROM users")).all()
-        with database.write() as writing:
-            writing.execute(text("DELETE FROM users"))
-        spend(meter, "bea")
-        assert Meter(database).usage() == []
-        assert meter.total("bea").calls == 1
-        threads = [threading.Thread(target=lambda: purged.append(database.purge()))]
-        threads[0].start()
-        while not database._writing.locked():
-            time.sleep(0.001)
-        threads.append(threading.Thread(target=spend, args=(meter, "zoe")))
-        threads[1].start()
-        began = time.monotonic()
-        while not meter.total("zoe").calls:
-            time.sleep(0.001)
-        with meter.reserve("ann", 1, 1) as reserved:
-            spend(meter, "ann", reserved=reserved)
-        assert time.monotonic() - began < 2
-    for thread in threads:
-        thread.join()
-    assert purged == [True]
-    assert [(one.user, one.calls) for one in Meter(database).usage()] == [("ann", 1), ("bea", 1), ("zoe", 1)]
-    database.close()

@@ -153,7 +153,7 @@ def test_the_last_connection_is_never_waited_for_with_the_meter_locked(tmp_path)
             connection.exec_driver_sql("SELECT 1")
             taken.wait()
             free.wait(30)
-            meter.record("bea", "tests", "question", calls=1)  # inside a read: written at its end
+        meter.record("bea", "tests", "question", calls=1)
 
     def reserve():
         with meter.reserve("ann", 1, 1):

@@ -75,12 +75,10 @@ def test_without_a_check_of_its_own_a_task_accepts_what_fits_the_schema(task):
 
 def test_a_task_without_an_offline_answer_cannot_be_made():
     """Every question can be answered without a model."""
-
-    class Hopeless(Task[Colours]):
-        view, prompt, result = "tests", "name_colours", Colours
-
     with pytest.raises(TypeError, match="offline"):
-        Hopeless()
+
+        class Hopeless(Task[Colours]):
+            view, prompt, result = "tests", "name_colours", Colours
 
 
 def test_inputs_cannot_be_changed(task):

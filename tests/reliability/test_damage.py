@@ -1,15 +1,17 @@
 """Damaged files, foreign files, folders that cannot be written, disks that are full."""
 
+import contextlib
 import os
 import random
 import shutil
 import sqlite3
 import subprocess
+from functools import partial
 
 import pytest
 from children import Child
 
-from zibaldone import Memory, StorageCorrupt, StorageFull, StorageUnusable
+from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageError, StorageFull, StorageUnusable
 from zibaldone.testing import HashEmbedder
 
 FILE = "zibaldone.sqlite3"
@@ -236,3 +238,148 @@ def test_a_full_file_system(tiny):
         ballast.unlink()
         assert memory.add("A tulip.", user="ann")
         assert memory.recall("tulip", user="ann")
+
+
+VIEWS = ["messages", "chunks", "hierarchy", "topics"]
+PLANTED = [
+    *(None, -1, 0, 5, 10**6, 2**62, 1.5),
+    *("abc", "", b"xyz", "[]", "{}", "[1]", '{"a":', "null", b"=\xd8"),
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The closed folder of a memory that all views have read."""
+    path = tmp_path_factory.mktemp("built")
+    with Memory(path, embedder=EMBEDDER, maintained=VIEWS) as memory:
+        for session in ("1", "2"):
+            talk = [f"On day {i} Ann bought {i} tulips in Porto, and Rex ate {i} of them." for i in range(20)]
+            memory.add(talk, user="ann", session=session)
+        memory.add(
+            {"role": "editor", "content": "Rex eats no tulips.", "metadata": {"sources": [1]}}, user="ann"
+        )
+        memory.maintain()
+    return path
+
+
+def plant(path, chance):
+    """Damage some rows of one table as SQLite would keep them, and nothing else; says which and how."""
+    with contextlib.closing(sqlite3.connect(path / FILE, isolation_level=None)) as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        while True:
+            table = chance.choice(tables)
+            rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]
+            if not rows:
+                continue
+            rows = chance.choice([rows, [chance.choice(rows)]])
+            columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
+            column, value = chance.choice(columns), chance.choice(PLANTED)
+            marks = ", ".join("?" * len(rows))
+            with contextlib.suppress(sqlite3.IntegrityError):  # such as NULL: another choice
+                if chance.random() < 0.15:
+                    connection.execute(f"DELETE FROM {table} WHERE rowid IN ({marks})", rows)
+                    return table, "rows deleted"
+                if column != "user":
+                    connection.execute(
+                        f'UPDATE {table} SET "{column}" = ? WHERE rowid IN ({marks})', [value, *rows]
+                    )
+                    return table, column, value
+
+
+def use_all(path):
+    """Everything that one does with a memory and its views; what is told is of StorageError."""
+    told = []
+    with Memory(path, embedder=EMBEDDER, maintained=VIEWS) as memory:
+        for call in (
+            *(
+                partial(memory.recall, "Where did Ann buy 5 tulips?", user="ann", views=[view])
+                for view in VIEWS
+            ),
+            partial(memory.messages, user="ann"),
+            partial(memory.sessions, user="ann"),
+            memory.stats,
+            memory.check_integrity,
+            *(
+                partial(look, user="ann")
+                for look in (memory.chunks, memory.history, memory.themes, memory.episodes)
+            ),
+            memory.topics("ann").documents,
+            memory.topics("ann").tools,
+            partial(memory.add, "One more.", user="ann"),
+            partial(memory.maintain, user="ann"),
+            partial(memory.forget, user="ann", seqs=[3], dry_run=True),
+            partial(memory.forget, user="ann", seqs=[3, 4]),
+            *(partial(memory.rebuild, user="ann", view=view) for view in VIEWS),
+            partial(memory.forget, user="ann", everything=True),
+        ):
+            try:
+                call()
+            except (StorageError, InvalidInput) as error:
+                told.append(str(error))
+    return told
+
+
+def planted(built, tmp_path, seed):
+    """A copy with one thing planted, used throughout."""
+    path = shutil.copytree(built, tmp_path / str(seed))
+    what = plant(path, random.Random(seed))
+    try:
+        told = use_all(path)
+    except StorageError as error:
+        told = [str(error)]
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {what}: {error!r}") from error
+    assert all(":" in said for said in told), what  # the error, and what to do
+    shutil.rmtree(path)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 9, 11, 17, 22, 24, 27, 33, 46])
+def test_planted_values(built, tmp_path, seed):
+    """Values that fit no column, rows that fit no other: a StorageError at most, that names the fix."""
+    planted(built, tmp_path, seed)
+
+
+@pytest.mark.exhaustive
+def test_two_hundred_planted_values(built, tmp_path):
+    """The same, many times."""
+    for seed in range(100, 300):
+        planted(built, tmp_path, seed)
+
+
+def damaged(built, tmp_path, change):
+    """A copy in which a row was changed behind SQLite's back."""
+    path = shutil.copytree(built, tmp_path / "copy")
+    with contextlib.closing(sqlite3.connect(path / FILE, isolation_level=None)) as connection:
+        connection.execute(change)
+    return Memory(path, embedder=EMBEDDER, maintained=VIEWS)
+
+
+def test_a_value_of_another_type_is_told(built, tmp_path):
+    """What stands in the wrong column is said with what belongs there."""
+    with (
+        damaged(built, tmp_path, "UPDATE view_states SET cursor = 'x'") as memory,
+        pytest.raises(StorageCorrupt, match="a row has 'x' where a whole number belongs: restore a copy"),
+    ):
+        memory.recall("tulips", user="ann")
+
+
+@pytest.mark.parametrize("change", ["metadata = '{'", "metadata = '[]'", "time_us = 1 << 62"])
+def test_a_damaged_message_can_be_forgotten(built, tmp_path, change):
+    """The error names its seq, and the fix that it names is one."""
+    with damaged(built, tmp_path, f"UPDATE messages SET {change} WHERE seq = 3") as memory:
+        with pytest.raises(StorageCorrupt, match=r"message 3 .* or forget\(user='ann', seqs=\[3\]\)"):
+            memory.messages(user="ann")
+        memory.forget(user="ann", seqs=[3])
+        assert 3 not in {message.seq for message in memory.messages(user="ann")}
+
+
+def test_a_damaged_view_can_be_made_anew(built, tmp_path):
+    """Rows that do not fit together are told when something is forgotten, and a rebuild mends them."""
+    with damaged(built, tmp_path, "UPDATE hierarchy_semantics SET theme = 1000000") as memory:
+        with pytest.raises(StorageCorrupt, match=r"rebuild\(user='ann', view='hierarchy'\)"):
+            memory.forget(user="ann", seqs=[3])
+        memory.rebuild(user="ann", view="hierarchy")
+        assert memory.forget(user="ann", seqs=[3]).messages
+        assert memory.check_integrity().ok

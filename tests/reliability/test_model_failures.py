@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel
+from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel, ZibaldoneError
+from zibaldone.models import ChatReply
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -215,3 +216,46 @@ def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkey
     assert again.check_integrity().faults == ()
     server.close()
     client.close()
+
+
+def test_more_recalls_at_once_than_there_are_connections(opened):
+    """Forty recalls that ask a model under a daily ceiling end soon: none holds what another waits for."""
+    quiet = opened(chunks=SMALL, chat=None)
+    quiet.add(FACTS, user="ann")
+    quiet.maintain()
+    quiet.close()
+    together = threading.Barrier(40, timeout=60)
+    asked = threading.local()
+
+    def select(request):
+        if not getattr(asked, "before", False):
+            asked.before = True
+            together.wait()  # every recall has got this far, and holds whatever it holds
+        given = json.loads(request.turns[1].content)
+        return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
+
+    class Together:
+        name = "together"
+
+        def chat(self, request):
+            return ChatReply(json.dumps(select(request)), prompt_tokens=10, completion_tokens=5)
+
+    memory = opened(
+        chunks=SMALL, chat=Together(), ceilings=Ceilings(tokens_per_user_per_day=10**7), busy_timeout_s=5
+    )
+    notes, errors = [], []
+
+    def recall():
+        try:
+            found = memory.recall("clock number 3", user="ann", views=["chunks"], floor=0)
+            notes.append(found.trace.views[0].note)
+        except ZibaldoneError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=recall) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert (errors, notes) == ([], [""] * 40)
+    assert sum(one.calls for one in memory.usage(user="ann")) == 40

@@ -26,6 +26,7 @@ class Example:
     answerable: bool = True  # False: it is left out of every figure of recall
     faulted: bool = False  # a public audit says that its gold answer or its evidence is wrong
     now: datetime | None = None  # when it is asked
+    nuggets: tuple[str, ...] = ()  # what a rubric wants an answer to say, where a data set has one
 
 
 class DataSet(Protocol):

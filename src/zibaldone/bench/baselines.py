@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from zibaldone.bench.base import ContextUnit, Equipment, RecalledContext, System
 from zibaldone.core import Evidence, Message
 from zibaldone.models.base import Vectors
-from zibaldone.rendering import header, in_order, line, render
+from zibaldone.rendering import OMISSION, header, in_order, line
 from zibaldone.text.sentences import passages
 from zibaldone.text.words import terms
 
@@ -89,6 +89,7 @@ class BaselineRanking:
     embeds: bool = True
     above: float = -np.inf  # the score
     top: int | None = None
+    roles: frozenset[str] | None = None  # whose messages it knows; None: everybody's
 
 
 class RankedBaseline:
@@ -101,8 +102,10 @@ class RankedBaseline:
         self._loaded: dict[str, _Loaded] = {}
 
     def load(self, user: str, messages: Sequence[Message]) -> None:
-        units = self._ranking.cut(messages, self._tools)
-        texts = [line(unit.speaker, unit.text) for unit in units]
+        roles = self._ranking.roles
+        known = [message for message in messages if roles is None or message.role in roles]
+        units = self._ranking.cut(known, self._tools)
+        texts = [_line(unit) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
         self._loaded[user] = _Loaded(
@@ -139,7 +142,7 @@ class FullContext:
     def load(self, user: str, messages: Sequence[Message]) -> None:
         """Render once; it is the same for every question."""
         turns = in_order(_turns(messages, self._tools))
-        text, _ = render(turns)
+        text = _rendered(turns)
         units = tuple(ContextUnit(turn.text, turn.session, rank) for rank, turn in enumerate(turns, start=1))
         self._contexts[user] = RecalledContext(text, units, self._tools.count_tokens(text))
 
@@ -166,7 +169,7 @@ def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Equ
             chosen.append(unit)
             days.add(day)
     while True:
-        text, _ = render(in_order(chosen))
+        text = _rendered(in_order(chosen))
         tokens = tools.count_tokens(text)
         if tokens <= budget_tokens or not chosen:
             break
@@ -174,6 +177,26 @@ def _fill(loaded: _Loaded, candidates: list[int], budget_tokens: int, tools: Equ
     ranks = {(unit.sources, unit.place): rank for rank, unit in enumerate(chosen, start=1)}
     units = (ContextUnit(u.text, u.session, ranks[u.sources, u.place]) for u in in_order(chosen))
     return RecalledContext(text, tuple(units), tokens)
+
+
+def _rendered(units: Sequence[Evidence]) -> str:
+    """As the engine renders, but for chunks: they are rendered lines already, and stay as they are."""
+    text, before = "", None
+    for unit in units:
+        day, last_day = unit.time.date(), before.time.date() if before else None
+        if before is None or before.session != unit.session or last_day != day:
+            text += "\n" * bool(before) + header(day, last_day) + "\n"
+        elif before.sources == unit.sources:
+            text += " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
+        else:
+            text += "\n"
+        text += _line(unit)
+        before = unit
+    return text
+
+
+def _line(unit: Evidence) -> str:
+    return line(unit.speaker, unit.text) if unit.speaker else unit.text
 
 
 def _turns(messages: Sequence[Message], tools: Equipment) -> list[Evidence]:
@@ -231,6 +254,7 @@ _RANKINGS = {
     "dense": BaselineRanking(_Loaded.dense, _turns),
     "zsum": BaselineRanking(_Loaded.sum, _turns),
     "rag": BaselineRanking(_Loaded.dense, _chunks, top=RAG_TOP),
+    "bm25-user": BaselineRanking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
 }
 BASELINES: Mapping[str, Callable[[Equipment], System]] = {
     **{name: partial(RankedBaseline, name, ranking) for name, ranking in _RANKINGS.items()},

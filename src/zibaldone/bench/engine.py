@@ -50,8 +50,8 @@ class Engine:
 
     budgeted = True
 
-    def __init__(self, name: str, tools: Equipment) -> None:
-        self.name, self._setup, self._floor = name, ENGINES[name], tools.floor
+    def __init__(self, name: str, setup: Setup, tools: Equipment) -> None:
+        self.name, self._setup, self._floor = name, setup, tools.floor
         self._memory = Memory(
             tempfile.mkdtemp(dir=tools.folder),
             embedder=tools.embedder,

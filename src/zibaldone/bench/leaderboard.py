@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from zibaldone.bench.base import DataSet, Equipment
-from zibaldone.bench.consolidation import report as updates
+from zibaldone.bench.consolidation import run as updates
 from zibaldone.bench.consolidation.facts import Wordings, make_stream
-from zibaldone.bench.consolidation.run import evaluate
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.longmemeval import LongMemEvalQuestions
 from zibaldone.bench.outcome import Measurement, Progress, Run
@@ -111,7 +110,7 @@ def _row(benchmark: str, row: RecallRow) -> RecallFigure:
 
 def _updated(wordings: Wordings, tools: Equipment, progress: Progress) -> list[UpdateFigure]:
     stream = make_stream(SEED, STREAM_TOKENS, tools.tokenizer, STREAM_QUESTIONS, wordings)
-    records, _ = evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
+    records, _ = updates.evaluate(stream, UPDATED_SYSTEMS, (STREAM_BUDGET_TOKENS,), tools, progress=progress)
     return [
         UpdateFigure(
             wordings=wordings,

@@ -37,6 +37,11 @@ def is_found(turn: str, units: Iterable[str]) -> bool:
     return any(len(wanted & words_of(unit)) >= need for unit in units)
 
 
+def nuggets_found(nuggets: Sequence[str], text: str) -> float | None:
+    """Share of the nuggets of whose content words at least 80 % stand in the text; None without any."""
+    return sum(is_found(nugget, [text]) for nugget in nuggets) / len(nuggets) if nuggets else None
+
+
 def answer_coverage(answer: str, text: str) -> float | None:
     """Share of the gold answer's content words that the text holds; None for an answer without any."""
     wanted = _content_words(answer)

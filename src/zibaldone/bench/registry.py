@@ -32,8 +32,8 @@ def argument(text: str, default: Any = MISSING) -> Any:
 def _systems(*names: str) -> Any:
     return option(
         names,
-        "Systems, with commas (also: zsum, topics-h, messages+chunks, chunks-whole, -nojoint, -dense,"
-        " -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
+        "Systems, with commas (also: zsum, bm25-user, topics-h, messages+chunks, chunks-whole, -nojoint,"
+        " -dense, -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
     )
 
 
@@ -57,6 +57,15 @@ class LoCoMoOptions(LongMemEvalOptions):
     """Evidence recall on LoCoMo (a file in the format of data/locomo10.json)."""
 
     errors: Path | None = option(None, "Audit of faulted questions; else locomo-errors.json beside the data.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BEAMOptions(LongMemEvalOptions):
+    """Evidence recall on BEAM: the user's own messages among the sources, by kind, and rubric nuggets."""
+
+    path: Path = argument("The folder of a chat, or of several.")
+    budget: Ints = option((1000, 2000, 4000), "Token budgets, with commas.")
+    systems: Names = _systems("messages", "bm25", "bm25-user", "dense", "full")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +153,13 @@ class KVOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HangingOptions:
+    """Adds, recalls and forgets beside a recall whose model hangs, and without."""
+
+    calls: int = option(50, "Of each kind and user, whose median counts.", least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -190,13 +206,15 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("locomo", LoCoMoOptions, "report:run_locomo", asks_models=True),
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
+    Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
-    Benchmark("consolidation", ConsolidationOptions, "consolidation.report:run"),
+    Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from rich.table import Table
 
 from zibaldone.bench.base import DataSet
+from zibaldone.bench.beam import BEAMQuestions
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.longmemeval import LongMemEvalQuestions
 from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.reader import Reader
-from zibaldone.bench.registry import LoCoMoOptions, LongMemEvalOptions
+from zibaldone.bench.registry import BEAMOptions, LoCoMoOptions, LongMemEvalOptions
 from zibaldone.bench.runner import Judged, run
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
@@ -34,7 +35,17 @@ _SHORT = {
     "multi-session": "multi",
     "knowledge-update": "update",
     "temporal-reasoning": "time",
+    "information_extraction": "fact",
+    "multi_session_reasoning": "multi",
+    "knowledge_update": "update",
+    "contradiction_resolution": "contr",
+    "temporal_reasoning": "time",
+    "event_ordering": "order",
+    "summarization": "sum",
+    "instruction_following": "instr",
+    "preference_following": "pref",
 }
+LONGEST_FULL_TOKENS = 256_000  # of a chat that a reader can be given as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +55,13 @@ class RecallRow:
     system: str
     budget_tokens: int | None
     questions: int
-    evidence_recall: Mean | None  # micro-average over the questions
+    evidence_recall: Mean | None  # mean over the questions
+    of_all_turns: float | None  # share of the evidence turns of all questions together
     by_category: dict[str, Mean | None]
     all_evidence: Mean | None  # share of the questions whose every evidence turn was found
     session_recall: Mean | None
     answer_coverage: Mean | None
+    nuggets: Mean | None
     tokens_mean: float
     p50_ms: float
     p95_ms: float
@@ -89,11 +102,13 @@ def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
     covered = [d for d in densities if d.cover_units is not None]
     users = list({record.user: record for record in records}.values())
     turns = max(sum(record.turns for record in users), 1)
+    wanted = sum(record.evidence for record in records)
     return RecallRow(
         system=records[0].system,
         budget_tokens=records[0].budget_tokens,
         questions=len(records),
         evidence_recall=_mean(record.evidence_recall for record in records),
+        of_all_turns=1 - sum(len(record.missed) for record in records) / wanted if wanted else None,
         by_category={
             name: _mean(record.evidence_recall for record in records if record.category == name)
             for name in data.categories
@@ -101,6 +116,7 @@ def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
         all_evidence=_mean(float(not record.missed) for record in records if record.evidence),
         session_recall=_mean(record.session_recall for record in records),
         answer_coverage=_mean(record.answer_coverage for record in records),
+        nuggets=_mean(record.nuggets for record in records),
         tokens_mean=sum(record.tokens for record in records) / len(records),
         p50_ms=percentile([record.ms for record in records], 50),
         p95_ms=percentile([record.ms for record in records], 95),
@@ -132,6 +148,22 @@ def run_locomo(options: LoCoMoOptions, run: Run) -> Measurement:
 def run_longmemeval(options: LongMemEvalOptions, run: Run) -> Measurement:
     """LongMemEval."""
     return _measure(LongMemEvalQuestions(options.path), options, run)
+
+
+def run_beam(options: BEAMOptions, run: Run) -> Measurement:
+    """BEAM; the whole of a chat is no context where no reader could be given it."""
+    data, tools = BEAMQuestions(options.path), run.tools()
+    users = {example.user for example in data.examples}
+    longest = max(
+        (sum(tools.tokenizer.count([message.content for message in data.messages(user)])) for user in users),
+        default=0,
+    )
+    if "full" not in options.systems or longest <= LONGEST_FULL_TOKENS:
+        return _measure(data, options, run)
+    systems = tuple(name for name in options.systems if name != "full")
+    measured = _measure(data, replace(options, systems=systems), run)
+    note = f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}"
+    return replace(measured, notes=(*measured.notes, note))
 
 
 def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Measurement:
@@ -200,11 +232,15 @@ def _found(rows: Sequence[RecallRow], *, faults: bool) -> Iterator[Column]:
         yield Column(
             "sound\nonly", lambda row: share(row.without_faulted and row.without_faulted.evidence_recall)
         )
+    yield Column("of all\nturns", lambda row: share(row.of_all_turns))
     for name in rows[0].by_category:
-        yield _category(name)
+        if any(row.by_category[name] for row in rows):
+            yield _category(name)
     yield Column("all\nfound", lambda row: share(row.all_evidence))
     if any(row.session_recall for row in rows):
         yield Column("ses-\nsions", lambda row: share(row.session_recall))
+    if any(row.nuggets for row in rows):
+        yield Column("nug-\ngets", lambda row: share(row.nuggets))
     yield Column("to-\nkens", lambda row: row.tokens_mean, ".0f")
     yield Column("p50\nms", lambda row: row.p50_ms, ".1f")
     yield Column("p95\nms", lambda row: row.p95_ms, ".1f")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zibaldone.bench.base import Cost, DataSet, Equipment, Example, RecalledContext, System
-from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found
+from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found, nuggets_found
 from zibaldone.bench.outcome import Progress, silent
 from zibaldone.bench.reader import Reader, Scored
 from zibaldone.bench.systems import make_system
@@ -37,6 +37,7 @@ class Judged:
     missed: tuple[str, ...]  # the texts of those that are in no recalled unit
     session_recall: float | None  # share of the evidence sessions with a recalled unit
     answer_coverage: float | None
+    nuggets: float | None  # share of the rubric's nuggets whose words stand in the text
     density: Density | None  # of the answer's words in the units; None without an answer to cover
     cost: Cost = _FREE  # of this recall
     turns: int = 0  # of the user's conversation
@@ -133,6 +134,7 @@ class Judge:
             missed=tuple(turn for turn in example.evidence if not is_found(turn, texts)),
             session_recall=sum(s in recalled for s in wanted) / len(wanted) if wanted else None,
             answer_coverage=None if example.answer is None else answer_coverage(example.answer, context.text),
+            nuggets=nuggets_found(example.nuggets, context.text),
             density=density,
             cost=context.cost,
         )

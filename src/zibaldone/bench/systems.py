@@ -12,7 +12,7 @@ from zibaldone.errors import UnknownName
 
 _SYSTEMS: Mapping[str, Callable[[Equipment], System]] = {
     **BASELINES,
-    **{name: partial(Engine, name) for name in ENGINES},
+    **{name: partial(Engine, name, setup) for name, setup in ENGINES.items()},
 }
 
 

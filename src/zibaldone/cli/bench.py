@@ -32,7 +32,7 @@ JsonOut = Annotated[
 
 console = Console()
 if not console.is_terminal:
-    console = Console(width=120)  # a file or a pipe has no border to fit in
+    console = Console(width=140)  # a file or a pipe has no border to fit in
 
 
 def _command(benchmark: Benchmark) -> Callable[..., None]:

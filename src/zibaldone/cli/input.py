@@ -97,12 +97,12 @@ def json_lines(text: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            one = json.loads(line)
+            message = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"line {number} of standard input is not JSON: {error}") from error
-        if not isinstance(one, dict):
+        if not isinstance(message, dict):
             raise InvalidInput(f"line {number} of standard input is not a JSON object: {line[:60]!r}")
-        given.append(one)
+        given.append(message)
     return given
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zibaldone.log import Session
     from zibaldone.views.base import Counted
 
+NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
 _PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -109,20 +110,20 @@ def message_object(message: Message) -> dict[str, object]:
     return {"seq": message.seq, **to_object(message)}
 
 
-def recall_object(found: Recall, *, why: bool) -> dict[str, object]:
+def recall_object(recalled: Recall, *, why: bool) -> dict[str, object]:
     """A recall as JSON; what was decided about each candidate only when asked for."""
-    shown = {name: getattr(found, name) for name in ("query", "text", "tokens", "evidence", "citations")}
-    return {**shown, "trace": found.trace} if why else shown
+    shown = {name: getattr(recalled, name) for name in ("query", "text", "tokens", "evidence", "citations")}
+    return {**shown, "trace": recalled.trace} if why else shown
 
 
-def recall_summary(found: Recall) -> str:
+def recall_summary(recalled: Recall) -> str:
     """How much was recalled, from where, how fast."""
-    seqs = sorted({citation.seq for citation in found.citations})
-    passages = count(len(found.evidence), "passage")
-    return f"{found.tokens} tokens, {passages}, {found.trace.ms:.1f} ms; cites messages {_some(seqs)}"
+    seqs = sorted({citation.seq for citation in recalled.citations})
+    passages = count(len(recalled.evidence), "passage")
+    return f"{recalled.tokens} tokens, {passages}, {recalled.trace.ms:.1f} ms; cites messages {_some(seqs)}"
 
 
-def decisions(found: Recall) -> None:
+def decisions(recalled: Recall) -> None:
     """Every candidate: what became of it, why, and what each channel said."""
     rows = [
         (
@@ -134,10 +135,10 @@ def decisions(found: Recall) -> None:
             decision.reason,
             _short(decision.evidence.text),
         )
-        for decision in found.trace.decisions
+        for decision in recalled.trace.decisions
     ]
     table("rank", "", "messages", "tokens", "channels", "why", "text", rows=rows)
-    write(f"relevance {found.trace.relevance:.3f}, floor {found.trace.floor:.3f}")
+    write(f"relevance {recalled.trace.relevance:.3f}, floor {recalled.trace.floor:.3f}")
 
 
 def session_table(sessions: Sequence[Session]) -> None:
@@ -169,7 +170,7 @@ def receipt_summary(receipt: Receipt) -> str:
     """What went, or would go."""
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
-    touched = [view for view in receipt.views if any(one.rows for one in view.counts)]
+    touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
     derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
     late = not (receipt.dry_run or receipt.purged)
     later = "; another process still reads the files: closing it cleans them" if late else ""
@@ -210,7 +211,7 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def _counts(counts: Sequence[Counted]) -> str:
-    return ", ".join(f"{one.rows} {one.kind}" for one in counts) or "empty"
+    return ", ".join(f"{counted.rows} {counted.kind}" for counted in counts) or "empty"
 
 
 def _some(values: Sequence[object], most: int = 10) -> str:

@@ -31,13 +31,16 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.", show_d
 def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List the documents; CURRENT, what is not filed yet, comes last."""
     with open_memory(memory) as opened:
-        found = opened.topics(user).documents()
+        documents = opened.topics(user).documents()
     if as_json:
-        out.write_json([document_line(one) for one in found])
-    elif found:
-        rows = [[one.id, len(one.entries), one.token_count, one.title, one.summary] for one in found]
+        out.write_json([document_line(document) for document in documents])
+    elif documents:
+        rows = [
+            [document.id, len(document.entries), document.token_count, document.title, document.summary]
+            for document in documents
+        ]
         out.table("id", "entries", "tokens", "title", "summary", rows=rows)
-    if not found:
+    if not documents:
         out.note(_NOTHING)
 
 
@@ -156,8 +159,8 @@ def _tell(done: TopicsEdited, *, as_json: bool) -> None:
             out.write(out.message_line(message))
         for conflict in done.conflicts:
             out.write(f"\n{conflict.diff}")
-    for one in done.behind:
-        out.note(f"the documents do not say it yet: {one.reason}", "yellow")
+    for view in done.behind:
+        out.note(f"the documents do not say it yet: {view.reason}", "yellow")
     if done.conflicts:
         names = ", ".join(conflict.file for conflict in done.conflicts)
         out.note(f"not taken over, since memory has changed too: {names}", "yellow")

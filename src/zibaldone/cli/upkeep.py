@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, OptionalUser, User, open_memory
+from zibaldone.cli.input import AsJson, Folder, OptionalUser, open_memory
+from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput, ModelFailed
 
 if TYPE_CHECKING:
     from zibaldone.maintenance import Maintained
     from zibaldone.models.base import ChatModel
-    from zibaldone.views.chunks import Past, StoredChunk
-    from zibaldone.views.hierarchy import Episode, Theme
 
 Record = Annotated[
     Path | None,
@@ -34,8 +33,6 @@ OnMiss = Annotated[
         show_default=False,
     ),
 ]
-
-_NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episodes and themes"
 
 
 def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
@@ -80,98 +77,13 @@ def maintain(
         raise ModelFailed(done.behind[0].reason)
 
 
-def chunks(
-    number: Annotated[int | None, typer.Argument(help="Show this one's items.", show_default=False)] = None,
-    *,
-    history: Annotated[bool, typer.Option("--history", help="Show what was superseded instead.")] = False,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Show what the chunks view remembers, or remembered."""
-    with open_memory(memory) as opened:
-        found = opened.chunks(user=user)
-        past = opened.history(user=user)
-    if number is not None:
-        found = [chunk for chunk in found if chunk.id == number]
-        past = [one for one in past if one.chunk == number]
-        if not found:
-            raise InvalidInput(f"user {user!r} has no chunk {number}: 'zibaldone chunks' lists them")
-    if as_json:
-        out.write_json(past if history else found)
-    elif history:
-        for one in past:
-            out.write(past_line(one))
-    elif number is not None:
-        for line in chunk_lines(found[0]):
-            out.write(line)
-    elif found:
-        out.table("chunk", "from", "to", "items", "tokens", "summary", rows=[chunk_row(one) for one in found])
-    if not (past if history else found):
-        out.note("nothing yet: 'zibaldone maintain' makes chunks of every 1024 tokens or so")
-
-
-def themes(
-    number: Annotated[
-        int | None, typer.Argument(help="Show this one's semantics.", show_default=False)
-    ] = None,
-    *,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Show the hierarchy view's themes, the fullest first."""
-    with open_memory(memory) as opened:
-        found = sorted(opened.themes(user=user), key=lambda one: (-len(one.semantics), one.id))
-    if number is not None:
-        found = [theme for theme in found if theme.id == number]
-        if not found:
-            raise InvalidInput(f"user {user!r} has no theme {number}: 'zibaldone themes' lists them")
-    if as_json:
-        out.write_json(found)
-    elif number is not None:
-        for line in theme_lines(found[0]):
-            out.write(line)
-    elif found:
-        rows = [[one.id, len(one.semantics), one.name, one.semantics[0].text] for one in found]
-        out.table("theme", "semantics", "name", "such as", rows=rows)
-    if not found:
-        out.note(_NO_HIERARCHY)
-
-
-def episodes(
-    number: Annotated[int | None, typer.Argument(help="Tell this one.", show_default=False)] = None,
-    *,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Show the hierarchy view's episodes."""
-    with open_memory(memory) as opened:
-        found = opened.episodes(user=user)
-    if number is not None:
-        found = [episode for episode in found if episode.id == number]
-        if not found:
-            raise InvalidInput(f"user {user!r} has no episode {number}: 'zibaldone episodes' lists them")
-    if as_json:
-        out.write_json(found)
-    elif number is not None:
-        for line in episode_lines(found[0]):
-            out.write(line)
-    elif found:
-        rows = [[one.id, one.session, len(one.seqs), one.title] for one in found]
-        out.table("episode", "session", "messages", "title", rows=rows)
-    if not found:
-        out.note(_NO_HIERARCHY)
-
-
 def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show what models were used for: calls, tokens and time per user, day, view and task."""
     with open_memory(memory) as opened:
-        found = opened.usage(user=user)
+        used = opened.usage(user=user)
     if as_json:
-        out.write_json(found)
-    elif found:
+        out.write_json(used)
+    elif used:
         names = (
             "user",
             "day",
@@ -184,7 +96,7 @@ def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
             "ms",
         )
         heads = [name.replace("_", " ") for name in names]
-        out.table(*heads, rows=[[asdict(one)[name] for name in names] for one in found])
+        out.table(*heads, rows=[[asdict(row)[name] for name in names] for row in used])
     else:
         out.note("no model was used")
 
@@ -203,60 +115,38 @@ def maintained_lines(done: Maintained) -> list[str]:
     return lines
 
 
-def chunk_row(chunk: StoredChunk) -> list[object]:
-    """One line of the list."""
-    return [
-        chunk.id,
-        chunk.first.date().isoformat(),
-        chunk.last.date().isoformat(),
-        len(chunk.items),
-        f"{chunk.tokens} of {chunk.raw_tokens}",
-        chunk.summary,
-    ]
+def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
+    """Show how much is stored: for one user, or without --user for the whole folder."""
+    with open_memory(memory) as opened:
+        if user is not None and user not in opened.users():
+            raise InvalidInput(f"no user {user!r}: 'zibaldone users' lists them")
+        figures = opened.stats(user=user)
+    if as_json:
+        out.write_json(figures)
+        return
+    for line in out.stats_lines(figures):
+        out.write(line)
 
 
-def chunk_lines(chunk: StoredChunk) -> list[str]:
-    """All of a chunk."""
-    made = f"made by {chunk.made_by}, version {chunk.version}"
-    tokens = f"{chunk.tokens} of {chunk.raw_tokens} tokens"
-    return [
-        f"chunk {chunk.id}, {chunk.first.date()} to {chunk.last.date()}, {tokens}",
-        f"summary: {chunk.summary}",
-        f"keywords: {', '.join(chunk.keywords[:16])}",
-        f"entities: {', '.join(chunk.entities)}",
-        made + (f"; {chunk.degraded}" if chunk.degraded else ""),
-        "",
-        *(
-            f"[{', '.join(map(str, item.sources))}] {f'{item.speaker}: ' if item.speaker else ''}{item.text}"
-            for item in chunk.items
-        ),
-    ]
-
-
-def past_line(one: Past) -> str:
-    """One entry of the history."""
-    by = ", ".join(map(str, one.by_sources))
-    was = ", ".join(map(str, one.item.sources))
-    return f"chunk {one.chunk}, messages {was}: {one.item.text!r} ({one.reason} by message {by})"
-
-
-def theme_lines(theme: Theme) -> list[str]:
-    """All of a theme."""
-    near = ", ".join(map(str, theme.near[:5]))
-    return [
-        f"theme {theme.id}: {theme.name}" + (f" (near: {near})" if near else ""),
-        *(f"[{', '.join(map(str, one.seqs))}] {one.time.date()} {one.text}" for one in theme.semantics),
-    ]
-
-
-def episode_lines(episode: Episode) -> list[str]:
-    """All of an episode."""
-    made = f"made by {episode.made_by}" if episode.made_by else "made without a model"
-    return [
-        f"episode {episode.id}: {episode.title}",
-        f"session {episode.session}, messages {episode.seqs[0]} to {episode.seqs[-1]}, "
-        + made
-        + (f"; {episode.degraded}" if episode.degraded else ""),
-        "",
-        episode.narrative,
-    ]
+def check(*, memory: Folder, as_json: AsJson = False) -> None:
+    """Compare the log with everything that was made from it."""
+    with open_memory(memory) as opened:
+        integrity = opened.check_integrity()
+    if as_json:
+        out.write_json(
+            {
+                "ok": integrity.ok,
+                "users": integrity.users,
+                "messages": integrity.messages,
+                "faults": integrity.faults,
+            }
+        )
+    else:
+        checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
+        out.write(
+            f"{checked}: {out.count(len(integrity.faults), 'fault') if integrity.faults else 'all agrees'}"
+        )
+        for fault in integrity.faults:
+            out.write(f"- {fault}")
+    if not integrity.ok:
+        raise typer.Exit(NOTHING_FOUND)

@@ -6,7 +6,8 @@ An importer turns one file of a foreign format into conversations. It promises:
   every fault is an `InvalidImport` that names the file and the line or the JSON path of the fault;
 - every message it gives would be accepted by `Memory.add`, has an `id` that depends on the file's
   content alone, so that importing twice adds nothing, and stands in the order of its conversation;
-- it reads the file and nothing else: no clock, no environment, no network;
+- it reads the file and nothing else: no clock, no environment, no network; a folder only where a format
+  is one, and then those of its files that make one conversation;
 - what the format hides from its own reader (system prompts, reasoning, annotations) is left out.
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from zibaldone.core import Message
 
@@ -50,3 +51,11 @@ class Importer(Protocol):
 
     def read(self, path: Path) -> Iterator[Conversation]:
         """The file's conversations in its own order. Raises InvalidImport."""
+
+
+@runtime_checkable
+class FolderImporter(Importer, Protocol):
+    """A format whose conversation may stand in a folder, which `read` takes as it takes a file."""
+
+    def files(self, folder: Path) -> list[Path]:
+        """What `read` would read of it, in that order; nothing when the folder is not of this format."""

@@ -52,6 +52,14 @@ def read_objects(path: Path) -> Iterator[Node]:
             yield Node(value, f"line {number}: $", path)
 
 
+def is_folder(path: Path) -> bool:
+    """Whether it is one that can be looked at; opening what cannot says why."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def read_head(path: Path) -> Head:
     """What the beginning of the file shows; the rest is not read."""
     text = _decoded(_read_bytes(path, HEAD_BYTES), path, whole=False)

@@ -17,6 +17,7 @@ from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, Storage
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
+from zibaldone.validation import shown
 
 _logger = logging.getLogger(__name__)
 _Key = tuple[str, str, str, str]  # user, day, view, task
@@ -38,7 +39,9 @@ class Ceilings:
         for ceiling in fields(self):
             value = getattr(self, ceiling.name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidInput(f"{ceiling.name} must be a whole number from 0, or None, not {value!r}")
+                raise InvalidInput(
+                    f"{ceiling.name} must be a whole number from 0, or None, not {shown(value)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +146,7 @@ class Meter:
         ms: int = 0,
         reserved: Reservation | None = None,
     ) -> None:
-        """Count, in place of what was `reserved`. Never call it in a write transaction of the same thread.
-
-        In a read transaction of the same thread, what is counted is written at its end.
-        """
+        """Count, in place of what was `reserved`. Never call it in a transaction of the same thread."""
         key = (user, self._today(), view, task)
         with self._lock:
             kept = self._kept.setdefault(key, Counter())
@@ -155,7 +155,7 @@ class Meter:
             )
             if reserved is not None:  # under one lock: a call that counts twice would take others' room
                 self._reserved.discard(reserved)
-        if self._database is not None and not self._database.after_read(self._flush):
+        if self._database is not None:
             self._flush()
 
     def _flush(self) -> None:

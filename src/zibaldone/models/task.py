@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import json
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
+from zibaldone.core import Message
 from zibaldone.models.base import Turn
 
 R = TypeVar("R", bound=BaseModel)
+NOT_SENT: Final = MappingProxyType({"sent": False})
 _JSON = TypeAdapter[Any](Any)
 
 
-class Task(ABC, Generic[R]):
+class TaskResult(BaseModel):
+    """A result, or a part of one, that has no field beside those asked for."""
+
+    model_config = {"extra": "forbid"}
+
+
+class Task(Generic[R]):
     """A subclass is a frozen dataclass: its fields are the inputs, sent as JSON.
 
     The instructions are `prompts/<prompt>.md` beside the subclass's module, always the same, so that a
-    server can keep them in its prefix cache. A field with the metadata {"sent": False} stays here.
+    server can keep them in its prefix cache. A field with the metadata NOT_SENT stays here.
     """
+
+    offline: Callable[[], R]  # the answer of a plain algorithm; never fails: a field, or a method
+
+    def __init_subclass__(cls) -> None:
+        if not hasattr(cls, "offline") and "offline" not in cls.__annotations__:
+            raise TypeError(f"{cls.__name__} has no offline answer: give it a field or a method `offline`")
 
     view: ClassVar[str]  # of whom the meter says that it asked
     prompt: ClassVar[str]
@@ -40,14 +54,20 @@ class Task(ABC, Generic[R]):
     @property
     def prompt_hash(self) -> str:
         """Which version of the instructions it is: 12 hex digits, kept with what they produced."""
-        return _hash(_instructions(type(self)))
+        return _hash(self._instructions())
 
     def turns(self) -> tuple[Turn, ...]:
         """The instructions, and the inputs as JSON."""
         assert is_dataclass(self)
-        inputs = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("sent", True)}
+        sent = [given.name for given in fields(self) if given.metadata.get("sent", True)]
+        inputs = {name: getattr(self, name) for name in sent}
         shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False, indent=1)
-        return (Turn("system", _instructions(type(self))), Turn("user", shown))
+        return (Turn("system", self._instructions()), Turn("user", shown))
+
+    def _instructions(self) -> str:
+        file = sys.modules[type(self).__module__].__file__
+        assert file
+        return _prompt(Path(file).parent / "prompts" / f"{self.prompt}.md")
 
     def schema(self) -> Mapping[str, Any]:
         """The answer's JSON schema."""
@@ -56,16 +76,43 @@ class Task(ABC, Generic[R]):
     def check(self, result: R) -> None:
         """What a schema cannot say: raises ValueError in words that a model can act on."""
 
-    @abstractmethod
-    def offline(self) -> R:
-        """The answer of a plain algorithm; never fails."""
+
+@dataclass(frozen=True)
+class ShownMessage:
+    """A message, or a passage of one, as a model sees it."""
+
+    seq: int
+    speaker: str
+    time: str
+    text: str
+
+
+def shown_message(message: Message, text: str | None = None) -> ShownMessage:
+    """The message, or this text of it."""
+    time = message.time.isoformat(timespec="minutes") if message.time else ""
+    return ShownMessage(message.seq, message.speaker, time, message.content if text is None else text)
+
+
+def check_sources(text: str, sources: Collection[int], known: Collection[int], what: str) -> None:
+    """Raises ValueError unless what a model wrote names sources, of those that it was given."""
+    if not sources:
+        raise ValueError(f"the item {text[:60]!r} names no sources: give ids of {what}")
+    if unknown := set(sources).difference(known):
+        raise ValueError(
+            f"the item {text[:60]!r} names sources {sorted(unknown)[:8]}, which are not among the {what}"
+        )
+
+
+def check_ids(ids: Sequence[Any], known: Collection[Any], what: str) -> None:
+    """Raises ValueError unless all of a model's ids were given to it, and none is named twice."""
+    if unknown := set(ids).difference(known):
+        raise ValueError(f"{what} has ids that were not given: {sorted(unknown)[:8]}")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"{what} names an id twice")
 
 
 @cache
-def _instructions(task: type[Task[Any]]) -> str:
-    module = sys.modules[task.__module__]
-    assert module.__file__
-    path = Path(module.__file__).parent / "prompts" / f"{task.prompt}.md"
+def _prompt(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 

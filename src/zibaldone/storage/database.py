@@ -11,7 +11,7 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,6 @@ _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
 
 
-class _Reads(threading.local):
-    """A thread's read transactions, and what waits for their end."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.after: list[Callable[[], None]] = []
-
-
 class Database:
     """Read and write transactions on the database of one folder. Safe to share among threads."""
 
@@ -57,7 +49,6 @@ class Database:
         self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
-        self._reads = _Reads()
         self._closed = False
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._engine = create_engine(
@@ -80,26 +71,8 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read transaction: one unchanging snapshot from its first statement to its end."""
-        mine = self._reads
-        mine.depth += 1
-        try:
-            with self._transaction("BEGIN") as connection:
-                yield connection
-        finally:
-            mine.depth -= 1
-            while not mine.depth and mine.after:
-                mine.after.pop()()
-
-    def after_read(self, do: Callable[[], None]) -> bool:
-        """Do this when this thread's read transaction has ended; False, and nothing done, when it has none.
-
-        A purge waits for readers, and whoever writes inside a read would wait for the purge.
-        """
-        if not self._reads.depth:
-            return False
-        if do not in self._reads.after:
-            self._reads.after.append(do)
-        return True
+        with self._transaction("BEGIN") as connection:
+            yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -231,7 +204,10 @@ class Database:
                     if not _is_busy(error.orig):
                         raise typed from error
                 finally:
-                    connection.exec_driver_sql(f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}").close()
+                    if not connection.invalidated:  # as one is whose statement was interrupted
+                        connection.exec_driver_sql(
+                            f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}"
+                        ).close()
             if not left or time.monotonic() >= give_up:
                 return not left
             time.sleep(pause_s)
@@ -256,7 +232,6 @@ class Database:
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
         self._writing = threading.Lock()
-        self._reads = _Reads()
 
     def close(self) -> None:
         """Close all connections; idempotent."""

@@ -206,7 +206,8 @@ def units_of_the_hierarchy(connection: Connection) -> None:
                 s.embedder
             FROM hierarchy_states AS s""",
         f"""CREATE TABLE new_statements (
-            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL, part BIGINT NOT NULL,
+            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL,
+            part BIGINT NOT NULL,
             PRIMARY KEY ("user", generation, semantic, place))""",
         """INSERT INTO new_statements
             SELECT "user", generation, semantic, place, seq,
@@ -241,7 +242,7 @@ def units_of_the_hierarchy(connection: Connection) -> None:
         FROM view_states AS v JOIN messages AS m ON m."user" = v."user" AND m.seq <= v.cursor
         WHERE v.view = 'hierarchy' AND v."user" = :user AND v.generation = :generation
             AND trim(m.content) <> '' AND m.seq NOT IN (SELECT h.seq FROM hierarchy_messages AS h
-                WHERE h."user" = v."user" AND h.generation = v.generation)"""
+                WHERE h."user" = v."user" AND h.generation = v.generation)"""  # noqa: S608 - one of two literals
     for user, generation, embedder in connection.execute(
         text('SELECT "user", generation, embedder FROM hierarchy_states')
     ).all():

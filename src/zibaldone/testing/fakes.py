@@ -122,6 +122,8 @@ class Gate:
 
     def shut(self) -> None:
         """Let the next call wait."""
+        self.reached.clear()
+        self._opened.clear()
         self._next_waits = True
 
     def open(self) -> None:

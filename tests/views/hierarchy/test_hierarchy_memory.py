@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -312,6 +313,7 @@ def test_a_model_that_does_not_answer_is_asked_for_one_name_only(tmp_path):
 
     chat = ScriptedModel(answer)
     with Memory(tmp_path, chat=chat, maintained=["hierarchy"]) as memory:
+        memory._asker._breaker._clock = count(0, 1000).__next__  # who failed thrice has rested at once
         memory.add(conversation(12, talks=3), user="ann")
         asked = []
         for _ in range(2):  # a third failure would give the model a rest

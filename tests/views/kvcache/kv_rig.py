@@ -21,8 +21,10 @@ from zibaldone.generations import serving
 from zibaldone.kv import Budget, KVMemory, MemArt, TurnFormat
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
+from zibaldone.views.kvcache.retrieve.fetching import Fetched
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 
 USER = "ann"
 QUESTION = "w3 w4 w5"
@@ -133,6 +135,22 @@ class Rig:
         pool = self.pool(user)
         with self.database.read() as connection:
             return manifest.after(connection, pool.generation) if pool else []
+
+    def reader(self, user: str = USER) -> PoolReader:
+        """Of the serving generation's rows."""
+        pool = self.pool(user)
+        assert pool is not None
+        return PoolReader(pool, self.database.read)
+
+    def fetched(self, user: str = USER, most: int | None = None) -> Fetched:
+        """The keys and values of all blocks, or of the first."""
+        return self.view.fetcher.fetch(self.reader(user), self.blocks(user)[:most])
+
+    def forget(self, user: str = USER, **selected: Any) -> Any:
+        """Forget, and encode anew what had seen it; the receipt."""
+        receipt = self.memory.forget(user=user, **selected)
+        self.kv.remember(user=user)
+        return receipt
 
     def payload(self, block: KVBlock, user: str = USER) -> bytes:
         """Of one block."""

@@ -99,7 +99,7 @@ def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, mon
     with monkeypatch.context() as patch:
         patch.setattr(manifest, "place", _die)
         with pytest.raises(Crash):
-            rig.memory.forget(user=USER, seqs=[1])  # the bytes of 3, 5 and 7 are there, unnamed
+            rig.forget(seqs=[1])  # the bytes of 3, 5 and 7 are there, unnamed
     kept = [rig.payload(block) for block in rig.blocks() if block.slot is not None]
     secrets = secrets_of([[rig.path().read_bytes()]], [kept])
     assert leaked(secrets, rig.folder)
@@ -134,8 +134,7 @@ def test_a_torn_block_is_never_used(rig):
     assert _named(rig, f"block {torn.number} is torn") == 1
     _says(rig, expected)
     rig.kv.remember(user=USER)
-    with rig.database.read() as connection:
-        fetched = rig.view.fetch(connection, rig.pool(), rig.blocks())
+    fetched = rig.fetched()
     rig.view.put_back(rig.database, rig.pool(), fetched.drafts)
     assert rig.made() == made
     assert rig.memory.check_integrity().faults == ()

@@ -64,7 +64,7 @@ def test_later_turns_are_made_anew_as_if_the_message_had_never_been(tmp_path, ne
     """Blocks that had seen the message equal those of a log without it, bit for bit, and others are kept."""
     with filled(tmp_path / "m") as rig:
         before = {block.number for block in rig.blocks()}
-        rig.memory.forget(user=USER, seqs=[3])
+        rig.forget(seqs=[3])
         assert rig.made() == never(3)
         kept = {block.number for block in rig.blocks()} & before
         assert kept == {1, 2, 4, 6, 8}  # session 2, and what came before in session 1
@@ -85,7 +85,7 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
     config = with_config(align="grid")
     with Rig(tmp_path / "m", config=config) as rig, Rig(tmp_path / "n", config=config) as expected:
         rig.say(*(line(i) for i in range(4)))
-        rig.memory.forget(user=USER, seqs=[2])
+        rig.forget(seqs=[2])
         expected.say(line(0), line(2), line(3))
         assert rig.made() == expected.made()
         assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4}
@@ -98,7 +98,7 @@ def test_a_generated_turn_that_recalled_the_message_is_made_anew(tmp_path):
         rig.kv.flush()
         assert (5, 1) in rig.attended()
         before = rig.made()
-        rig.memory.forget(user=USER, seqs=[1])
+        rig.forget(seqs=[1])
         after = rig.made()
         spoken = [block for block in rig.blocks() if {5, 6}.intersection(block.tile.seqs)]
         keys = [(*block.place, block.tile.ids) for block in spoken]
@@ -121,7 +121,7 @@ def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
         generation = rig.pool().generation
         with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
             manifest.attend(connection, generation, [5], [3])
-        rig.memory.forget(user=USER, seqs=[1])
+        rig.forget(seqs=[1])
         assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
 
 
@@ -182,7 +182,7 @@ def test_a_crash_before_the_overwriting_is_made_good_by_the_next_opening(tmp_pat
 
 
 def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, monkeypatch, never):
-    """Who dies in the second half of forgetting has forgotten."""
+    """Who dies while what had seen the message is encoded anew has forgotten it."""
 
     def die(*_):
         raise Crash
@@ -192,7 +192,7 @@ def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, mo
         with monkeypatch.context() as patch:
             patch.setattr(manifest, "place", die)
             with pytest.raises(Crash):
-                rig.memory.forget(user=USER, seqs=[3])
+                rig.forget(seqs=[3])
         assert leaked(secrets, rig.folder) == 0
         rig.kv.remember(user=USER)
         assert rig.made() == never(3)

@@ -97,10 +97,7 @@ def test_blocks_of_equal_numbers_are_not_mistaken_in_memory(rig):
     """Both users have a block 1: each gets the own one, whoever asked first."""
     for user in ("ann", "zoe"):
         rig.ask(user=user, top_k=8)
-    with rig.database.read() as connection:
-        raws = [
-            rig.view.fetch(connection, rig.pool(user), rig.blocks(user)[:1]).raw[0] for user in ("ann", "zoe")
-        ]
+    raws = [rig.fetched(user, most=1).raw[0] for user in ("ann", "zoe")]
     assert not raws[0][0].keys.equal(raws[1][0].keys)
 
 

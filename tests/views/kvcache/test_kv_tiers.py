@@ -143,8 +143,7 @@ def test_a_memory_prefetches_the_newest_blocks(tmp_path):
         rig.view.tiers._readers.shutdown(wait=True)
         found, hits = rig.view.tiers.get([])
         assert (found, hits) == ([], Hits())
-        with rig.database.read() as connection:
-            fetched = rig.view.fetch(connection, rig.pool(), rig.blocks())
+        fetched = rig.fetched()
     assert fetched.hits == Hits(host=8)
 
 
@@ -238,8 +237,7 @@ def test_evicted_blocks_are_encoded_again_in_passes_of_the_same_shapes(tmp_path,
     first = set(passes)
     with _small(tmp_path, 2, config=config) as rig:
         passes.clear()
-        with rig.database.read() as connection:
-            fetched = rig.view.fetch(connection, rig.pool(), rig.blocks())
+        fetched = rig.fetched()
         assert fetched.hits.encoded == len(rig.blocks()) - 2
         assert set(passes) <= first
         for block, draft in fetched.drafts:
@@ -303,8 +301,7 @@ def test_what_was_forgotten_meanwhile_is_not_put_back(tmp_path):
     """Blocks that were encoded again for an answer get no place when their messages are gone."""
     with filled(tmp_path / "m", budget=Budget(user_bytes=0)) as rig:
         pool = rig.pool()
-        with rig.database.read() as connection:
-            fetched = rig.view.fetch(connection, pool, rig.blocks())
+        fetched = rig.fetched()
         assert len(fetched.drafts) == 8
         rig.memory.forget(user=USER, everything=True)
         assert rig.view.put_back(rig.database, pool, fetched.drafts) == 0
@@ -316,8 +313,7 @@ def test_putting_back_nothing_makes_no_file(tmp_path):
     """The folder of a user who was forgotten does not come back."""
     with filled(tmp_path / "m", budget=Budget(user_bytes=0)) as rig:
         pool = rig.pool()
-        with rig.database.read() as connection:
-            fetched = rig.view.fetch(connection, pool, rig.blocks())
+        fetched = rig.fetched()
         rig.memory.forget(user=USER, everything=True)
         rig.view.put_back(rig.database, pool, fetched.drafts)
         assert not list((rig.folder / "kv").iterdir())

@@ -21,7 +21,7 @@ from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.reader_a import Agentic, AgenticSettings
 from zibaldone.views.topics.read.reader_h import Hybrid
-from zibaldone.views.topics.read.reading_result import Reading
+from zibaldone.views.topics.read.reading_result import ReadingResult
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
 LITTLE = AgenticSettings(min_retrieval_tokens=1)
@@ -45,7 +45,7 @@ def done(*snippets: tuple[str, int, int], docs: tuple[str, ...] = ()) -> Mapping
 
 def read(
     *answers: Scripted, settings: AgenticSettings = LITTLE, library: Library | None = None
-) -> tuple[Reading, ScriptedModel]:
+) -> tuple[ReadingResult, ScriptedModel]:
     """What A finds with a model that answers so, the last answer again and again."""
 
     def answer(_: ChatRequest) -> Scripted:
@@ -56,7 +56,7 @@ def read(
     return agent.read(ranked(QUESTION, library), user="ann", today=TODAY), model
 
 
-def texts(reading: Reading) -> list[str]:
+def texts(reading: ReadingResult) -> list[str]:
     """Of what was found, best first."""
     return [one.place.entry.text for one in reading.found]
 

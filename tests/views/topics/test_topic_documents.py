@@ -67,7 +67,6 @@ def test_a_document_as_it_is_written():
         "merged", When("2023-06-01T09:00+02:00"), {"of": ["pets-1", "pets-2"]}
     )
     assert document.title == "Cats"
-    assert document.sources == {3, 12, 15, 16, 17}
 
 
 @often

@@ -58,7 +58,7 @@ def applied(found: Library, messages: list[Message]) -> Library:
     for message in messages:
         step = apply(found, message, by)
         assert step is not None
-        found = step.library
+        found = step
     return found
 
 
@@ -294,7 +294,7 @@ def test_a_correction_supersedes_what_it_contradicts():
     told = Document("topic-0001", body=(Entry("Bree.", 3, superseded_by=(4,)), Entry("It is Bram.", 4)))
     found = applied(library(told), edited(told, "- <seq=3,superseded_by=4> Bree.\n- <seq=4> It is Brim.\n"))
     assert found.documents["topic-0001"].entries[0].superseded_by == (40,)
-    assert forget(found, [40], tools()).library.documents["topic-0001"].entries == (Entry("Bree.", 3),)
+    assert forget(found, [40], tools()).documents["topic-0001"].entries == (Entry("Bree.", 3),)
 
 
 def test_several_edits_at_once():
@@ -327,10 +327,10 @@ def test_forgotten_edits_leave_no_word():
     by = tools()
     found = applied(library(), edits)
     assert all(word in render(found.documents["topic-0001"]) for word in words)
-    left = forget(withdraw(found, edits, by).library, [one.seq for one in edits], by).library
+    left = forget(withdraw(found, edits, by), [one.seq for one in edits], by)
     assert not any(word in render(left.documents["topic-0001"]) for word in words)
     assert "Ask her sister." in body(left)
-    assert withdraw(library(), edits, by).library == library()
+    assert withdraw(library(), edits, by) == library()
 
 
 @settings(max_examples=60, deadline=None)
@@ -366,5 +366,5 @@ def test_bare_metadata(kind, part):
         step = apply(start, message, tools())
         assert step is not None
         noted = part in {"entry", "text"} and kind != "removed"
-        assert [one.text for one in step.library.current.entries] == (["Some words."] if noted else [])
-        assert step.library.documents == start.documents
+        assert [one.text for one in step.current.entries] == (["Some words."] if noted else [])
+        assert step.documents == start.documents

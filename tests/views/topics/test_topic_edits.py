@@ -11,7 +11,7 @@ from topic_texts import bodies, documents, nasty
 
 from zibaldone.errors import InvalidImport
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
-from zibaldone.views.topics.markdown.document import Document, Heading, Text
+from zibaldone.views.topics.markdown.document import Document, Event, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.export_marks import (
     INDEX,
@@ -212,7 +212,7 @@ def test_a_review_of_a_folder_that_memory_overtook():
         assert [document for document, _ in found.edits] == [""]
     same = {"cats": parse(files["cats.md"])}
     assert review(EXPORTED, same, {"cats.md": files["cats.md"]}) == Review((), ())
-    logged = replace(CATS.logged("updated"), token_count=9)
+    logged = replace(CATS, update_log=(*CATS.update_log, Event("updated")), token_count=9)
     assert not review(EXPORTED, {"cats": logged}, files).conflicts
 
 

@@ -11,9 +11,9 @@ from topic_steps import NOON, SMALL, said, tools
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.extraction import extract, source_of
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
-from zibaldone.views.topics.read.workspace import Work
 
 
 def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:

@@ -17,12 +17,12 @@ from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.topics.consolidate.consolidation import flush
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import CURRENT, Library, Step
+from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import render
-from zibaldone.views.topics.read.workspace import Tools
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",
@@ -52,7 +52,7 @@ def all_text(library: Library) -> str:
 def test_an_entry_of_forgotten_messages_alone_vanishes() -> None:
     """From documents, headings, summaries and the catalogue; and from CURRENT."""
     for library in (filed(said(*LIFE), tools()), fed(said(*LIFE), tools())[0]):
-        left = forget(library, [1], tools()).library
+        left = forget(library, [1], tools())
         assert "Quagga" not in all_text(left)
         assert "zebra" not in all_text(left).lower()
         assert not any("zebra" in line.summary + line.title.lower() for line in left.catalogue())
@@ -67,11 +67,11 @@ def test_a_forgotten_question_is_not_quoted_by_its_answer() -> None:
     ]
     for library in (filed(numbered(talk), tools()), fed(numbered(talk), tools())[0]):
         assert "Quagga" in all_text(library)
-        left = forget(library, [1], tools()).library
+        left = forget(library, [1], tools())
         assert "Quagga" not in all_text(left)
         assert one(left, "Seven years").text == "Seven years already!"
         assert one(left, "Seven years").sources == (2,)
-        assert "Quagga" not in all_text(forget(library, [2], tools()).library)
+        assert "Quagga" not in all_text(forget(library, [2], tools()))
 
 
 def test_headings_do_not_speak_of_what_is_forgotten() -> None:
@@ -79,7 +79,7 @@ def test_headings_do_not_speak_of_what_is_forgotten() -> None:
     first, second = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
     body = (Heading("Animals"), Heading("Quagga, pony", 2), first, second)
     library = Library({"topic-0001": Document("topic-0001", body=body)}, next_id=2)
-    (document,) = forget(library, [1], tools()).library.documents.values()
+    (document,) = forget(library, [1], tools()).documents.values()
     assert document.title == "Animals"
     assert "Quagga" not in document.headings[1].title
     assert document.entries == (second,)
@@ -94,18 +94,17 @@ def test_headings_of_other_documents_do_not_either() -> None:
         "topic-0002": Document("topic-0002", "Quagga; a pony", body=(*body, second)),
     }
     step = forget(Library(stored, next_id=3), [1], tools())
-    assert "Quagga" not in all_text(step.library)
-    assert step.library.documents["topic-0002"].entries == (second,)
-    assert step.changes.written == ("topic-0002",)
+    assert "Quagga" not in all_text(step)
+    assert step.documents["topic-0002"].entries == (second,)
     step = forget(Library(stored, next_id=3), [1], tools(), {"Quagga, pony", "Quagga; a pony"})
-    assert step.library.documents["topic-0002"] == stored["topic-0002"]
+    assert step.documents["topic-0002"] == stored["topic-0002"]
 
 
 def test_a_title_without_spaces_does_not_either() -> None:
     """It is made of pieces of what was said."""
     first, second = Entry("长颈鹿吃树叶", first=1), Entry("I brush the pony Rex.", first=2)
     stored = Document("topic-0001", body=(Heading("颈鹿, pony"), first, second))
-    left = forget(Library({"topic-0001": stored}, next_id=2), [1], tools()).library
+    left = forget(Library({"topic-0001": stored}, next_id=2), [1], tools())
     assert "颈" not in all_text(left)
 
 
@@ -121,7 +120,7 @@ def test_no_word_of_many_forgotten_messages_stays(seed: int) -> None:
     library, by = filed(said(*facts), tools()), tools()
     gone = rng.sample(range(1, 61), 30)
     for seq in gone:
-        library = forget(library, [seq], by).library
+        library = forget(library, [seq], by)
     held = all_text(library).lower()
     assert [named[seq - 1] for seq in gone if named[seq - 1] in held] == []
 
@@ -130,25 +129,25 @@ def test_a_merged_entry_keeps_its_other_sources() -> None:
     """It is as if the forgotten message had not been sent."""
     library = filed(said(*LIFE), tools())
     assert one(library, "Oslo").sources == (3, 5)
-    left = forget(library, [3], tools()).library
+    left = forget(library, [3], tools())
     assert (one(left, "Oslo").sources, one(left, "Oslo").seq) == ((5,), "5")
     assert all(3 not in key[0] for key in left.parts)
-    assert "Oslo" not in all_text(forget(left, [5], tools()).library)
+    assert "Oslo" not in all_text(forget(left, [5], tools()))
 
 
 def test_what_a_forgotten_entry_had_superseded_is_current_again() -> None:
     """And what a forgotten one was superseded by does not speak of it any more."""
     library = filed(said(*LIFE), tools())
     assert not one(library, "Lund").current
-    assert one(forget(library, [6], tools()).library, "Lund").current
-    assert one(forget(library, [4], tools()).library, "Trond").supersedes == ()
+    assert one(forget(library, [6], tools()), "Lund").current
+    assert one(forget(library, [4], tools()), "Trond").supersedes == ()
 
 
 @pytest.mark.parametrize("apart", [timedelta(0), timedelta(days=2)])
 def test_of_three_values_the_middle_one_can_be_forgotten(apart: timedelta) -> None:
     """The first stays superseded, by the last."""
     facts = [f"The capital of Norvia is {city}." for city in ("Lund", "Trond", "Malmo")]
-    left = forget(filed(said(*facts, apart=apart), tools()), [2], tools()).library
+    left = forget(filed(said(*facts, apart=apart), tools()), [2], tools())
     assert texts(left, current=True) == [facts[2]]
     assert one(left, "Lund").superseded_by == (3,)
 
@@ -158,29 +157,27 @@ def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
     library = filed(said("I live in Oslo.", "I own a boat.", "I live in Oslo."), tools())
     orphaned = replace(library, documents={})
     assert orphaned.parts
-    assert forget(orphaned, [1], tools()).library.parts == {}
+    assert forget(orphaned, [1], tools()).parts == {}
 
 
 def test_a_document_with_nothing_left_goes() -> None:
     """With its line in the catalogue, and its id is not given again."""
     library = filed(said(LIFE[0]), tools())
     step = forget(library, [1], tools())
-    assert step.library.documents == {}
-    assert step.changes.removed == ("topic-0001",)
-    assert step.library.next_id == library.next_id
+    assert step.documents == {}
+    assert step.next_id == library.next_id
 
 
 def test_an_empty_current_is_as_new() -> None:
     """Its window starts with the next message."""
     step = forget(fed(said(LIFE[0]), tools())[0], [1], tools())
-    assert (step.library.current, step.library.opened) == (Document(CURRENT), None)
-    assert step.changes.written == (CURRENT,)
+    assert (step.current, step.opened) == (Document(CURRENT), None)
 
 
 def test_forgetting_what_is_not_there_changes_nothing() -> None:
     """No document is written."""
     library = filed(said(*LIFE), tools())
-    assert forget(library, [99], tools()) == Step(library)
+    assert forget(library, [99], tools()) == library
 
 
 def test_a_text_that_a_model_merged_is_taken_apart() -> None:
@@ -194,7 +191,7 @@ def test_a_text_that_a_model_merged_is_taken_apart() -> None:
 
     library = filed(said("I feed the cat Moss.", "I feed the dog Rex."), tools(answers=answers))
     assert one(library, "Moss").seq == "1-2"
-    left = forget(library, [2], tools()).library
+    left = forget(library, [2], tools())
     assert texts(left) == ["I feed the cat Moss."]
     assert "Rex" not in all_text(left)
 
@@ -207,7 +204,7 @@ def test_a_text_that_a_model_merged_is_taken_apart() -> None:
 def test_the_rest_stays_whole(contents: list[str], gone: set[int]) -> None:
     """Exactly the forgotten messages' entries are missing, and no mark points to them."""
     library = filed(said(*contents), tools(replace(SMALL, current_threshold_tokens=60)))
-    left = forget(library, gone, tools()).library
+    left = forget(library, gone, tools())
     assert kept(left) == {key: times for key, times in kept(library).items() if key[0] not in gone}
     for entry in left.entries():
         assert gone.isdisjoint((*entry.sources, *entry.supersedes, *entry.superseded_by))
@@ -219,7 +216,7 @@ def test_what_holds_is_what_would_hold_without_it(cities: list[str], data: st.Da
     """The current value is the same as if the forgotten message had never been sent."""
     facts = [f"The capital of Norvia is {city}." for city in cities]
     gone = data.draw(st.integers(1, len(facts)))
-    left = forget(filed(said(*facts), tools()), [gone], tools()).library
+    left = forget(filed(said(*facts), tools()), [gone], tools())
     rest = facts[: gone - 1] + facts[gone:]
     assert set(texts(left, current=True)) == {rest[-1]}
 
@@ -227,9 +224,9 @@ def test_what_holds_is_what_would_hold_without_it(cities: list[str], data: st.Da
 def test_consolidation_goes_on_after_forgetting() -> None:
     """The library that is left is one like any other."""
     by = tools()
-    left = forget(filed(said(*LIFE), by), [1, 6], by).library
+    left = forget(filed(said(*LIFE), by), [1, 6], by)
     more = replace(said("The capital of Norvia is Bern.")[0], seq=20)
-    made = flush(fed([more], by, left)[0], by).library
+    made = flush(fed([more], by, left)[0], by)
     assert one(made, "Lund").superseded_by == (20,)
 
 
@@ -241,6 +238,6 @@ def test_what_is_remembered_may_be_emptied_in_the_middle_of_a_step() -> None:
         by._vectors.clear()
         return embedder.embed(texts)
 
-    by = Tools(embed, count)
+    by = Workbench(embed, count)
     by.vectors(["tea"])
     assert by.vectors(["tea", "coffee"]).shape == (2, 8)

@@ -23,17 +23,19 @@ from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.document_index import K1, B, bm25
 from zibaldone.views.topics.read.reader_h import Hybrid, partitions
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Reading, within
+from zibaldone.views.topics.read.reading_result import ReadingResult
 
 
-def read(question: str, *answers: Scripted, library: Library | None = None) -> tuple[Reading, ScriptedModel]:
+def read(
+    question: str, *answers: Scripted, library: Library | None = None
+) -> tuple[ReadingResult, ScriptedModel]:
     """What H finds with a model that answers so; without a model when there are no answers."""
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return Hybrid(asker).read(ranked(question, library), user="ann"), model
 
 
-def texts(reading: Reading) -> list[str]:
+def texts(reading: ReadingResult) -> list[str]:
     """Of what was found, best first."""
     return [one.place.entry.text for one in reading.found]
 
@@ -57,15 +59,6 @@ def test_the_current_value_stands_before_the_one_it_superseded() -> None:
     assert place["Ann works for Globex."][1] is False
     assert place["Ann works for Acme."][1] is True
     assert place["Ann works for Globex."] < place["Ann works for Acme."]
-
-
-def test_within_a_budget_superseded_entries_only_fill_what_is_left() -> None:
-    """A current entry further down goes before them."""
-    found = read("Which firm does Ann work for?")[0].found
-    order = sorted(found, key=lambda one: not one.superseded)  # the superseded one first
-    kept = within(order, [10] * len(order), 10 * (len(order) - 1))
-    assert all(not one.superseded for one in kept)
-    assert len(within(order, [10] * len(order), 1000)) == len(order)
 
 
 def test_scores_never_rise_along_the_list() -> None:

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.grouping import cluster, halves
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Work
 
 CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
 TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]
@@ -183,11 +184,10 @@ def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) 
         return bad_rewrite(_lines(inputs))
 
     messages, by = said(*CATS, *TRADE, *MANY[:30], *CATS), tools(answers=answers)
-    library, changes = fed(messages, by)
-    library = flush(library, by).library
+    library, _ = fed(messages, by)
+    library = flush(library, by)
     assert kept(library) == extracted(messages, tools())
     assert set(texts(library)) == {*CATS, *TRADE, *MANY[:30]}
-    assert changes.model_calls > 0
 
 
 def test_a_model_that_does_well_is_followed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import ShownMessage, Task
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
@@ -16,7 +16,6 @@ from zibaldone.views.topics.tasks import (
     Extract,
     Extracted,
     Groups,
-    MessageShown,
     Planned,
     PlanUpdates,
     RewriteCurrent,
@@ -30,15 +29,15 @@ SHOWN = shown_entries(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(MessageShown(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
+EXTRACT = Extract(ShownMessage(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
 CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
     DOCUMENTS,
-    lambda: Planned(updates=[], new_documents=[]),
+    offline=lambda: Planned(updates=[], new_documents=[]),
 )
-MERGES = ChooseMerges(DOCUMENTS, 4, 1600, lambda: Groups(groups=[]))
+MERGES = ChooseMerges(DOCUMENTS, 4, 1600, offline=lambda: Groups(groups=[]))
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
@@ -48,7 +47,7 @@ def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> Non
     system, user = task.turns()
     assert "instruction" in system.content
     inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "fallback"}
+    assert not inputs.keys() & {"given", "offline"}
     assert all(name in system.content for name in inputs)
     assert task.schema()["additionalProperties"] is False
 
@@ -86,7 +85,7 @@ def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], faul
 
 def test_a_merge_stays_below_the_size_of_a_document() -> None:
     """Else it would be split again."""
-    tight = ChooseMerges(DOCUMENTS, 4, 700, lambda: Groups(groups=[]))
+    tight = ChooseMerges(DOCUMENTS, 4, 700, offline=lambda: Groups(groups=[]))
     refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
 
 

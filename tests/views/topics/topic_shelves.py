@@ -16,7 +16,7 @@ from zibaldone.views.topics.entry_units import to_units
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.ranking import Ranked, ScoredUnits, rank
+from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
@@ -66,7 +66,7 @@ def shelf(*documents: Document, current: Document = CURRENT) -> Library:
     return Library({one.id: one for one in documents or (PEOPLE, FIRMS, GARDEN)}, current)
 
 
-def ranked(question: str, library: Library | None = None) -> Ranked:
+def ranked(question: str, library: Library | None = None) -> RankedEntries:
     """A question, ranked against the entries of a library; each message has its own session."""
     library = library or shelf()
     index = ReadingIndex(library)

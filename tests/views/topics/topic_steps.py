@@ -20,9 +20,9 @@ from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush
 from zibaldone.views.topics.consolidate.extraction import extract
-from zibaldone.views.topics.library import Changes, Library
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 R = TypeVar("R", bound=BaseModel)
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -60,14 +60,14 @@ class Asking:
 
 def tools(
     settings: Consolidation = SMALL, answers: Callable[[str, dict[str, Any]], Any] | None = None
-) -> Tools:
+) -> Workbench:
     """Without a model, or with one that is told the task's name and inputs."""
     asking = None
     if answers is not None:
         asking = Asking(
             ScriptedModel(lambda request: answers(request.task, json.loads(request.turns[1].content)))
         )
-    return Tools(HashEmbedder(32).embed, count, asking, settings)
+    return Workbench(HashEmbedder(32).embed, count, asking, settings)
 
 
 def said(
@@ -85,23 +85,24 @@ def numbered(messages: Iterable[Message]) -> list[Message]:
     return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
-def fed(messages: Iterable[Message], by: Tools, library: Library | None = None) -> tuple[Library, Changes]:
-    """One after the other."""
-    changes = Changes()
+def fed(messages: Iterable[Message], by: Workbench, library: Library | None = None) -> tuple[Library, int]:
+    """One after the other, and how often CURRENT was flushed."""
+    flushes = 0
     before: Message | None = None
     library = library or Library()
     for message in messages:
-        step = add(library, message, before, by)
-        library, changes, before = step.library, changes + step.changes, message
-    return library, changes
+        grown = add(library, message, before, by)
+        flushes += grown.current.entries[: len(library.current.entries)] != library.current.entries
+        library, before = grown, message
+    return library, flushes
 
 
-def filed(messages: Iterable[Message], by: Tools) -> Library:
+def filed(messages: Iterable[Message], by: Workbench) -> Library:
     """With CURRENT flushed at the end."""
-    return flush(fed(messages, by)[0], by).library
+    return flush(fed(messages, by)[0], by)
 
 
-def extracted(messages: Sequence[Message], by: Tools) -> Counter[tuple[int, str]]:
+def extracted(messages: Sequence[Message], by: Workbench) -> Counter[tuple[int, str]]:
     """All entries that the messages make, as (seq, text)."""
     work = Work(by, Library())
     pairs = zip(messages, [None, *messages], strict=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from zibaldone.views.topics.consolidate.signature import KNOWN
 from zibaldone.views.topics.markdown.document import Document, Event, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.signature import KNOWN
 
 PIECES = (
     "Ann likes tea.|- item|* item|1. first|1984. was a year|# title|#tag|###### six|####### seven|---|- - -"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
+
+from rich.table import Table
 
 from zibaldone.bench.base import Cost, Equipment, System
-from zibaldone.bench.consolidation.facts import ChainQuestion, Stream, Streaming
+from zibaldone.bench.consolidation.facts import HOPS, ChainQuestion, Stream, Streaming, Wordings, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, Marked, judge, nothing_marked
-from zibaldone.bench.outcome import Progress, silent
-from zibaldone.bench.systems import make_system
+from zibaldone.bench.outcome import Measurement, Progress, Run, silent
+from zibaldone.bench.registry import ConsolidationOptions
+from zibaldone.bench.stats import Mean, percentile
+from zibaldone.bench.systems import check_systems, make_system
+from zibaldone.bench.table import Column, budget, tabulate
 
+SINGLE, MULTI = "single-hop", "multi-hop"
 _USER = "facts"
 _FREE = Cost()
 
@@ -110,3 +116,131 @@ def _ask(
         ms=round(ms, 3),
         judgement=judge(question, context.text, marks_of(system)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationRow:
+    """One system at one budget on one stream, over the questions of one kind. Shares are from 0 to 1."""
+
+    kind: str  # SINGLE or MULTI
+    system: str
+    streaming: str
+    stream_tokens: int
+    budget_tokens: int | None
+    questions: int
+    correct: Mean | None  # every current link there, and no superseded value that is not marked
+    complete: Mean | None  # every current link there
+    links: float  # share of the current links that are there
+    stale: float  # share of the questions with a superseded value that is not marked
+    marked: float  # share of the questions with a superseded value that is marked
+    complete_by_hops: dict[int, float | None]
+    tokens_mean: float
+    p50_ms: float
+
+
+def run(options: ConsolidationOptions, run: Run) -> Measurement:
+    """A stream of each size, and every system on it."""
+    systems, tools = check_systems(options.systems), run.tools(options.floor)
+    records, loads = [], []
+    # Words that are no Streaming or Wordings are refused where they are used.
+    for length in options.sizes:
+        wordings, streaming = cast("Wordings", options.wordings), cast("Streaming", options.streaming)
+        stream = make_stream(options.seed, length, tools.tokenizer, options.questions, wordings)
+        judged, took = evaluate(
+            stream, systems, options.budget, tools, streaming=streaming, progress=run.progress
+        )
+        records += judged
+        loads += took
+    rows = make_rows(records)
+    figures = {
+        "seed": options.seed,
+        "wordings": options.wordings,
+        "rows": rows,
+        "loads": loads,
+        "records": records,
+    }
+    return Measurement(figures, tables(rows, loads, options.wordings))
+
+
+def make_rows(records: Sequence[JudgedQuestion]) -> tuple[ConsolidationRow, ...]:
+    """One row per stream, kind of question, system and budget, in the order in which they were asked."""
+    groups: dict[tuple[str, int, str, str, int | None], list[JudgedQuestion]] = {}
+    for record in records:
+        kind = SINGLE if record.hops == 1 else MULTI
+        key = (kind, record.stream_tokens, record.streaming, record.system, record.budget_tokens)
+        groups.setdefault(key, []).append(record)
+    return tuple(_row(key[0], group) for key, group in groups.items())
+
+
+def _row(kind: str, records: Sequence[JudgedQuestion]) -> ConsolidationRow:
+    judged = [record.judgement for record in records]
+    first = records[0]
+    by_hops = {hops: [record.judgement for record in records if record.hops == hops] for hops in HOPS}
+    return ConsolidationRow(
+        kind=kind,
+        system=first.system,
+        streaming=first.streaming,
+        stream_tokens=first.stream_tokens,
+        budget_tokens=first.budget_tokens,
+        questions=len(records),
+        correct=Mean.of([float(judgement.correct) for judgement in judged]),
+        complete=Mean.of([float(judgement.complete) for judgement in judged]),
+        links=sum(judgement.current for judgement in judged) / sum(judgement.links for judgement in judged),
+        stale=_share(judged, lambda judgement: judgement.stale > 0),
+        marked=_share(judged, lambda judgement: judgement.marked > 0),
+        complete_by_hops={
+            hops: _share(of, lambda judgement: judgement.complete) if of else None
+            for hops, of in by_hops.items()
+        },
+        tokens_mean=sum(record.tokens for record in records) / len(records),
+        p50_ms=percentile([record.ms for record in records], 50),
+    )
+
+
+def _share(judged: Sequence[Judgement], is_so: Callable[[Judgement], bool]) -> float:
+    return sum(map(is_so, judged)) / len(judged)
+
+
+def tables(rows: Sequence[ConsolidationRow], loads: Sequence[Load], wordings: str) -> list[Table]:
+    """One for each stream and kind of question, and what taking the streams in has cost."""
+    made = []
+    for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in rows):
+        of_stream = [row for row in rows if (row.stream_tokens, row.streaming) == stream]
+        for kind in (SINGLE, MULTI):
+            if of_kind := [row for row in of_stream if row.kind == kind]:
+                title = f"consolidation, {kind}: {stream[0]:,} tokens, {of_kind[0].questions} questions"
+                caption = f"a message per {stream[1].removesuffix('s')}, {wordings} wordings"
+                made.append(tabulate(title, list(_columns(kind)), of_kind, caption=caption))
+    return [*made, tabulate("taking the facts in", _LOADS, loads)]
+
+
+def _columns(kind: str) -> Iterator[Column]:
+    yield Column("system", lambda row: row.system, left=True)
+    yield Column("budget", lambda row: budget(row.budget_tokens))
+    yield Column("correct", lambda row: row.correct and row.correct.value, ".2f")
+    yield Column("95 %", lambda row: f"[dim]{row.correct.low:.2f}-{row.correct.high:.2f}[/]")
+    head = "all links\ncurrent" if kind == MULTI else "current\nthere"
+    yield Column(head, lambda row: row.complete and row.complete.value, ".2f")
+    if kind == MULTI:
+        yield Column("share of\nlinks", lambda row: row.links, ".2f")
+        for hops in HOPS[1:]:
+            yield _by_hops(hops)
+    yield Column("outdated\nunmarked", lambda row: row.stale, ".2f")
+    yield Column("outdated\nmarked", lambda row: row.marked, ".2f")
+    yield Column("tokens", lambda row: row.tokens_mean, ".0f")
+    yield Column("p50\nms", lambda row: row.p50_ms, ".1f")
+
+
+def _by_hops(hops: int) -> Column:
+    return Column(f"{hops}\nhops", lambda row: row.complete_by_hops[hops], ".2f")
+
+
+_LOADS = (
+    Column("system", lambda load: load.system, left=True),
+    Column("one message per", lambda load: load.streaming.removesuffix("s"), left=True),
+    Column("tokens", lambda load: load.stream_tokens, ","),
+    Column("facts", lambda load: load.facts, ","),
+    Column("seconds", lambda load: load.seconds, ".1f"),
+    Column("model calls", lambda load: load.cost.calls, ","),
+    Column("model tokens", lambda load: load.cost.tokens, ","),
+)

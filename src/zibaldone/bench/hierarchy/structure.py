@@ -6,20 +6,19 @@ and by the cap.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
-from zibaldone.bench.base import Equipment, Example
-from zibaldone.bench.engine import to_context
+from zibaldone.bench.base import Equipment
+from zibaldone.bench.engine import Engine, Setup
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.outcome import Progress
 from zibaldone.bench.runner import Judge
 from zibaldone.bench.stats import Mean
 from zibaldone.core import Message
-from zibaldone.memory import Memory
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.meter import Meter
@@ -171,28 +170,14 @@ class Measuring:
     def _recalled(self, setting: Compared, row: HierarchyRow) -> HierarchyRow:
         """The same hierarchy again, in a memory that is asked every question."""
         shares, tokens = [], []
-        with (
-            tempfile.TemporaryDirectory(dir=self._tools.folder) as folder,
-            Memory(folder, embedder=self._tools.embedder, chat=None, hierarchy=setting.config) as memory,
-        ):
+        setup = Setup(("hierarchy",), hierarchy=setting.config)
+        with closing(Engine("hierarchy", setup, self._tools)) as system:
             for user in self._data.users():
-                memory.add(self._data.messages(user), user=user)
-            memory.maintain(views=["hierarchy"])
+                system.load(user, self._data.messages(user))
             for place, example in enumerate(self.examples):
                 self._progress(f"{setting.name}: asking", place, len(self.examples))
-                recall, spent = self._ask(memory, example)
-                shares.append(recall)
-                tokens.append(spent)
+                context = system.recall(example.user, example.question, self._budget, example.now)
+                record = self._judge.record(example, system.name, context, self._budget, 0.0)
+                shares.append(record.evidence_recall or 0.0)
+                tokens.append(record.tokens)
         return replace(row, recall=Mean.of(shares), tokens=sum(tokens) / len(tokens) if tokens else None)
-
-    def _ask(self, memory: Memory, example: Example) -> tuple[float, int]:
-        recalled = memory.recall(
-            example.question,
-            user=example.user,
-            budget_tokens=self._budget,
-            views=["hierarchy"],
-            floor=self._tools.floor,
-            now=example.now,
-        )
-        record = self._judge.record(example, "hierarchy", to_context(recalled), self._budget, 0.0)
-        return record.evidence_recall or 0.0, record.tokens

@@ -197,12 +197,13 @@ class Bench:
 
     def random_blocks(self, config: MemArt, k: int = TOP_K) -> AccuracyRow:
         rng = random.Random(0)
-        with self.attached(config) as kv, kv.reading(_USER) as (connection, pool):
-            every = kv.view.indexes.get(connection, pool).blocks
+        with self.attached(config) as kv:
+            reader, index = kv.reading(_USER)
 
             def answer(fact: toy.ToyFact) -> tuple[str, int, int]:
-                chosen = sorted(rng.sample(every, min(k, len(every))), key=lambda b: b.chronological)
-                raw = kv.view.fetch(connection, pool, chosen).raw
+                some = rng.sample(index.blocks, min(k, len(index.blocks)))
+                chosen = sorted(some, key=lambda block: block.chronological)
+                raw = kv.view.fetcher.fetch(reader, chosen).raw
                 ids = tuple(toy.IDS[word] for word in fact.question.split())
                 context = PromptContext(tuple(chosen), raw, (), ids)
                 options = {"max_new_tokens": 2, "do_sample": False}

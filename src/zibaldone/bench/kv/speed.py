@@ -10,13 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import torch
+from rich.table import Table
 from torch import Tensor
 from transformers import DynamicCache
 
@@ -30,19 +31,10 @@ from zibaldone.bench.kv.speed_model import (
     new_model,
     new_tokenizer,
 )
-from zibaldone.bench.kv.speed_report import (
-    Disk,
-    FirstToken,
-    Ingest,
-    KVSpeedReport,
-    Reuse,
-    SpeedSetting,
-    Stock,
-    tables,
-)
-from zibaldone.bench.kv.speed_scoring import PATIENCE_S, scorings, timed
+from zibaldone.bench.kv.speed_scoring import PATIENCE_S, Scoring, scorings, timed
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import KVSpeedOptions
+from zibaldone.bench.table import Column, TableLine, tabulate, transpose
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
@@ -51,6 +43,197 @@ USER = "speed"
 BATCH_TURNS = 32  # remembered at a time: a session
 INGEST_BATCHES = 5  # timed on both sides; the first is a warm-up where there are more
 _START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedSetting:
+    """What was measured, and on what."""
+
+    shape: str
+    parameters: int  # random ones: time does not depend on their values
+    dtype: str
+    vocabulary: int  # the model's; a made-up tokenizer uses the first words of it
+    device: str
+    threads: int
+    torch: str
+    layers: tuple[int, ...]  # that score
+    top_k: int
+    block_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """A prompt of text, by the model's own `generate`."""
+
+    prefill_tokens: int
+    ms: float  # to the first token; median
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """KVMemory.generate, medians. The parts are the trace's; `other_ms` is what they leave."""
+
+    prefill_tokens: int  # the question's; the probe reads them a second time, up to the deepest scoring layer
+    ms: float
+    repeats: int
+    probe_ms: float
+    score_ms: float
+    fetch_ms: float
+    prefill_ms: float
+    other_ms: float  # reading the log, citations, bookkeeping
+    from_memory: int  # blocks that a tier held
+    from_disk: int
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken:
+    """One length of history. `full` is all of it and the question, `text` what MemArt chose, as text."""
+
+    history_tokens: int
+    blocks: int
+    rescored: int
+    memory_tokens: int  # that MemArt reuses: the chosen blocks' and the newest turns'
+    full: Stock
+    text: Stock
+    warm: Reuse  # the tiers hold the blocks
+    cold: Reuse  # a new KVMemory: boxes and blocks come from disk (the operating system's cache stays warm)
+    open_ms: float  # to attach that new one to the model
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Time and prefill tokens of the full context and of the passages as text, to MemArt's."""
+        sides = {"full": self.full, "text": self.text}
+        warm = {name: side.ms / self.warm.ms for name, side in sides.items()}
+        cold = {f"{name}_cold": side.ms / self.cold.ms for name, side in sides.items()}
+        prefill = self.warm.prefill_tokens
+        return warm | cold | {f"{name}_tokens": side.prefill_tokens / prefill for name, side in sides.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """Tokens per second, medians over batches."""
+
+    batch_tokens: int
+    batches: int  # of which both sides were timed
+    turn_tokens: int
+    remember: float  # KVMemory.remember: prefill, capture, blocks, boxes, rows, fsync
+    plain: float  # the same turns behind as much context, on a stock cache, nothing kept
+
+    @property
+    def overhead_ratio(self) -> float:
+        return self.plain / self.remember
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What the last history takes."""
+
+    tokens: int
+    block_bytes: int  # of the files
+    box_bytes: int
+    layout_per_token: float  # bytes of a full block, by the token
+    layout_boxes_per_token: float
+
+    @property
+    def blocks_per_token(self) -> float:
+        return self.block_bytes / self.tokens
+
+    @property
+    def boxes_per_token(self) -> float:
+        return self.box_bytes / self.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class KVSpeedReport:
+    """A whole run."""
+
+    setting: SpeedSetting
+    first_token: tuple[FirstToken, ...]
+    ingest: Ingest
+    disk: Disk
+    scoring: tuple[Scoring, ...]
+
+
+def tables(report: KVSpeedReport) -> Iterator[Table]:
+    """Time to the first token; what remembering costs; scoring. 80 columns serve."""
+    setting, ingest = report.setting, report.ingest
+    yield transpose(
+        f"time to first token: {setting.shape} ({setting.parameters / 1e6:,.0f} M random parameters,"
+        f" {setting.dtype}),\n{setting.device}, {setting.threads} threads; medians",
+        "history, tokens",
+        _FIRST_TOKEN,
+        [(f"{row.history_tokens:,}", row) for row in report.first_token],
+    )
+    columns = [
+        Column("", lambda row: row[0], left=True),
+        Column("measured", lambda row: row[1]),
+        Column("by layout", lambda row: row[2]),
+    ]
+    yield tabulate(f"remembering, turns of {ingest.turn_tokens} tokens", columns, list(_remembering(report)))
+    yield transpose(
+        "scoring in one layer, ms (times the yardstick)",
+        "blocks",
+        [
+            TableLine("index, MB", lambda row: row.index_bytes / 1e6, ",.1f"),
+            TableLine("read it once", lambda row: f"{row.read_ms:,.2f} ({row.read_gb_per_s:.1f} GB/s)"),
+            *map(_timed, report.scoring[0].ms),
+        ],
+        [(f"{row.blocks:,}", row) for row in report.scoring],
+    )
+
+
+def _side(name: str) -> Iterator[TableLine]:
+    """`warm` or `cold`, its parts indented under it."""
+
+    def side(row: FirstToken) -> Reuse:
+        return row.warm if name == "warm" else row.cold
+
+    yield TableLine(f"MemArt {name}, ms", lambda row: side(row).ms, ",.0f")
+    yield TableLine("  probe", lambda row: side(row).probe_ms, ",.1f")
+    yield TableLine("  score", lambda row: side(row).score_ms, ",.1f")
+    yield TableLine("  fetch", lambda row: side(row).fetch_ms, ",.1f")
+    yield TableLine("  prefill", lambda row: side(row).prefill_ms, ",.1f")
+    yield TableLine("  other", lambda row: side(row).other_ms, ",.1f")
+    yield TableLine("  blocks from memory/disk", lambda row: f"{side(row).from_memory}/{side(row).from_disk}")
+    yield TableLine("  full / MemArt", lambda row: f"{row.full.ms / side(row).ms:.1f}x")
+    yield TableLine("  text / MemArt", lambda row: f"{row.text.ms / side(row).ms:.1f}x")
+
+
+_FIRST_TOKEN = (
+    TableLine("prefill tokens, full context", lambda row: row.full.prefill_tokens, ","),
+    TableLine("  passages as text", lambda row: row.text.prefill_tokens, ","),
+    TableLine("  MemArt", lambda row: row.warm.prefill_tokens, ","),
+    TableLine("  full / MemArt", lambda row: f"{row.ratios['full_tokens']:.1f}x"),
+    TableLine("  text / MemArt", lambda row: f"{row.ratios['text_tokens']:.1f}x"),
+    TableLine("tokens that MemArt reuses", lambda row: row.memory_tokens, ","),
+    TableLine("full context, ms", lambda row: row.full.ms, ",.0f"),
+    TableLine("passages as text, ms", lambda row: row.text.ms, ",.0f"),
+    *_side("warm"),
+    *_side("cold"),
+    TableLine("attach to the model, ms", lambda row: row.open_ms, ",.0f"),
+    TableLine("blocks", lambda row: row.blocks, ","),
+    TableLine("  scored again by their keys", lambda row: row.rescored, ","),
+    TableLine("repetitions, full/MemArt", lambda row: f"{row.full.repeats}/{row.warm.repeats}"),
+)
+
+
+def _remembering(report: KVSpeedReport) -> Iterator[tuple[str, str, str]]:
+    ingest, disk = report.ingest, report.disk
+    yield "remember, tokens/s", f"{ingest.remember:,.0f}", ""
+    yield "  the same prefill alone", f"{ingest.plain:,.0f}", ""
+    yield "  time, remember / prefill", f"{ingest.overhead_ratio:.2f}x", ""
+    yield "bytes per token, blocks", f"{disk.blocks_per_token:,.0f}", f"{disk.layout_per_token:,.0f}"
+    boxes = f"{disk.boxes_per_token:,.0f}", f"{disk.layout_boxes_per_token:,.0f}"
+    yield f"  boxes of {len(report.setting.layers)} layers", *boxes
+
+
+def _timed(name: str) -> TableLine:
+    def figure(row: Scoring) -> str | None:
+        ms, ratio = row.ms[name], row.ratios[name]
+        return None if ms is None else f"{ms:,.1f} ({ratio:,.0f}x)"
+
+    return TableLine(name, figure)
 
 
 def run(options: KVSpeedOptions, run: Run) -> Measurement:

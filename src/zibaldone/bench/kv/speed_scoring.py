@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import TypeVar
@@ -12,7 +13,6 @@ import torch
 from torch import Tensor
 
 from zibaldone.bench.kv.speed_model import QUESTION_TOKENS, Shape
-from zibaldone.bench.kv.speed_report import Scoring
 from zibaldone.bench.outcome import Progress
 from zibaldone.views.kvcache.config import Aggregation, MemArt, Normalization
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, aggregate, box_scores
@@ -55,7 +55,27 @@ STRATEGIES: dict[str, tuple[Normalization, Aggregation]] = {
     "rr-max": ("reciprocal_rank", "max"),
     "rr-sum": ("reciprocal_rank", "sum"),
 }
-_MOST_WANTED = 4096  # as views.kv.retrieval
+_MOST_WANTED = 4096  # as the kv view wants
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """One layer's boxes against one question, from queries to the best blocks."""
+
+    blocks: int
+    rows: int  # heads x question tokens
+    wanted: int  # best blocks, before they are scored again with their keys
+    index_bytes: int
+    read_ms: float  # the yardstick: the same bytes read once, added up as 64-bit numbers
+    ms: dict[str, float | None]  # by strategy of Table 1; None: too long to wait for
+
+    @property
+    def ratios(self) -> dict[str, float | None]:
+        return {name: None if ms is None else ms / self.read_ms for name, ms in self.ms.items()}
+
+    @property
+    def read_gb_per_s(self) -> float:
+        return self.index_bytes / self.read_ms / 1e6
 
 
 def scorings(

@@ -125,7 +125,7 @@ class _Affinity:
         self._chunks, self._asker, self._patient = chunks, asker, patient
 
     def groups(self, numbers: Sequence[int]) -> list[list[int]]:
-        """ColocationGroups of two and more; what is in none stays alone."""
+        """Groups of two and more; what is in none stays alone."""
         numbers = [number for number in numbers if number in self._chunks]
         owner, store = owner_of(self._generation), self._store
         with self._database.read() as connection:
@@ -141,7 +141,7 @@ class _Affinity:
             Colocate(
                 chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                fallback=lambda: ColocationGroups(groups=plain),
+                offline=lambda: ColocationGroups(groups=plain),
             ),
             user=self._generation.user,
             patient=self._patient,

@@ -42,7 +42,6 @@ class Metadata:
 
 
 def terms_of(forms: Iterable[str]) -> frozenset[str]:
-    """The terms of several words or phrases."""
     return frozenset(term for form in forms for word in words(form) for _, term in term_of(word))
 
 
@@ -124,12 +123,10 @@ def to_record(items: Sequence[Item]) -> bytes:
 
 
 def from_record(data: bytes) -> list[Item]:
-    """The items of a record."""
     return [item_from_json(fields) for fields in json.loads(data)]
 
 
 def item_to_json(item: Item) -> list[object]:
-    """An item as a list of its fields."""
     offset = item.time.utcoffset()
     zone_s = int(offset.total_seconds()) if offset else 0
     return [
@@ -145,7 +142,6 @@ def item_to_json(item: Item) -> list[object]:
 
 
 def item_from_json(fields: Sequence[object]) -> Item:
-    """The inverse of item_to_json."""
     number, text, speaker, sources, time_us, zone_s, session, place = fields
     return Item(
         number,  # type: ignore[arg-type] # as written by item_to_json
@@ -159,5 +155,4 @@ def item_from_json(fields: Sequence[object]) -> Item:
 
 
 def sources_of(items: Iterable[Item]) -> set[int]:
-    """Every message that some item names."""
     return {seq for item in items for seq in item.sources}

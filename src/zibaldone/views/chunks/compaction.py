@@ -115,7 +115,7 @@ class Compactor:
         if not gate.pieces or not self.asker.has_model:
             return CompressedGate(gate, plain)
         answer = self.asker.ask(
-            Compress(messages=shown_messages(gate), fallback=lambda: _as_compressed(plain)),
+            Compress(messages=shown_messages(gate), offline=lambda: _as_compressed(plain)),
             user=self.user,
             patient=self.patient,
         )
@@ -211,7 +211,7 @@ class Compactor:
                 related=tuple(
                     RelatedShown(number, tuple(map(shown_item, items))) for number, items in related.items()
                 ),
-                fallback=lambda: _as_compacted(compressed, plain),
+                offline=lambda: _as_compacted(compressed, plain),
             ),
             user=self.user,
             patient=self.patient,

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
+from zibaldone.validation import shown
 
 SHOWN_KEYWORDS = 16
 _CHOICES = {
@@ -35,12 +36,14 @@ class MemAttention:
         for name in ("chunk_gate_tokens", "top_p", "memory_budget_tokens", "candidates", "keywords"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInput(f"{name} must be a whole number above 0, not {value!r}")
+                raise InvalidInput(f"{name} must be a whole number above 0, not {shown(value)}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise InvalidInput(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(choices)}, not {shown(getattr(self, name))}"
+                )
         if not isinstance(self.joint, bool):
-            raise InvalidInput(f"joint must be True or False, not {self.joint!r}")
+            raise InvalidInput(f"joint must be True or False, not {shown(self.joint)}")
 
     @property
     def fingerprint(self) -> str:

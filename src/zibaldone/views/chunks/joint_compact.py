@@ -44,16 +44,16 @@ def joint_compact(items: Sequence[Item], related: Mapping[int, Sequence[Item]]) 
     The newer of two near duplicates stays. A value is superseded only by a statement of the same subject and
     relation (see text/statements.py); all else is left alone.
     """
-    newer = [_Told(item) for item in items]
+    newer = [_ComparedItem(item) for item in items]
     updates = []
     for chunk, earlier in related.items():
         for old in earlier:
-            told = _Told(old)
-            same = next((new for new in newer if new.same(told)), None)
+            compared = _ComparedItem(old)
+            same = next((new for new in newer if new.same(compared)), None)
             if same:
                 updates.append(ItemUpdate(chunk, old.id, None, DUPLICATE, same.item.sources))
                 continue
-            left, because = _less_superseded(told, newer)
+            left, because = _less_superseded(compared, newer)
             if because:
                 updates.append(ItemUpdate(chunk, old.id, left or None, SUPERSEDED, because))
     return Compaction(tuple(items), tuple(updates))
@@ -78,7 +78,7 @@ def _is_extract(text: str, of: str) -> bool:
     return all(text[start:end] in of for start, end in sentences(text))
 
 
-class _Told:
+class _ComparedItem:
     """An item with what is compared of it, worked out once."""
 
     def __init__(self, item: Item) -> None:
@@ -89,9 +89,9 @@ class _Told:
         self.sentences = [
             (item.text[start:end], statements(item.text[start:end], speaker)) for start, end in spans
         ]
-        self.states = [one for _, some in self.sentences for one in some]
+        self.states = [claim for _, claims in self.sentences for claim in claims]
 
-    def same(self, old: _Told) -> bool:
+    def same(self, old: _ComparedItem) -> bool:
         """Whether both say the same in nearly the same words."""
         if self.item.speaker != old.item.speaker:
             return False
@@ -100,18 +100,18 @@ class _Told:
         return len(self.terms & old.terms) >= _SAME * len(self.terms | old.terms)
 
 
-def _less_superseded(old: _Told, newer: Sequence[_Told]) -> tuple[str, tuple[int, ...]]:
+def _less_superseded(old: _ComparedItem, newer: Sequence[_ComparedItem]) -> tuple[str, tuple[int, ...]]:
     """The item without the sentences whose values no longer hold, and the seqs that say so."""
     if not old.states:
         return old.item.text, ()
     kept, because = [], set()
-    for sentence, told in old.sentences:
-        by = {seq for new in newer for seq in _superseding(new, told)}
+    for sentence, claims in old.sentences:
+        by = {seq for new in newer for seq in _superseding(new, claims)}
         because |= by
         if not by:
             kept.append(sentence)
     return " ".join(kept), tuple(sorted(because))
 
 
-def _superseding(new: _Told, told: Sequence[Statement]) -> tuple[int, ...]:
-    return new.item.sources if any(supersedes(a, b) for a in new.states for b in told) else ()
+def _superseding(new: _ComparedItem, claims: Sequence[Statement]) -> tuple[int, ...]:
+    return new.item.sources if any(supersedes(a, b) for a in new.states for b in claims) else ()

@@ -52,13 +52,13 @@ def rebuilt(
 
 def entities(items: Iterable[Item]) -> list[str]:
     """Speakers, and the names that they mention, the most frequent first."""
-    found: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for item in items:
         if item.speaker:
-            found[item.speaker] += 1
+            times[item.speaker] += 1
         for start, end in sentences(item.text):
-            found.update(names(item.text[start:end]))
-    return sorted(found, key=lambda name: (-found[name], name))[:_ENTITIES]
+            times.update(names(item.text[start:end]))
+    return sorted(times, key=lambda name: (-times[name], name))[:_ENTITIES]
 
 
 def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
@@ -84,10 +84,10 @@ def embedded(items: Sequence[Item], embedder: Embedder) -> Vectors:
     One vector of a whole chunk is near everything and nothing; more than four gain little (docs/log.md).
     """
     parts = [part for part in np.array_split(np.arange(len(items)), QUARTERS) if len(part)]
-    texts = [" ".join(word for i in part for word in said(items[i].text)) for part in parts]
+    texts = [" ".join(word for i in part for word in content_words(items[i].text)) for part in parts]
     return embed(embedder, texts)
 
 
-def said(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """Content words in order, as they are embedded: function words only blur a mean of word vectors."""
     return [word for word in words(text) if word not in STOP_WORDS]

@@ -53,12 +53,12 @@ def best(scored: Doubles, candidates: Sequence[Chunk], most: int) -> list[Chunk]
 
 
 def _cosines(target: Vectors, candidates: Sequence[Chunk]) -> Doubles:
-    """(n,) per candidate the mean, over what is target, of the best quarter's cosine; 0 without vectors."""
-    found = np.zeros(len(candidates))
+    """(n,) per candidate the mean, over the target, of the best quarter's cosine; 0 without vectors."""
+    best_mean = np.zeros(len(candidates))
     embedded = [i for i, chunk in enumerate(candidates) if len(chunk.metadata.vectors)]
     if embedded and len(target):
         of_each = [candidates[i].metadata.vectors for i in embedded]
         starts = np.cumsum([0, *(len(vectors) for vectors in of_each[:-1])])
         cosines = np.concatenate(of_each) @ target.T
-        found[embedded] = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
-    return found
+        best_mean[embedded] = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
+    return best_mean

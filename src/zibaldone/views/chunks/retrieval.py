@@ -60,7 +60,9 @@ def rank(question: Question, items: Sequence[Item], embedder: Embedder) -> Ranke
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:
         return RankedItems((), index, None)
-    vectors = embedder.embed([question.subject, *(" ".join(metadata.said(item.text)) for item in ordered)])
+    vectors = embedder.embed(
+        [question.subject, *(" ".join(metadata.content_words(item.text)) for item in ordered)]
+    )
     index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors[1:])
     return RankedItems(ordered, index, score(index, narrowed(question, index.lexical), vectors[0]))
 

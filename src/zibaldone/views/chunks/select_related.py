@@ -55,7 +55,7 @@ def select(
         about=about,
         at_most=config.top_p,
         candidates=tuple(shown_chunk(chunk) for chunk in ranking[: config.candidates]),
-        fallback=lambda: Selection(chunks=[chunk.id for chunk in first]),
+        offline=lambda: Selection(chunks=[chunk.id for chunk in first]),
     )
     try:
         answer = asker.ask(task, user=user, patient=patient, timeout_s=timeout_s)

@@ -35,10 +35,10 @@ def load(
 
 def write(connection: Connection, generation: Generation, written: Sequence[Chunk]) -> None:
     """Insert the chunks, or put new versions in place of old ones."""
-    for some in in_chunks(written, _PER_STATEMENT):
-        numbers = [chunk.id for chunk in some]
+    for batch in in_chunks(written, _PER_STATEMENT):
+        numbers = [chunk.id for chunk in batch]
         connection.execute(delete(chunks).where(of(chunks, generation), chunks.c.chunk.in_(numbers)))
-        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in some])
+        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in batch])
 
 
 def forget_reasons(connection: Connection, generation: Generation) -> None:
@@ -51,10 +51,9 @@ def forget_reasons(connection: Connection, generation: Generation) -> None:
 
 
 def remove(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    """These chunks' rows."""
-    for some in in_chunks(numbers, _PER_STATEMENT):
+    for batch in in_chunks(numbers, _PER_STATEMENT):
         for table in (chunks, chunk_sources, chunk_history):
-            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(some)))
+            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(batch)))
 
 
 def add_sources(connection: Connection, generation: Generation, pairs: Iterable[tuple[int, int]]) -> None:
@@ -62,8 +61,8 @@ def add_sources(connection: Connection, generation: Generation, pairs: Iterable[
     wanted = sorted(set(pairs))
     known = set()
     c = chunk_sources.c
-    for some in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
-        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(some))
+    for batch in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
+        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(batch))
         known |= {(row.seq, row.chunk) for row in connection.execute(query)}
     fresh = [pair for pair in wanted if pair not in known]
     if fresh:
@@ -81,15 +80,14 @@ def sources(
         return [(row.seq, row.chunk) for row in connection.execute(query)]
     return [
         (row.seq, row.chunk)
-        for some in in_chunks(seqs, _PER_STATEMENT)
-        for row in connection.execute(query.where(c.seq.in_(some)))
+        for batch in in_chunks(seqs, _PER_STATEMENT)
+        for row in connection.execute(query.where(c.seq.in_(batch)))
     ]
 
 
 def remove_sources(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    """These messages are read by no chunk any more."""
-    for some in in_chunks(seqs, _PER_STATEMENT):
-        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(some))
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(batch))
         connection.execute(delete(chunk_sources).where(condition))
 
 
@@ -113,18 +111,18 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     same = and_(m.user == s.user, m.seq == s.seq)
     orphans = select(s.seq).outerjoin_from(chunk_sources, messages, same).where(named, m.seq.is_(None))
     beyond = select(s.seq).where(named, s.seq > generation.cursor)
-    found = [f"a chunk of message {seq}, which is not in the log" for seq in _distinct(connection, orphans)]
-    found += [f"a chunk of message {seq}, behind the cursor" for seq in _distinct(connection, beyond)]
+    wrong = [f"a chunk of message {seq}, which is not in the log" for seq in _distinct(connection, orphans)]
+    wrong += [f"a chunk of message {seq}, behind the cursor" for seq in _distinct(connection, beyond)]
     numbers = select(c.chunk).where(of(chunks, generation))
     homeless = select(s.seq).where(named, s.chunk.not_in(numbers))
-    found += [f"message {seq} is in a chunk that has no row" for seq in _distinct(connection, homeless)]
+    wrong += [f"message {seq} is in a chunk that has no row" for seq in _distinct(connection, homeless)]
     for namespace, end in compacted_to(connection, generation).items():
         read = select(s.seq).where(named)
         skipped = select(m.seq).where(m.user == generation.user, m.seq <= end, m.seq.not_in(read))
         if namespace:
             skipped = skipped.where(m.session == namespace)
-        found += [f"message {seq} was skipped" for seq in _distinct(connection, skipped)]
-    return found
+        wrong += [f"message {seq} was skipped" for seq in _distinct(connection, skipped)]
+    return wrong
 
 
 def compacted_to(connection: Connection, generation: Generation) -> dict[str, int]:
@@ -135,7 +133,6 @@ def compacted_to(connection: Connection, generation: Generation) -> dict[str, in
 
 
 def set_compacted_to(connection: Connection, generation: Generation, namespace: str, seq: int) -> None:
-    """Its messages up to this seq are in chunks."""
     table = chunk_namespaces
     connection.execute(delete(table).where(of(table, generation), table.c.namespace == namespace))
     connection.execute(
@@ -146,7 +143,6 @@ def set_compacted_to(connection: Connection, generation: Generation, namespace: 
 
 
 def add_history(connection: Connection, generation: Generation, past: Sequence[Past]) -> None:
-    """What chunks no longer say, in the order in which it went."""
     if not past:
         return
     query = select(func.max(chunk_history.c.number)).where(of(chunk_history, generation))
@@ -158,12 +154,12 @@ def add_history(connection: Connection, generation: Generation, past: Sequence[P
                 "user": generation.user,
                 "generation": generation.number,
                 "number": number,
-                "chunk": one.chunk,
-                "item": json.dumps(item_to_json(one.item), ensure_ascii=False),
-                "reason": one.reason,
-                "by_sources": json.dumps(one.by_sources),
+                "chunk": entry.chunk,
+                "item": json.dumps(item_to_json(entry.item), ensure_ascii=False),
+                "reason": entry.reason,
+                "by_sources": json.dumps(entry.by_sources),
             }
-            for number, one in enumerate(past, last + 1)
+            for number, entry in enumerate(past, last + 1)
         ],
     )
 
@@ -184,21 +180,18 @@ def history(connection: Connection, generation: Generation) -> list[tuple[int, P
 
 
 def remove_history(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    """These entries."""
-    for some in in_chunks(numbers, _PER_STATEMENT):
-        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(some))
+    for batch in in_chunks(numbers, _PER_STATEMENT):
+        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(batch))
         connection.execute(delete(chunk_history).where(condition))
 
 
 def remove_empty_namespaces(connection: Connection, generation: Generation) -> None:
-    """Those of which no chunk is left."""
     table = chunk_namespaces
     left = select(chunks.c.namespace).where(of(chunks, generation))
     connection.execute(delete(table).where(of(table, generation), table.c.namespace.not_in(left)))
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    """All rows of a generation."""
     for table in (chunks, chunk_sources, chunk_history, chunk_namespaces):
         connection.execute(delete(table).where(of(table, generation)))
 
@@ -214,7 +207,6 @@ def generations(connection: Connection, user: str) -> list[int]:
 
 
 def of(table: Any, generation: Generation) -> ColumnElement[bool]:
-    """The generation's rows of one of the view's tables."""
     return and_(table.c.user == generation.user, table.c.generation == generation.number)
 
 

@@ -1,4 +1,4 @@
-"""What the chunks view asks a model. Each task can be answered without one: `fallback` is that answer."""
+"""What the chunks view asks a model. Each task can be answered without one: `offline` is that answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import (
+    NOT_SENT,
+    ShownMessage,
+    Task,
+    TaskResult,
+    check_ids,
+    check_sources,
+    shown_message,
+)
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
 from zibaldone.views.chunks.config import SHOWN_KEYWORDS
 from zibaldone.views.chunks.gate import Gate
@@ -17,20 +25,14 @@ _MOST = 64  # of anything that a model may list
 Words = Annotated[list[str], Field(max_length=_MOST)]
 
 
-class ChunkAnswer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class Note(ChunkAnswer):
+class Note(TaskResult):
     """One item that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class Compressed(ChunkAnswer):
+class Compressed(TaskResult):
     """`m` and `K_m`: Algorithm 1, lines 4 and 5, in one call."""
 
     items: list[Note]
@@ -39,13 +41,13 @@ class Compressed(ChunkAnswer):
     summary: str
 
 
-class Selection(ChunkAnswer):
+class Selection(TaskResult):
     """Ids of chunks, the most related first."""
 
     chunks: list[int]
 
 
-class NoteUpdate(ChunkAnswer):
+class NoteUpdate(TaskResult):
     """An earlier item, rewritten."""
 
     chunk: int
@@ -54,7 +56,7 @@ class NoteUpdate(ChunkAnswer):
     because: list[int]
 
 
-class NoteDeletion(ChunkAnswer):
+class NoteDeletion(TaskResult):
     """An earlier item that goes."""
 
     chunk: int
@@ -63,7 +65,7 @@ class NoteDeletion(ChunkAnswer):
     reason: Literal["superseded", "duplicate"]
 
 
-class Compacted(ChunkAnswer):
+class Compacted(TaskResult):
     """`(m', U, D)` and `K_m'`: Algorithm 1, lines 8 and 10, in one call."""
 
     items: list[Note]
@@ -74,20 +76,10 @@ class Compacted(ChunkAnswer):
     summary: str
 
 
-class ColocationGroups(ChunkAnswer):
+class ColocationGroups(TaskResult):
     """Chunks to put together: Algorithm 2, lines 3 and 15."""
 
     groups: list[list[int]]
-
-
-@dataclass(frozen=True)
-class MessageShown:
-    """A message, or a passage of one, as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -128,16 +120,12 @@ class Compress(Task[Compressed]):
     result = Compressed
     max_tokens = 2048
 
-    messages: tuple[MessageShown, ...]
-    fallback: Callable[[], Compressed] = field(metadata={"sent": False}, compare=False)
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Compressed] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compressed) -> None:
         """Every note stands on messages of this chunk."""
         _check_notes(result.items, {message.seq for message in self.messages}, "messages")
-
-    def offline(self) -> Compressed:
-        """The sentences that carry facts."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -152,18 +140,14 @@ class SelectRelated(Task[Selection]):
     about: str | ChunkShown
     at_most: int
     candidates: tuple[ChunkShown, ...]
-    fallback: Callable[[], Selection] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], Selection] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Selection) -> None:
         """Only candidates, each once, and no more than asked for."""
         known = {candidate.chunk for candidate in self.candidates}
-        _check_ids(result.chunks, known, "chunks")
+        check_ids(result.chunks, known, "chunks")
         if len(result.chunks) > self.at_most:
             raise ValueError(f"chunks has {len(result.chunks)} ids; at most {self.at_most} are allowed")
-
-    def offline(self) -> Selection:
-        """By words and cosine of the metadata."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -177,7 +161,7 @@ class JointCompact(Task[Compacted]):
 
     new_items: tuple[ItemShown, ...]
     related: tuple[RelatedShown, ...]
-    fallback: Callable[[], Compacted] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], Compacted] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Compacted) -> None:
         """Every id that the answer names is one that was shown, and no new note is lost."""
@@ -196,15 +180,11 @@ class JointCompact(Task[Compacted]):
         if len(set(touched)) < len(touched):
             raise ValueError("an earlier note may be updated or deleted once, not twice")
         for one in changes:
-            _check_ids(one.because, new, "because")
+            check_ids(one.because, new, "because")
             if not one.because:
                 raise ValueError("because must name the new notes that say so")
         if any(not one.text.strip() for one in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")
-
-    def offline(self) -> Compacted:
-        """Near duplicates go, and values that are plainly superseded."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -227,17 +207,11 @@ class Colocate(Task[ColocationGroups]):
 
     chunks: tuple[ChunkShown, ...]
     read_together: tuple[ReadTogether, ...]
-    fallback: Callable[[], ColocationGroups] = field(metadata={"sent": False}, compare=False)
+    offline: Callable[[], ColocationGroups] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ColocationGroups) -> None:
         """Only chunks that were shown, each in one group at most."""
-        _check_ids(
-            [one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups"
-        )
-
-    def offline(self) -> ColocationGroups:
-        """By co-retrieval and similarity, above tau_assoc."""
-        return self.fallback()
+        check_ids([one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups")
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
@@ -263,32 +237,13 @@ def shown_item(item: Item) -> ItemShown:
     return ItemShown(item.id, item.time.isoformat(timespec="minutes"), text)
 
 
-def shown_messages(gate: Gate) -> tuple[MessageShown, ...]:
+def shown_messages(gate: Gate) -> tuple[ShownMessage, ...]:
     """The messages of a full active chunk."""
-    return tuple(
-        MessageShown(
-            seq=piece.message.seq,
-            speaker=piece.message.speaker,
-            time=piece.message.time.isoformat(timespec="minutes") if piece.message.time else "",
-            text=piece.text,
-        )
-        for piece in gate.pieces
-    )
+    return tuple(shown_message(piece.message, piece.text) for piece in gate.pieces)
 
 
 def _check_notes(notes: list[Note], known: set[int], what: str) -> None:
     for note in notes:
         if not note.text.strip():
             raise ValueError("an item has no text")
-        if not note.sources:
-            raise ValueError(f"the item {note.text[:60]!r} names no sources: give ids of {what}")
-        unknown = set(note.sources) - known
-        if unknown:
-            raise ValueError(f"sources {sorted(unknown)} are not among the {what}")
-
-
-def _check_ids(ids: list[int], known: set[int], what: str) -> None:
-    if unknown := set(ids) - known:
-        raise ValueError(f"{what} has ids that were not given: {sorted(unknown)}")
-    if len(set(ids)) < len(ids):
-        raise ValueError(f"{what} names an id twice")
+        check_sources(note.text, note.sources, known, what)

@@ -354,34 +354,34 @@ class ChunksView:
         """Chunks, items and history, of all generations."""
         chunks = items = past = 0
         for generation in self._generations(connection, user):
-            found = table.load(connection, generation, 0)
-            chunks += len(found)
-            items += sum(chunk.items for chunk in found.values())
+            of_generation = table.load(connection, generation, 0)
+            chunks += len(of_generation)
+            items += sum(chunk.items for chunk in of_generation.values())
             past += len(table.history(connection, generation))
         return (Counted("chunks", chunks), Counted("items", items), Counted("history", past))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Chunks, records and blocks against each other and against the log."""
-        found = self._store.faults(connection, owner_of(generation))
-        found += table.faults(connection, generation)
-        if found:
-            return found
+        wrong = self._store.faults(connection, owner_of(generation))
+        wrong += table.faults(connection, generation)
+        if wrong:
+            return wrong
         chunks = table.load(connection, generation, 0)
         covered = set(table.sources(connection, generation))
         live = [chunk.id for chunk in chunks.values() if chunk.items]
         data = self._store.fetch(connection, owner_of(generation), live).data
         for number in live:
             if number not in data:
-                found.append(f"chunk {number} has no record")
+                wrong.append(f"chunk {number} has no record")
                 continue
             items = from_record(data[number])
             if len(items) != chunks[number].items:
-                found.append(f"chunk {number} has {len(items)} items, its row says {chunks[number].items}")
+                wrong.append(f"chunk {number} has {len(items)} items, its row says {chunks[number].items}")
             unlinked = sorted(seq for seq in sources_of(items) if (seq, number) not in covered)
-            found += [
+            wrong += [
                 f"chunk {number} has an item of message {seq} that it does not name" for seq in unlinked
             ]
-        return found
+        return wrong
 
     def chunks(self, take_snapshot: TakeSnapshot) -> list[StoredChunk]:
         """Every chunk of the serving generation with its items, in the order in which they were made."""
@@ -471,9 +471,9 @@ class ChunksView:
 
 
 def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
-    found = list(losses)
+    of_generations = list(losses)
     return (
-        Counted("chunks", sum(one.chunks for one in found)),
-        Counted("items", sum(one.items for one in found)),
-        Counted("history", sum(one.history for one in found)),
+        Counted("chunks", sum(loss.chunks for loss in of_generations)),
+        Counted("items", sum(loss.items for loss in of_generations)),
+        Counted("history", sum(loss.history for loss in of_generations)),
     )

@@ -106,7 +106,7 @@ class EpisodeReader:
         def offline_narrative() -> Narrated:
             return Narrated(title=title(messages, background.df, background.n), narrative=narrative(messages))
 
-        narrate = Narrate(shown, fallback=offline_narrative)
+        narrate = Narrate(shown, offline_narrative)
         told, by_model = exchange.ask(narrate)
         if by_model and (borne_out := narrate.borne_out(told)) != told:
             exchange.degraded.append("narrate: less what no message says")
@@ -115,7 +115,7 @@ class EpisodeReader:
         facts, repeats = [[statement] for statement in offline], list[Statement]()
         if self.asker.has_model:
             near = background.known(self.embed([f"{told.title}. {told.narrative}"]))[0][:MOST_KNOWN]
-            distil = Distil(shown, exchange.expected(told.title, near), fallback=lambda: _as_news(offline))
+            distil = Distil(shown, exchange.expected(told.title, near), lambda: _as_news(offline))
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts, repeats = _facts(distil, news, messages, offline, exchange.degraded)
@@ -142,7 +142,7 @@ class EpisodeReader:
             return ThemeName(name=", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60])
 
         return self.asker.ask(
-            NameTheme(tuple(texts[:_SHOWN]), fallback=fallback), user=self.user, patient=self.patient
+            NameTheme(tuple(texts[:_SHOWN]), fallback), user=self.user, patient=self.patient
         )
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
@@ -158,7 +158,7 @@ class EpisodeReader:
 
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = FindEpisodes(shown_messages(seen), fallback=fallback)
+        task = FindEpisodes(shown_messages(seen), fallback)
         answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.degraded or answer.made_by == OFFLINE:
             return [replace(cut, degraded=answer.degraded) for cut in offline()]
@@ -202,7 +202,7 @@ class _Exchange:
         if not near:
             return ()
         known = tuple(KnownFact(one.semantic.time.date().isoformat(), one.semantic.text) for one in near)
-        task = Predict(about, known, fallback=lambda: Expected(expected=[fact.text for fact in known]))
+        task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
         return tuple(self.ask(task)[0].expected)
 
 

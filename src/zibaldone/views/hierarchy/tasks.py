@@ -1,4 +1,4 @@
-"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `fallback`."""
+"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `offline`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import regex
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from zibaldone.core import Message
-from zibaldone.models.task import Task
+from zibaldone.models.task import (
+    NOT_SENT,
+    ShownMessage,
+    Task,
+    TaskResult,
+    check_sources,
+    shown_message,
+)
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.sentences import sentences
@@ -26,58 +33,42 @@ _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
 
-class StrictAnswer(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class Starts(StrictAnswer):
+class Starts(TaskResult):
     """Seqs of the messages that begin an episode, but for the first."""
 
     starts: list[int]
 
 
-class Narrated(StrictAnswer):
+class Narrated(TaskResult):
     """An episode, told."""
 
     title: str
     narrative: str
 
 
-class Expected(StrictAnswer):
+class Expected(TaskResult):
     """What an episode probably says."""
 
     expected: Annotated[list[str], Field(max_length=_MOST)]
 
 
-class StatedFact(StrictAnswer):
+class StatedFact(TaskResult):
     """One fact that a model wrote."""
 
     text: str
     sources: list[int]
 
 
-class NewFacts(StrictAnswer):
+class NewFacts(TaskResult):
     """The facts of an episode that were not expected."""
 
     statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
 
 
-class ThemeName(StrictAnswer):
+class ThemeName(TaskResult):
     """A theme, in a few words."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class EpisodeMessage:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -88,28 +79,17 @@ class KnownFact:
     text: str
 
 
-R = TypeVar("R", bound=BaseModel)
-
-
 @dataclass(frozen=True)
-class _Question(Task[R]):
-    view = "hierarchy"
-
-    fallback: Callable[[], R] = field(metadata={"sent": False}, compare=False, kw_only=True)
-
-    def offline(self) -> R:
-        return self.fallback()
-
-
-@dataclass(frozen=True)
-class FindEpisodes(_Question[Starts]):
+class FindEpisodes(Task[Starts]):
     """Where the open messages of a session are to be cut."""
 
+    view = "hierarchy"
     prompt = "episodes"
     result = Starts
     max_tokens = 256
 
-    messages: tuple[EpisodeMessage, ...]
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Starts] = field(metadata=NOT_SENT, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
 
@@ -128,14 +108,16 @@ class FindEpisodes(_Question[Starts]):
 
 
 @dataclass(frozen=True)
-class Narrate(_Question[Narrated]):
+class Narrate(Task[Narrated]):
     """An episode's title and its narrative."""
 
+    view = "hierarchy"
     prompt = "narrate"
     result = Narrated
     max_tokens = 1536
 
-    messages: tuple[EpisodeMessage, ...]
+    messages: tuple[ShownMessage, ...]
+    offline: Callable[[], Narrated] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Narrated) -> None:
         """Nothing empty, every speaker named, and no number lost."""
@@ -165,7 +147,7 @@ class Narrate(_Question[Narrated]):
         text = result.narrative
         spans = sentences(text)
         kept = [(start, end) for start, end in spans if not _strays(text[start:end], given)]
-        offline = self.fallback()
+        offline = self.offline()
         told = Narrated(
             title=offline.title if _strays(result.title, given) else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
@@ -178,15 +160,17 @@ class Narrate(_Question[Narrated]):
 
 
 @dataclass(frozen=True)
-class Predict(_Question[Expected]):
+class Predict(Task[Expected]):
     """What an episode probably says, before it is read: the first half of predict-then-correct."""
 
+    view = "hierarchy"
     prompt = "predict"
     result = Expected
     max_tokens = 768
 
     title: str
     known: tuple[KnownFact, ...]
+    offline: Callable[[], Expected] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Expected) -> None:
         """No number that neither title nor known statements have: it would make news look known."""
@@ -196,25 +180,23 @@ class Predict(_Question[Expected]):
 
 
 @dataclass(frozen=True)
-class Distil(_Question[NewFacts]):
+class Distil(Task[NewFacts]):
     """The facts of an episode, less what was expected: the second half."""
 
+    view = "hierarchy"
     prompt = "distil"
     result = NewFacts
     max_tokens = 2048
 
-    messages: tuple[EpisodeMessage, ...]
+    messages: tuple[ShownMessage, ...]
     expected: tuple[str, ...]
+    offline: Callable[[], NewFacts] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: NewFacts) -> None:
         """Every fact names messages of this episode as its sources."""
         known = {message.seq for message in self.messages}
         for fact in result.statements:
-            shown = f"the statement {fact.text[:60]!r}"
-            if not fact.sources:
-                raise ValueError(f"{shown} names no sources: give seqs of `messages`")
-            if unknown := set(fact.sources) - known:
-                raise ValueError(f"{shown} names sources {sorted(unknown)}, which are not among the messages")
+            check_sources(fact.text, fact.sources, known, "messages")
 
     def refusals(self, result: NewFacts) -> dict[int, str]:
         """By place, why the sources that a fact names do not bear it out.
@@ -231,14 +213,16 @@ class Distil(_Question[NewFacts]):
 
 
 @dataclass(frozen=True)
-class NameTheme(_Question[ThemeName]):
+class NameTheme(Task[ThemeName]):
     """A theme's name from its members."""
 
+    view = "hierarchy"
     prompt = "name_theme"
     result = ThemeName
     max_tokens = 64
 
     statements: tuple[str, ...]
+    offline: Callable[[], ThemeName] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ThemeName) -> None:
         """A few words on one line."""
@@ -249,27 +233,19 @@ class NameTheme(_Question[ThemeName]):
             raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
 
 
-def shown_messages(messages: Sequence[Message]) -> tuple[EpisodeMessage, ...]:
+def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:
     """Messages as a model sees them."""
-    return tuple(
-        EpisodeMessage(
-            message.seq,
-            message.speaker,
-            message.time.isoformat(timespec="minutes") if message.time else "",
-            message.content,
-        )
-        for message in messages
-    )
+    return tuple(shown_message(message) for message in messages)
 
 
-def _text(message: EpisodeMessage) -> str:
+def _text(message: ShownMessage) -> str:
     """What a message says, its relative dates resolved."""
     return (
         resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
     )
 
 
-def _context(messages: Sequence[EpisodeMessage]) -> str:
+def _context(messages: Sequence[ShownMessage]) -> str:
     """What may be said though no message says it: who spoke, and when."""
     times = {datetime.fromisoformat(message.time) for message in messages if message.time}
     days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]

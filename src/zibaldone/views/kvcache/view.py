@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -14,27 +15,26 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import BlockMissing, ForeignKV
 from zibaldone.log import to_us
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
-from zibaldone.views.kvcache.retrieve.fetching import Fetched, Fetcher
-from zibaldone.views.kvcache.retrieve.index import Indexes
+from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
+from zibaldone.views.kvcache.retrieve.fetching import Fetcher
+from zibaldone.views.kvcache.retrieve.index import Index, Indexes
 from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
-from zibaldone.views.kvcache.retrieve.retrieval import offer_of
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.eviction import Budget, evict, make_room, shrink
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import NAME, KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _BATCH_MESSAGES = 64
-_TRIES = 2  # of a recall to read what may have moved
-_DAMAGED = "some blocks are damaged: the newest messages only, until they are encoded again"
 _logger = logging.getLogger(__name__)
 Drafts = Sequence[tuple[KVBlock, BlockDraft]]
 
@@ -59,30 +59,29 @@ class KVView:
         store: KVStore,
         encoder: Encoder,
         fingerprint: str,
-        tokenizer: Tokenizer,
+        words: StaticEmbedder,
         layers: Mapping[int, tuple[int, ...] | None],
         budget: Budget | None = None,
     ) -> None:
         """`layers` are those that score, with the heads that are listened to (None: all).
 
-        `tokenizer` counts the tokens of what is offered as text.
+        `words` counts the tokens of what is offered as text, and says how relevant it is.
         """
         self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
         self.budget = budget or Budget()
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
-        self._tokenizer = tokenizer
+        self._words = words
         device = encoder.tap.device
         self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
         self.fetcher = Fetcher(store, encoder, self.tiers)
         self.indexes = Indexes(store, device)
-        self.asking = Probe(encoder, self.fetcher, layers)
+        self.probe = Probe(encoder, self.fetcher, layers)
         self._used: dict[tuple[str, int], dict[int, int]] = {}
         self._seen_deletions: dict[str, int] = {}
-        self._missed: dict[str, int] = {}  # by user, recalls in a row that found boxes or keys damaged
+        self._damaged: set[str] = set()  # users of whom something was found damaged
 
     @property
     def config(self) -> MemArt:
-        """The settings."""
         return self.encoder.config
 
     def prepare(
@@ -94,11 +93,14 @@ class KVView:
         """Encode these messages, each behind those before it in its segment."""
         if basis is None:
             return None
+        with basis.read() as connection:
+            pool = manifest.pool(connection, basis.generation) if basis.generation else None
+        reader = PoolReader(pool, basis.read) if pool is not None else None
         chains: dict[str, SessionChain] = {}
         with self.model_lock:
             for done, message in enumerate(messages, 1):
                 if message.session not in chains:
-                    chains[message.session] = self._chain(basis, message.session)
+                    chains[message.session] = self._chain(reader, message.session)
                 assert message.time is not None
                 ids = self.encoder.turn_ids(message)
                 for piece in pieces(message.seq, ids, self.encoder.segment_tokens):
@@ -132,43 +134,38 @@ class KVView:
             manifest.attend(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Messages whose blocks the model's attention finds, and what is in no block yet, as text."""
-        with take_snapshot() as now:
-            return self._retrieve(now.connection, now.generation, query)
-
-    def _retrieve(self, connection: Connection, generation: Generation | None, query: Query) -> Retrieved:
-        user = query.scope.user
-        if not log.state(connection, user).last_seq:
-            return Retrieved((), 0, 0.0, lambda _: None)
-        note, choice = "", None
+        """What attention finds, and by words what is in no block yet."""
+        user, note = query.scope.user, ""
+        generation, choice = None, None
         try:
-            pool = self.pool(connection, generation)
+            generation, choice = read_again(lambda: self._asked(take_snapshot, query))
         except ForeignKV:
-            pool, note = (
-                None,
-                "the blocks were made by another model: the newest messages only, until a rebuild",
-            )
-        if pool is not None:
-            k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-            choice = self._chosen(connection, pool, query, k)
-            pool, note = (pool, note) if choice is not None else (None, _DAMAGED)
-        behind = generation if pool is not None else None
-        return offer_of(connection, behind, query, choice, self._tokenizer, note)
-
-    def _chosen(self, connection: Connection, pool: Pool, query: Query, k: int) -> Choice | None:
-        """None when something is damaged. Raises BlockMissing at first: it may just have moved."""
-        user, session = query.scope.user, query.scope.session
-        try:
-            with self.model_lock:
-                choice = self.choose(connection, pool, query.text, query.now, k=k, session=session)
+            note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
-            self._missed[user] = self._missed.get(user, 0) + 1
-            if self._missed[user] < _TRIES:
-                raise
+            self._damaged.add(user)
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
-            return None
-        self._missed.pop(user, None)
-        return choice
+            note = "some blocks are damaged: the newest messages only, until they are encoded again"
+        with take_snapshot() as now:
+            logged = look_up(now.connection, query, generation, choice)
+        return retrieved(logged, query, choice, self._words, note)
+
+    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
+        """What the model chooses, with no snapshot open while it works."""
+
+        @contextmanager
+        def read() -> Iterator[Connection]:
+            with take_snapshot() as now:
+                yield now.connection
+
+        with take_snapshot() as now:
+            pool = self.pool(now.connection, now.generation)
+            if pool is None:
+                return None, None
+            index = self.index(now.connection, pool)
+        k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
+        session = query.scope.session
+        choice = self.choose(PoolReader(pool, read), index, query.text, query.now, k=k, session=session)
+        return now.generation, choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -182,10 +179,19 @@ class KVView:
             )
         return manifest.pool(connection, generation)
 
+    def index(self, connection: Connection, pool: Pool) -> Index:
+        """The pool's boxes as of this snapshot; what another process forgot leaves this one's memory."""
+        user = pool.generation.user
+        deletions = log.state(connection, user).deletions
+        if self._seen_deletions.get(user, deletions) != deletions:
+            self.tiers.drop(user)
+        self._seen_deletions[user] = deletions
+        return self.indexes.get(connection, pool)
+
     def choose(
         self,
-        connection: Connection,
-        pool: Pool,
+        reader: PoolReader,
+        index: Index,
         text: str,
         now: datetime,
         *,
@@ -194,44 +200,22 @@ class KVView:
         standing: str | None = None,
         room: int | None = None,
     ) -> Choice:
-        """The k best blocks for a question, of one session or of all.
+        """The k best blocks for a question, of one session or of all. No transaction may be open.
 
         The question is read behind the newest turns of the `standing` session (or of whichever). With `room`
         these stand in the context too, as many as that many tokens hold, and are left out of the search.
         """
-        self._forget_in_memory(connection, pool.generation.user)
-        index = self.indexes.get(connection, pool)
         question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
-        found = Recent(())
+        recent = Recent(())
         if self.config.probe_tokens:
-            newest = manifest.newest(
-                connection, pool.generation, standing or session, self.config.probe_tokens
-            )
+            newest = reader.newest(standing or session, self.config.probe_tokens)
             window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
-            found = self.asking.recent(newest, window if room is None else room)
+            recent = self.probe.recent(newest, window if room is None else room)
         without = {block.number for block in index.blocks if session is not None and block.session != session}
         if room is not None:
-            without |= {block.number for block in found.blocks}
-        return self.asking.choose(
-            index,
-            found,
-            question,
-            k,
-            frozenset(without),
-            lambda name, number: manifest.segment(connection, pool.generation, name, number),
-            lambda wanted: manifest.fetch(connection, pool.generation, wanted),
-        )
-
-    def fetch(self, connection: Connection, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
-        """Keys and values of these blocks; what is encoded again is put back by `put_back`."""
-        rows = manifest.fetch(connection, pool.generation, [block.number for block in blocks])
-        try:
-            fresh = [rows[block.number] for block in blocks]
-        except KeyError as error:
-            raise BlockMissing(f"KV block {error} is gone") from error
-        return self.fetcher.fetch(
-            pool, fresh, lambda name, number: manifest.segment(connection, pool.generation, name, number)
-        )
+            without |= {block.number for block in recent.blocks}
+        with self.model_lock:
+            return self.probe.choose(reader, index, recent, question, k, frozenset(without))
 
     def note_use(self, generation: Generation, blocks: Sequence[KVBlock]) -> None:
         """These were chosen now; written with the next `housekeep`."""
@@ -267,20 +251,19 @@ class KVView:
         return len(done)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.forget(connection, user, seqs)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.preview_forget(connection, user, seqs)
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Overwrite the bytes, empty the tiers, and encode anew what had seen what is gone."""
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
+        """Overwrite the bytes and empty the tiers.
+
+        What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
+        """
         self.tiers.drop(user)
         self.indexes.drop(user)
         self.store.clean(database, user)
-        if generation is not None and generation.fingerprint == self.fingerprint:
-            self._remake(database, generation)
 
     def housekeep(
         self,
@@ -294,7 +277,8 @@ class KVView:
             self.store.clean(database, generation.user)
             return ()
         self.store.clean(database, generation.user)  # before anything is written in these places again
-        if self._missed.pop(generation.user, 0):
+        if generation.user in self._damaged:
+            self._damaged.discard(generation.user)
             self.heal(database, generation.user)
         self._remake(database, generation)
         used = self._used.pop((generation.user, generation.number), {})
@@ -327,22 +311,21 @@ class KVView:
             self.refresh(database, user, None)
         return damaged
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """Whether blocks were used, or found damaged, since."""
-        return bool(self._missed.get(user)) or any(used[0] == user for used in list(self._used))
+    def is_due(self, connection: Connection, user: str) -> bool:
+        """Whether blocks were used or found damaged since, or wait to be encoded again."""
+        if user in self._damaged or any(owner == user for owner, _ in list(self._used)):
+            return True
+        return any(self.waiting(connection, pool.generation) for pool in manifest.pools(connection, user))
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """See KVStore."""
         self.store.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """See KVStore."""
         return self.store.stats(connection, user)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """See KVStore."""
         if found := self.store.faults(connection, generation):
-            self._missed.setdefault(generation.user, 1)  # the next `housekeep` mends what can be mended
+            self._damaged.add(generation.user)  # the next `housekeep` mends what can be mended
         return found
 
     def close(self) -> None:
@@ -352,8 +335,7 @@ class KVView:
 
     def continued(
         self,
-        connection: Connection,
-        pool: Pool | None,
+        reader: PoolReader | None,
         session: str,
         messages: Sequence[tuple[Message, Raw, Sequence[int]]],
         attended: Iterable[int],
@@ -362,29 +344,18 @@ class KVView:
 
         `attended` are the messages that were in sight meanwhile.
         """
-        chain = self._chain_in(connection, pool, session)
+        chain = self._chain(reader, session)
         for message, raw, ids in messages:
             assert message.time is not None
             chain.extend(TurnPiece(message.seq, tuple(ids)), to_us(message.time), raw)
         seen = tuple(sorted(set(attended)))
         return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
 
-    def _chain(self, basis: PrepareContext, session: str) -> SessionChain:
-        with basis.read() as connection:
-            pool = manifest.pool(connection, basis.generation) if basis.generation else None
-            return self._chain_in(connection, pool, session)
-
-    def _chain_in(self, connection: Connection, pool: Pool | None, session: str) -> SessionChain:
+    def _chain(self, reader: PoolReader | None, session: str) -> SessionChain:
         """Where the session goes on."""
-        if pool is None:
+        if reader is None:
             return SessionChain(self.encoder, session)
-        generation = pool.generation
-        return self.fetcher.chain(
-            pool,
-            session,
-            manifest.last_segment(connection, generation, session),
-            lambda name, number: manifest.segment(connection, generation, name, number),
-        )
+        return read_again(lambda: self.fetcher.chain(reader, session))
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
         """The generation's pool, made if there is none.
@@ -433,27 +404,14 @@ class KVView:
             with database.read() as connection:
                 pool = manifest.pool(connection, generation)
                 waiting = manifest.unmade(connection, generation) if pool else []
-                if pool is None or not waiting:
-                    return
-                session, number = waiting[0]
-                blocks = manifest.segment(connection, generation, session, number)
-                last = max(block.tile.position for block in blocks if block.boxes_crc is None)
-                with self.model_lock:
-                    made = self.fetcher.remake(
-                        pool,
-                        blocks,
-                        last,
-                        lambda name, n: manifest.segment(connection, generation, name, n),
-                    )
+                rows = manifest.segment(connection, generation, *waiting[0]) if waiting else []
+            if pool is None or not rows:
+                return
+            last = max(block.tile.position for block in rows if block.boxes_crc is None)
+            with self.model_lock:
+                made = self.fetcher.remake(pool, rows, last)
             if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
-                return  # somebody else did, or something was forgotten meanwhile: the next tend goes on
-
-    def _forget_in_memory(self, connection: Connection, user: str) -> None:
-        """What another process forgot goes out of this one's tiers too."""
-        deletions = log.state(connection, user).deletions
-        if self._seen_deletions.get(user, deletions) != deletions:
-            self.tiers.drop(user)
-        self._seen_deletions[user] = deletions
+                return  # somebody else did, or something was forgotten meanwhile: the next housekeep goes on
 
 
 def prepared_of(chains: Sequence[SessionChain]) -> PreparedBlocks:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
+from zibaldone.validation import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,13 @@ class Consolidation:
             value = getattr(self, one.name)
             if one.name == "current_window":
                 if not isinstance(value, timedelta) or value <= timedelta(0):
-                    raise InvalidInput(f"current_window must be a timedelta above 0, not {value!r}")
+                    raise InvalidInput(f"current_window must be a timedelta above 0, not {shown(value)}")
             elif one.name == "reader":
                 if value not in ("hybrid", "agentic"):
-                    raise InvalidInput(f"reader must be 'hybrid' or 'agentic', not {value!r}")
+                    raise InvalidInput(f"reader must be 'hybrid' or 'agentic', not {shown(value)}")
             elif one.name.endswith("_similarity"):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-                    raise InvalidInput(f"{one.name} must be a cosine from -1 to 1, not {value!r}")
+                    raise InvalidInput(f"{one.name} must be a cosine from -1 to 1, not {shown(value)}")
             else:
                 self._check_count(one.name, value)
         if self.merge_tokens >= self.split_tokens:
@@ -52,7 +53,7 @@ class Consolidation:
     def _check_count(self, name: str, value: object) -> None:
         least = {"plan_depth": 0, "merge_most": 2}.get(name, 1)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InvalidInput(f"{name} must be a whole number from {least}, not {value!r}")
+            raise InvalidInput(f"{name} must be a whole number from {least}, not {shown(value)}")
 
     @property
     def fingerprint(self) -> str:

@@ -39,7 +39,6 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """Of all its entries."""
         return " ".join(entry.text for entry in self.entries)
 
     @property
@@ -64,12 +63,10 @@ Remarks = Mapping[units.Key, Remark]
 
 
 def said_together(entry: Entry) -> tuple[int, ...]:
-    """The same for entries of one message."""
     return (entry.last,) if entry.first == entry.last else entry.sources
 
 
 def remarks(entries: Iterable[Entry]) -> Remarks:
-    """By the keys of their units."""
     groups: dict[tuple[int, ...], list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.last, entry.part)):
         if entry.sources:
@@ -114,7 +111,6 @@ def replace(
 
 
 def waiting(connection: Connection, generation: Generation, dimension: int) -> list[Unit]:
-    """Units that have no vector yet."""
     c = table.c
     query = select(c.seq, c.part).where(units.of(NAME, generation), c.part >= _WITHOUT_VECTOR)
     keys = [(row.seq, row.part) for row in connection.execute(query)]

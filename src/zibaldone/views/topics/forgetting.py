@@ -11,15 +11,15 @@ from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
-from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 
 def forget(
-    library: Library, seqs: Iterable[int], tools: Tools, by_people: AbstractSet[str] = frozenset()
-) -> Step:
+    library: Library, seqs: Iterable[int], workbench: Workbench, by_people: AbstractSet[str] = frozenset()
+) -> Library:
     """Without the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
@@ -29,7 +29,7 @@ def forget(
     leaves headings over entries that they were not made of.
     """
     gone = frozenset(seqs)
-    work = Work(tools, library)
+    work = Work(workbench, library)
     changed: dict[str, Document] = {}
     revived: set[str] = set()  # slots
     for document in library.everything():
@@ -50,22 +50,15 @@ def forget(
     ]
     current = changed.get(CURRENT, library.current)
     current = replace(current, token_count=work.tokens(current.entries))
-    made = replace(
+    return replace(
         library.with_documents(written, removed),
         current=current if current.body else Document(CURRENT),
         opened=library.opened if current.entries else None,
         parts=dict(_parts_left(work.parts, gone)),
     )
-    ids = sorted((one.id for one in written), key=order)
-    ids += [CURRENT] if CURRENT in changed else []
-    changes = work.changes(
-        written=tuple(ids), removed=tuple(removed), rewritten_tokens=sum(one.token_count for one in written)
-    )
-    return Step(made, changes)
 
 
 def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
-    """What stands in its place."""
     marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
     if gone.isdisjoint(entry.sources):
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
@@ -140,7 +133,6 @@ def _said(entries: Iterable[Entry]) -> set[str]:
 
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
-    """With new headings for these."""
     body: list[Block] = []
     for section in document.partitions():
         heading = section.heading

@@ -45,7 +45,6 @@ class Library:
     parts: Mapping[Key, tuple[Entry, ...]] = field(default_factory=dict, hash=False)
 
     def everything(self) -> Iterator[Document]:
-        """The documents, and CURRENT last."""
         yield from self.documents.values()
         yield self.current
 
@@ -54,7 +53,6 @@ class Library:
         return self.current if doc_id == CURRENT else self.documents.get(doc_id)
 
     def entries(self) -> Iterator[Entry]:
-        """All that stand somewhere, superseded ones too."""
         for document in self.everything():
             yield from document.entries
 
@@ -64,7 +62,6 @@ class Library:
             yield from self.parts_of(entry)
 
     def parts_of(self, entry: Entry) -> tuple[Entry, ...]:
-        """The entries that it stands for."""
         return self.parts.get(key_of(entry), (entry,))
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
@@ -88,39 +85,3 @@ class Library:
 def order(doc_id: str) -> tuple[int, str]:
     """By this ids rise: topic-10000 comes after topic-9999."""
     return len(doc_id), doc_id
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a step did, and what it cost."""
-
-    written: tuple[str, ...] = ()  # ids of documents that are new or different; CURRENT among them
-    removed: tuple[str, ...] = ()
-    flushes: int = 0
-    model_calls: int = 0
-    model_tokens: int = 0  # of prompts and answers
-    rewritten_tokens: int = 0  # of the documents written
-    degraded: tuple[str, ...] = ()  # why offline answers stood in for a model's
-
-    def __add__(self, other: Changes) -> Changes:
-        """Both, one after the other."""
-        removed = [doc_id for doc_id in self.removed if doc_id not in other.written] + list(other.removed)
-        gone = set(removed)
-        written = dict.fromkeys(doc_id for doc_id in (*self.written, *other.written) if doc_id not in gone)
-        return Changes(
-            tuple(sorted(written, key=order)),
-            tuple(sorted(set(removed), key=order)),
-            self.flushes + other.flushes,
-            self.model_calls + other.model_calls,
-            self.model_tokens + other.model_tokens,
-            self.rewritten_tokens + other.rewritten_tokens,
-            self.degraded + other.degraded,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The library after something was done to it."""
-
-    library: Library
-    changes: Changes = Changes()

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from zibaldone.core import Evidence, Message
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.extraction import extract
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.entry_units import NAME, said_together
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 SUPERSEDED = "[superseded]"
 MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
@@ -39,8 +39,8 @@ class ReadableStates:
         self._states: OrderedDict[str, Readable] = OrderedDict()
         self._lock = threading.Lock()
 
-    def state(self, user: str, base: Library, unread: Sequence[Message], tools: Tools) -> Readable:
-        """As the library is, with the entries of these messages in CURRENT; `tools` ask no model."""
+    def state(self, user: str, base: Library, unread: Sequence[Message], workbench: Workbench) -> Readable:
+        """As the library is, with the entries of these messages in CURRENT; `workbench` ask no model."""
         with self._lock:
             last = self._states.get(user)
         if last is not None and last.base is base and list(last.unread) == list(unread):
@@ -51,7 +51,7 @@ class ReadableStates:
         before = {message.session: message for message in read}
         for message in unread[len(read) :]:
             assert message.time is not None  # what is stored has one
-            work = Work(tools, library)
+            work = Work(workbench, library)
             entries = extract(message, before.get(message.session), work)
             library = append(library, entries, message.time, work)
             before[message.session] = message
@@ -64,16 +64,15 @@ class ReadableStates:
         return made
 
     def forget(self, user: str) -> None:
-        """Nothing of the user stays."""
         with self._lock:
             self._states.pop(user, None)
 
 
-def noted(unread: Sequence[Message], tools: Tools) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
+def noted(unread: Sequence[Message], workbench: Workbench) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
     """What each message that the view has not read makes without a model."""
     before: dict[str, Message] = {}
     for message in unread:
-        yield message, extract(message, before.get(message.session), Work(tools, Library()))
+        yield message, extract(message, before.get(message.session), Work(workbench, Library()))
         before[message.session] = message
 
 

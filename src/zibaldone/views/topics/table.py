@@ -121,20 +121,17 @@ def last_before(connection: Connection, user: str, session: str, seq: int) -> in
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    """All rows of a generation."""
     for table in _ALL:
         connection.execute(delete(table).where(of(table, generation)))
 
 
 def generations(connection: Connection, user: str) -> list[Generation]:
-    """Those that have rows for the user."""
     c = topic_states.c
     query = select(c.generation).where(c.user == user).order_by(c.generation)
     return [Generation(user, number, "", 0) for number in connection.execute(query).scalars()]
 
 
 def seqs(connection: Connection, user: str) -> set[int]:
-    """Of the user's messages."""
     return set(connection.execute(select(messages.c.seq).where(messages.c.user == user)).scalars())
 
 

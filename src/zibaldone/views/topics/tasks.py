@@ -1,4 +1,4 @@
-"""What consolidation asks a model. Each task can be answered without one: `fallback` is that answer."""
+"""What consolidation asks a model. Each task can be answered without one: `offline` is that answer."""
 
 from __future__ import annotations
 
@@ -6,100 +6,83 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
-_HIDDEN = {"sent": False}
 _LONGEST_FACT = 2000  # characters
 
 
-class Reply(BaseModel):
-    """What every answer has in common: no field beside those asked for."""
-
-    model_config = {"extra": "forbid"}
-
-
-class FactNoted(Reply):
+class FactNoted(TaskResult):
     """One durable fact of a message; `date` is when it holds, as YYYY-MM-DD, or "" for the message's day."""
 
     text: str = Field(max_length=_LONGEST_FACT)
     date: str = ""
 
 
-class Extracted(Reply):
+class Extracted(TaskResult):
     """In the order of the message: a later one is the more recent."""
 
     facts: Annotated[list[FactNoted], Field(max_length=512)]
 
 
-class Line(Reply):
+class Line(TaskResult):
     """One entry of a rewritten text; an empty `text` leaves the words as they are."""
 
     entries: list[int]
     text: str = ""
 
 
-class SectionWritten(Reply):
+class SectionWritten(TaskResult):
     """A heading with what stands below it."""
 
     heading: str
     lines: list[Line]
 
 
-class Superseding(Reply):
+class Superseding(TaskResult):
     """An older entry whose place a newer one takes."""
 
     older: int
     newer: int
 
 
-class Rewritten(Reply):
+class Rewritten(TaskResult):
     """REWRITE_CURRENT, or a document: prompts B and D."""
 
     title: str = ""
     summary: str = ""
     sections: list[SectionWritten]
-    superseded: list[Superseding] = []
+    superseded: list[Superseding] = Field(default=[])
 
 
-class Update(Reply):
+class Update(TaskResult):
     """Blocks that go to a document that there is."""
 
     document: str
     blocks: list[int]
 
 
-class NewDocument(Reply):
+class NewDocument(TaskResult):
     """Blocks that make a new one."""
 
     title: str
     blocks: list[int]
 
 
-class Planned(Reply):
+class Planned(TaskResult):
     """Prompt C."""
 
     updates: list[Update]
     new_documents: list[NewDocument]
 
 
-class Groups(Reply):
+class Groups(TaskResult):
     """Documents to merge."""
 
     groups: list[list[str]]
-
-
-@dataclass(frozen=True)
-class MessageShown:
-    """A message as a model sees it."""
-
-    seq: int
-    speaker: str
-    time: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -143,13 +126,9 @@ class Extract(Task[Extracted]):
     result = Extracted
     max_tokens = 2048
 
-    message: MessageShown
-    before: MessageShown | None
-    fallback: Callable[[], Extracted] = field(metadata=_HIDDEN, compare=False)
-
-    def offline(self) -> Extracted:
-        """The sentences that carry facts."""
-        return self.fallback()
+    message: ShownMessage
+    before: ShownMessage | None
+    offline: Callable[[], Extracted] = field(metadata=NOT_SENT, compare=False)
 
 
 @dataclass(frozen=True)
@@ -162,16 +141,12 @@ class RewriteCurrent(Task[Rewritten]):
     max_tokens = 8192
 
     entries: tuple[EntryShown, ...]
-    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
-    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
+    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
         check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
-
-    def offline(self) -> Rewritten:
-        """Grouped by similarity."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -185,7 +160,7 @@ class PlanUpdates(Task[Planned]):
 
     blocks: tuple[BlockShown, ...]
     documents: tuple[DocumentShown, ...]
-    fallback: Callable[[], Planned] = field(metadata=_HIDDEN, compare=False)
+    offline: Callable[[], Planned] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Planned) -> None:
         """Every block goes to one place, and only to documents that there are."""
@@ -195,10 +170,6 @@ class PlanUpdates(Task[Planned]):
         groups = [one.blocks for one in result.updates] + [one.blocks for one in result.new_documents]
         placed = [number for group in groups for number in group]
         _check_numbers(placed, [one.block for one in self.blocks], "blocks")
-
-    def offline(self) -> Planned:
-        """By similarity."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -213,16 +184,12 @@ class RewriteDocument(Task[Rewritten]):
     title: str
     old: tuple[EntryShown, ...]
     new: tuple[EntryShown, ...]
-    given: Mapping[int, Entry] = field(metadata=_HIDDEN, compare=False)
-    fallback: Callable[[], Rewritten] = field(metadata=_HIDDEN, compare=False)
+    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
         """Every entry has a place; what the lines say is compared when they are carried out."""
         check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
-
-    def offline(self) -> Rewritten:
-        """What is new below the headings that it is like."""
-        return self.fallback()
 
 
 @dataclass(frozen=True)
@@ -237,7 +204,7 @@ class ChooseMerges(Task[Groups]):
     documents: tuple[DocumentShown, ...]
     at_most: int  # documents in a group
     token_limit: int  # of a group
-    fallback: Callable[[], Groups] = field(metadata=_HIDDEN, compare=False)
+    offline: Callable[[], Groups] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Groups) -> None:
         """Groups of two and more that share no document and stay within the limits."""
@@ -252,10 +219,6 @@ class ChooseMerges(Task[Groups]):
                 raise ValueError(f"the group {group} must have 2 to {self.at_most} documents")
             if (total := sum(tokens[doc_id] for doc_id in group)) > self.token_limit:
                 raise ValueError(f"the group {group} has {total} tokens; at most {self.token_limit}")
-
-    def offline(self) -> Groups:
-        """By similarity of centroids."""
-        return self.fallback()
 
 
 def lines_of(part: SectionWritten) -> list[LineWritten]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from zibaldone.models.task import Task
+from zibaldone.models.task import NOT_SENT, Task
 
 MOST_CALLS = 6  # tools that one round may call; what is more is told so
 _MOST = 64
@@ -79,7 +79,7 @@ class PickDocuments(Task[Picked]):
     question: str
     documents: tuple[Listed, ...]
     at_most: int
-    likely: tuple[str, ...] = field(default=(), metadata={"sent": False})  # ids by words and vectors
+    likely: tuple[str, ...] = field(default=(), metadata=NOT_SENT)  # ids by words and vectors
 
     def check(self, result: Picked) -> None:
         """Invented ids are left out later; an answer of nothing else is no answer."""

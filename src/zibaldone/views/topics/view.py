@@ -41,16 +41,16 @@ from zibaldone.views.toolkit import OFFERED, fill
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import written_words
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import Changes, Library
-from zibaldone.views.topics.read.ranking import Ranked, ScoredUnits, rank
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import Agentic
 from zibaldone.views.topics.read.reader_h import Hybrid
-from zibaldone.views.topics.read.reading_result import Reading
-from zibaldone.views.topics.read.workspace import Tools
+from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import MOST_TAIL, ReadableStates, evidence_of, noted
 from zibaldone.views.unit_cache import UnitCache
 
@@ -59,13 +59,10 @@ _MOST_USERS = 32  # whose libraries stay in memory
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
-    """What a batch of messages did."""
-
+class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    changes: Changes
     units: list[units.Row]  # of the entries that are new
 
 
@@ -93,7 +90,7 @@ class TopicsView:
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: OrderedDict[tuple[str, int], tuple[str, Library]] = OrderedDict()  # with digests
-        self._tools: OrderedDict[str, Tools] = OrderedDict()
+        self._workbenches: OrderedDict[str, Workbench] = OrderedDict()
         self._states = ReadableStates()
         self._cache = UnitCache(
             NAME, lambda: UnitIndex(embedder.dimension, word_embedder), self._tail_units, appends=False
@@ -103,12 +100,11 @@ class TopicsView:
 
     def start_anew(self) -> None:
         """In a forked child: the parent's threads may have held the lock."""
-        self._libraries, self._tools, self._states = OrderedDict(), OrderedDict(), ReadableStates()
+        self._libraries, self._workbenches, self._states = OrderedDict(), OrderedDict(), ReadableStates()
         self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
-        """The settings and the embedder."""
         return f"{_ANALYSIS}/{self.config.fingerprint}/{self._embedder.name}/{self._embedder.dimension}"
 
     def prepare(
@@ -116,7 +112,7 @@ class TopicsView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> _Batch | None:
+    ) -> _PreparedLibrary | None:
         """Extract, append to CURRENT, and consolidate when it is full or its time is over."""
         if basis is None:
             return None
@@ -124,24 +120,23 @@ class TopicsView:
             before = self._library(connection, basis.generation) if basis.generation else None
             held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
-        tools = self._tools_of(basis.user, patient=basis.patient)
-        library, changes = before or Library(), Changes()
+        workbench = self._workbench_of(basis.user, patient=basis.patient)
+        library = before or Library()
         for done, message in enumerate(messages, 1):
-            step = apply(library, message, tools) or add(
-                library, message, previous.get(message.session), tools
+            library = apply(library, message, workbench) or add(
+                library, message, previous.get(message.session), workbench
             )
-            library, changes = step.library, changes + step.changes
             previous[message.session] = message
             if progress:
                 progress(done)
-        return _Batch(before, held, library, changes, self._new_units(before, library, tools))
+        return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
         self,
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
-        prepared: _Batch,
+        prepared: _PreparedLibrary,
     ) -> None:
         """Documents, what merged entries stand for, and the units of entries."""
         if table.digest(connection, generation) != prepared.digest:
@@ -173,7 +168,7 @@ class TopicsView:
                     return Retrieved((), 0, 0.0, Explanation.of_nothing())
                 mask = None if inside is None else _inside(index, inside)
                 scored = ScoredUnits.of(index, question, vector, mask)
-        state = self._states.state(user, library, unread, self._offline_tools())
+        state = self._states.state(user, library, unread, self._offline_workbench())
         reading = self._read(rank(state.index, scored, query.text, embedding), query)
         chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
         with take_snapshot() as now:
@@ -193,7 +188,7 @@ class TopicsView:
             reading.model_calls,
         )
 
-    def _read(self, ranked: Ranked, query: Query) -> Reading:
+    def _read(self, ranked: RankedEntries, query: Query) -> ReadingResult:
         user = query.scope.user
         if self.config.reader == "agentic" and self._asker.has_model:
             return Agentic(self._asker, self._tokenizer).read(ranked, user=user, today=query.now.date())
@@ -207,18 +202,16 @@ class TopicsView:
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
         return _counted(
             self._without(connection, generation, seqs, save=False)
             for generation in table.generations(connection, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Nothing that was forgotten stays in memory."""
         forget_words()
         self._states.forget(user)
         with self._lock:
-            self._tools.pop(user, None)  # a batch under way keeps its own until it is refused as stale
+            self._workbenches.pop(user, None)  # a batch under way keeps its own until it is refused as stale
             for key in [key for key in self._libraries if key[0] == user]:
                 del self._libraries[key]
         with database.read() as connection:
@@ -240,15 +233,15 @@ class TopicsView:
                 log.touch(connection, generation.user)
         if before is None:
             return ()
-        tools = self._tools_of(generation.user, patient=patient)
-        step = flush_due(before, to_time(self._clock()), tools)
-        if step.library is before:
+        workbench = self._workbench_of(generation.user, patient=patient)
+        flushed = flush_due(before, to_time(self._clock()), workbench)
+        if flushed is before:
             return ()
-        new = self._new_units(before, step.library, tools)
+        new = self._new_units(before, flushed, workbench)
         with database.write() as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
-            self._save(connection, generation, _Batch(before, held, step.library, step.changes, new))
+            self._save(connection, generation, _PreparedLibrary(before, held, flushed, new))
             log.touch(connection, generation.user)
         return ()
 
@@ -258,12 +251,10 @@ class TopicsView:
         return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All of a generation."""
         table.drop(connection, generation)
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Documents and entries, of all generations."""
         found = [table.load(connection, one) for one in table.generations(connection, user)]
         libraries = [one for one in found if one is not None]
         return (
@@ -272,7 +263,6 @@ class TopicsView:
         )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Entries against the log."""
         library = table.load(connection, generation)
         if library is None:
             return []
@@ -290,7 +280,6 @@ class TopicsView:
         return found
 
     def library(self, connection: Connection, generation: Generation) -> Library:
-        """All documents, and CURRENT."""
         return self._library(connection, generation) or Library()
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
@@ -316,44 +305,44 @@ class TopicsView:
         """The generation, if its documents and vectors are of these settings."""
         return generation if generation and generation.fingerprint == self.fingerprint else None
 
-    def _save(self, connection: Connection, generation: Generation, batch: _Batch) -> None:
+    def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
         made = table.save(connection, generation, batch.before, batch.after, batch.digest)
         before, after = _remarks(batch.before), _remarks(batch.after)
         entry_units.replace(connection, generation, before, after, batch.units)
         self._keep(generation, made, batch.after)
 
-    def _new_units(self, before: Library | None, after: Library, tools: Tools) -> list[units.Row]:
+    def _new_units(self, before: Library | None, after: Library, workbench: Workbench) -> list[units.Row]:
         """Of entries that were not there before, with their vectors."""
         known = _remarks(before)
         new = {key: remark for key, remark in _remarks(after).items() if key not in known}
         if not new:
             return []
-        vectors = tools.vectors([entry.text for remark in new.values() for entry in remark.entries])
+        vectors = workbench.vectors([entry.text for remark in new.values() for entry in remark.entries])
         return entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
 
     def _tail_units(self, unread: Sequence[Message]) -> list[Unit]:
         """Of messages that the view has not read, the newest."""
-        tools = self._offline_tools()
+        workbench = self._offline_workbench()
         return [
             unit
-            for message, entries in noted(unread[-MOST_TAIL:], tools)
+            for message, entries in noted(unread[-MOST_TAIL:], workbench)
             for unit in entry_units.to_units(entries, message, self._tokenizer)
         ]
 
-    def _tools_of(self, user: str, *, patient: bool) -> Tools:
+    def _workbench_of(self, user: str, *, patient: bool) -> Workbench:
         """The user's, which remember vectors and token counts from batch to batch."""
         with self._lock:
-            found = self._tools.pop(user, None)
+            found = self._workbenches.pop(user, None)
             if found is None or self._asker.has_model:
                 ask = partial(self._asker.ask, user=user, patient=patient) if self._asker.has_model else None
-                found = Tools(self._embed, self._tokenizer.count, ask, self.config)
-            self._tools[user] = found
-            while len(self._tools) > _MOST_USERS:
-                self._tools.popitem(last=False)
+                found = Workbench(self._embed, self._tokenizer.count, ask, self.config)
+            self._workbenches[user] = found
+            while len(self._workbenches) > _MOST_USERS:
+                self._workbenches.popitem(last=False)
         return found
 
-    def _offline_tools(self) -> Tools:
-        return Tools(self._static, self._tokenizer.count, None, self.config)
+    def _offline_workbench(self) -> Workbench:
+        return Workbench(self._static, self._tokenizer.count, None, self.config)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return embed(self._embedder, texts)
@@ -366,10 +355,10 @@ class TopicsView:
     ) -> tuple[Library, Library]:
         """The library before and after; no model is waited for inside a transaction."""
         before = table.load(connection, generation) or Library()
-        told, tools = log.fetch(connection, generation.user, list(seqs)), self._offline_tools()
+        told, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
         by_people = written_words(one for one in editors if one.seq not in told)
-        after = forget(withdraw(before, told.values(), tools).library, seqs, tools, by_people).library
+        after = forget(withdraw(before, told.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
@@ -383,7 +372,6 @@ class TopicsView:
 
     @staticmethod
     def _previous(connection: Connection, user: str, messages: Sequence[Message]) -> dict[str, Message]:
-        """By session, the message before the first of these."""
         first: dict[str, int] = {}
         for message in messages:
             first.setdefault(message.session, message.seq)

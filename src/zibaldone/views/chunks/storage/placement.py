@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, select, update
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
+from zibaldone.validation import shown
 from zibaldone.views.chunks.storage.blocks import encode, new_key, overhead
 from zibaldone.views.chunks.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
 
@@ -38,24 +39,21 @@ class Placement:
             or not isinstance(self.block_bytes, int)
             or self.block_bytes < 1
         ):
-            raise InvalidInput(f"block_bytes must be a whole number above 0, not {self.block_bytes!r}")
+            raise InvalidInput(f"block_bytes must be a whole number above 0, not {shown(self.block_bytes)}")
         for name in ("tau_assoc", "gc_invalid_ratio", "least_fill", "least_regret"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                raise InvalidInput(f"{name} must be a number from 0, not {value!r}")
+                raise InvalidInput(f"{name} must be a number from 0, not {shown(value)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a move did."""
-
     records: int = 0
     bytes: int = 0  # written, headers included
     blocks_written: int = 0
     blocks_released: int = 0
 
     def __add__(self, other: Moved) -> Moved:
-        """Both together."""
         return Moved(
             self.records + other.records,
             self.bytes + other.bytes,
@@ -89,10 +87,10 @@ def flush(
         staged = select(records).where(of(records, owner), c.block.is_(None))
         waiting: dict[str, list[Placed]] = {}
         for row in connection.execute(staged.order_by(c.namespace, c.time_us, c.id)):
-            one = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
-            waiting.setdefault(row.namespace, []).append(one)
-    for some in waiting.values():
-        full = pack(some, placement.block_bytes)
+            record = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
+            waiting.setdefault(row.namespace, []).append(record)
+    for staged_records in waiting.values():
+        full = pack(staged_records, placement.block_bytes)
         if not everything and full and _size(full[-1]) < placement.block_bytes * _FULL:
             full.pop()
         done += move(database, store, owner, full)
@@ -115,14 +113,14 @@ def colocate(
     with database.read() as connection:
         places = store.places(connection, owner)
     count: Counter[int] = Counter()
-    for some in read_sets:
-        in_blocks = [number for number in some if places.get(number)]
+    for ids in read_sets:
+        in_blocks = [number for number in ids if places.get(number)]
         if len({places[number] for number in in_blocks}) > 1:
             count.update(in_blocks)
     often = sorted(number for number, _ in count.most_common(MOST_GROUPED))
     if len(often) < 2:
         return Moved()
-    groups = [some for some in group(often) if _is_worth_it(database, store, placement, owner, some)]
+    groups = [ids for ids in group(often) if _is_worth_it(database, store, placement, owner, ids)]
     return relocate(database, store, placement, owner, groups)
 
 
@@ -157,17 +155,18 @@ def relocate(
     done = Moved()
     for group in groups:
         with database.read() as connection:
-            placed = [one for one in read_placed(connection, store, owner, group) if one.block is not None]
-        for namespace in sorted({one.namespace for one in placed}):
-            some = [one for one in placed if one.namespace == namespace]
-            packed = pack(some, placement.block_bytes)
-            if len({one.block for one in some}) > len(packed):
+            placed = [
+                record for record in read_placed(connection, store, owner, group) if record.block is not None
+            ]
+        for namespace in sorted({record.namespace for record in placed}):
+            together = [record for record in placed if record.namespace == namespace]
+            packed = pack(together, placement.block_bytes)
+            if len({record.block for record in together}) > len(packed):
                 done += move(database, store, owner, packed)
     return done
 
 
 def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
-    """These records, in the order of time, with their data and places."""
     c = records.c
     query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
     data = store.fetch(connection, owner, ids).data
@@ -180,11 +179,11 @@ def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: S
 def pack(placed: Sequence[Placed], block_bytes: int) -> list[list[Placed]]:
     """Fill blocks in the given order; a record that is larger than a block gets one of its own."""
     packed: list[list[Placed]] = []
-    for one in placed:
-        if packed and _size([*packed[-1], one]) <= block_bytes:
-            packed[-1].append(one)
+    for record in placed:
+        if packed and _size([*packed[-1], record]) <= block_bytes:
+            packed[-1].append(record)
         else:
-            packed.append([one])
+            packed.append([record])
     return packed
 
 
@@ -219,7 +218,7 @@ def groups_above(
 
 
 def _size(placed: Sequence[Placed]) -> int:
-    return overhead(len(placed)) + sum(len(one.data) for one in placed)
+    return overhead(len(placed)) + sum(len(record.data) for record in placed)
 
 
 def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
@@ -231,27 +230,27 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
     """
     if not packed:
         return Moved()
-    published = [(new_key(owner.user), some) for some in packed]
+    published = [(new_key(owner.user), contents) for contents in packed]
     written = 0
-    for key, some in published:
-        block = encode([(one.id, one.data) for one in some])
+    for key, contents in published:
+        block = encode([(record.id, record.data) for record in contents])
         store.blocks.put(key, block)
         written += len(block)
     released = 0
     moved = 0
     with database.write() as connection:
-        for key, some in published:
-            switched = _switch(connection, store, owner, key, some)
+        for key, contents in published:
+            switched = _switch(connection, store, owner, key, contents)
             moved += switched
             released += switched == 0
-        before = {one.block for _, some in published for one in some if one.block}
+        before = {record.block for _, contents in published for record in contents if record.block}
         query = select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 1)
         released += len(before & set(connection.execute(query).scalars()))
     return Moved(moved, written, len(published), released)
 
 
 def _switch(
-    connection: Connection, store: RecordStore, owner: Owner, key: str, some: Sequence[Placed]
+    connection: Connection, store: RecordStore, owner: Owner, key: str, contents: Sequence[Placed]
 ) -> int:
     """Point the directory to the new block; how many records it is the place of now."""
     try:
@@ -259,21 +258,22 @@ def _switch(
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
         return 0
     unchanged = all(
-        connection.execute(select(records.c.id).where(_is_where_it_was(owner, one))).first() for one in some
+        connection.execute(select(records.c.id).where(_is_where_it_was(owner, record))).first()
+        for record in contents
     )
     moved = 0
-    for slot, one in enumerate(some if unchanged else ()):
-        row = update(records).where(_is_where_it_was(owner, one))
+    for slot, record in enumerate(contents if unchanged else ()):
+        row = update(records).where(_is_where_it_was(owner, record))
         if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
             moved += 1
-            invalidate(connection, owner, [one.block])
+            invalidate(connection, owner, [record.block])
     connection.execute(
         blocks.insert().values(
             **key_of(owner),
             block=key,
-            namespace=some[0].namespace,
-            records=len(some),
-            invalid=len(some) - moved,
+            namespace=contents[0].namespace,
+            records=len(contents),
+            invalid=len(contents) - moved,
             bytes=size,
             released=int(moved == 0),
         )
@@ -281,9 +281,9 @@ def _switch(
     return moved
 
 
-def _is_where_it_was(owner: Owner, one: Placed) -> ColumnElement[bool]:
+def _is_where_it_was(owner: Owner, record: Placed) -> ColumnElement[bool]:
     c = records.c
-    same = (c.block == one.block) & (c.slot == one.slot)
-    if one.block is None:
-        same = c.block.is_(None) & (c.data == one.data)
-    return and_(of(records, owner), c.id == one.id, same)
+    same = (c.block == record.block) & (c.slot == record.slot)
+    if record.block is None:
+        same = c.block.is_(None) & (c.data == record.data)
+    return and_(of(records, owner), c.id == record.id, same)

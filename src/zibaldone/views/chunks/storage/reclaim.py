@@ -44,15 +44,15 @@ def collect(
     for _, ids in sorted(live.items()):
         loose = set(ids)  # a model may name others, or one twice
         grouped = []
-        for some in group(sorted(ids)) if len(ids) > 1 else ():
-            grouped.append(sorted(loose.intersection(some)))
-            loose.difference_update(some)
+        for ids_of_group in group(sorted(ids)) if len(ids) > 1 else ():
+            grouped.append(sorted(loose.intersection(ids_of_group)))
+            loose.difference_update(ids_of_group)
         with database.read() as connection:
             ordered = [
-                one
-                for some in (*grouped, sorted(loose))
-                for one in read_placed(connection, store, owner, some)
-                if one.block is not None
+                record
+                for group_ids in (*grouped, sorted(loose))
+                for record in read_placed(connection, store, owner, group_ids)
+                if record.block is not None
             ]
         done += move(database, store, owner, pack(ordered, placement.block_bytes))
     return done

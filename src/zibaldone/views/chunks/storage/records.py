@@ -42,8 +42,6 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Something to be kept."""
-
     id: int
     namespace: str
     time_us: int  # records of a block stand in this order
@@ -52,8 +50,6 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordsRead:
-    """What was read, and what it took."""
-
     data: dict[int, bytes]
     blocks_read: int
     staged_read: int
@@ -68,7 +64,7 @@ class RecordStore:
     def stage(self, connection: Connection, owner: Owner, staged: Sequence[Record]) -> None:
         """Insert records, or put new data in place of old; the old copy in a block becomes invalid."""
         self._remove(connection, owner, [record.id for record in staged])
-        for some in in_chunks(staged, _PER_STATEMENT):
+        for batch in in_chunks(staged, _PER_STATEMENT):
             connection.execute(
                 records.insert(),
                 [
@@ -80,7 +76,7 @@ class RecordStore:
                         "bytes": len(record.data),
                         "data": record.data,
                     }
-                    for record in some
+                    for record in batch
                 ],
             )
 
@@ -89,8 +85,8 @@ class RecordStore:
         self._remove(connection, owner, ids)
 
     def _remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
-        for some in in_chunks(ids, _PER_STATEMENT):
-            these = and_(of(records, owner), records.c.id.in_(some))
+        for batch in in_chunks(ids, _PER_STATEMENT):
+            these = and_(of(records, owner), records.c.id.in_(batch))
             invalidate(
                 connection, owner, [r.block for r in connection.execute(select(records.c.block).where(these))]
             )
@@ -102,23 +98,23 @@ class RecordStore:
         Raises BlockMissing when a block was moved after the connection's snapshot was taken, and
         StorageCorrupt when one is torn.
         """
-        found: dict[int, bytes] = {}
+        data: dict[int, bytes] = {}
         in_blocks: dict[str, list[tuple[int, int]]] = {}
-        for some in in_chunks(ids, _PER_STATEMENT):
-            query = select(records).where(of(records, owner), records.c.id.in_(some))
+        for batch in in_chunks(ids, _PER_STATEMENT):
+            query = select(records).where(of(records, owner), records.c.id.in_(batch))
             for row in connection.execute(query):
                 if row.block is None:
-                    found[row.id] = row.data
+                    data[row.id] = row.data
                 else:
                     in_blocks.setdefault(row.block, []).append((row.id, row.slot))
-        staged = len(found)
+        staged = len(data)
         for key, wanted in in_blocks.items():
             slots = self.read(key)
             for number, slot in wanted:
                 if slot >= len(slots) or slots[slot][0] != number:
                     raise StorageCorrupt(f"block {key} has no record {number} in slot {slot}; {FIX}")
-                found[number] = slots[slot][1]
-        return RecordsRead(found, len(in_blocks), staged)
+                data[number] = slots[slot][1]
+        return RecordsRead(data, len(in_blocks), staged)
 
     def fetch_readable(
         self, connection: Connection, owner: Owner, ids: Sequence[int]
@@ -152,8 +148,8 @@ class RecordStore:
 
     def note_together(self, connection: Connection, owner: Owner, ids: Sequence[int], times: int = 1) -> None:
         """These records were read in one go, so often."""
-        known = sorted(set(ids))
-        pairs = [*((one, one) for one in known), *combinations(known, 2)]
+        distinct = sorted(set(ids))
+        pairs = [*((number, number) for number in distinct), *combinations(distinct, 2)]
         for first, second in pairs:
             row = and_(
                 of(record_pairs, owner), record_pairs.c.first == first, record_pairs.c.second == second
@@ -200,7 +196,6 @@ class RecordStore:
         return {row.id: row.block for row in connection.execute(query)}
 
     def bytes_of(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> int:
-        """Bytes of the data of these records."""
         query = select(func.coalesce(func.sum(records.c.bytes), 0))
         return int(
             connection.execute(query.where(of(records, owner), records.c.id.in_(list(ids)))).scalar_one()
@@ -232,9 +227,9 @@ class RecordStore:
                     .where(of(blocks, owner), blocks.c.block == key)
                     .values(released=1, invalid=blocks.c.records)
                 )
-        for some in in_chunks(sorted(gone), _PER_STATEMENT):
-            connection.execute(delete(records).where(of(records, owner), records.c.id.in_(some)))
-            pair = (record_pairs.c.first.in_(some)) | (record_pairs.c.second.in_(some))
+        for batch in in_chunks(sorted(gone), _PER_STATEMENT):
+            connection.execute(delete(records).where(of(records, owner), records.c.id.in_(batch)))
+            pair = (record_pairs.c.first.in_(batch)) | (record_pairs.c.second.in_(batch))
             connection.execute(delete(record_pairs).where(of(record_pairs, owner), pair))
 
     def drop(self, connection: Connection, owner: Owner) -> None:
@@ -247,41 +242,41 @@ class RecordStore:
 
     def faults(self, connection: Connection, owner: Owner) -> list[str]:
         """Where directory, blocks and tombstones disagree; empty when they agree."""
-        found = []
+        faults = []
         c = records.c
         places: dict[str, list[Any]] = {}
         for row in connection.execute(select(records).where(of(records, owner)).order_by(c.id)):
             if (row.block is None) != (row.data is not None):
-                found.append(f"record {row.id} is both staged and in a block, or neither")
+                faults.append(f"record {row.id} is both staged and in a block, or neither")
             elif row.block is not None:
                 places.setdefault(row.block, []).append(row)
         known = {row.block: row for row in connection.execute(select(blocks).where(of(blocks, owner)))}
-        found += [f"block {key} has records and no row" for key in sorted(set(places) - set(known))]
+        faults += [f"block {key} has records and no row" for key in sorted(set(places) - set(known))]
         for key, row in sorted(known.items()):
             live = places.get(key, [])
             if row.released:
                 if live:
-                    found.append(f"block {key} is released and has live records")
+                    faults.append(f"block {key} is released and has live records")
                 continue
             if row.records - row.invalid != len(live):
-                found.append(
+                faults.append(
                     f"block {key} should have {row.records - row.invalid} live records, it has {len(live)}"
                 )
             try:
                 slots = self.read(key)
             except BlockMissing:
-                found.append(f"block {key} is missing")
+                faults.append(f"block {key} is missing")
                 continue
             except StorageCorrupt as error:
-                found.append(str(error))
+                faults.append(str(error))
                 continue
-            for one in live:
-                right = one.slot < len(slots) and slots[one.slot][0] == one.id
-                if not right or len(slots[one.slot][1]) != one.bytes:
-                    found.append(f"record {one.id} is not in slot {one.slot} of block {key}")
-                if one.namespace != row.namespace:
-                    found.append(f"record {one.id} is in a block of another namespace")
-        return found
+            for record in live:
+                right = record.slot < len(slots) and slots[record.slot][0] == record.id
+                if not right or len(slots[record.slot][1]) != record.bytes:
+                    faults.append(f"record {record.id} is not in slot {record.slot} of block {key}")
+                if record.namespace != row.namespace:
+                    faults.append(f"record {record.id} is in a block of another namespace")
+        return faults
 
     def _stage_again(
         self, connection: Connection, owner: Owner, key: str, slots: Sequence[tuple[int, bytes]]
@@ -340,11 +335,9 @@ def sizes(connection: Connection, owner: Owner) -> Mapping[str, int]:
 
 
 def key_of(owner: Owner) -> dict[str, Any]:
-    """The owner's columns."""
     return {"user": owner.user, "view": owner.view, "generation": owner.generation}
 
 
 def of(table: Any, owner: Owner) -> ColumnElement[bool]:
-    """The owner's rows of one of the three tables."""
     c = table.c
     return and_(c.user == owner.user, c.view == owner.view, c.generation == owner.generation)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from sqlalchemy import Connection
 from torch import Tensor
 
 from zibaldone import log
+from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.generate.generation import (
     Generated,
     PromptContext,
@@ -26,10 +26,12 @@ from zibaldone.views.kvcache.generate.generation import (
 from zibaldone.views.kvcache.model.encoding import cut, tokens_in
 from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.model.turns import question_of
-from zibaldone.views.kvcache.retrieve.candidates import rank
+from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice
+from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
+from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import Drafts, KVView
 
@@ -104,10 +106,10 @@ class Sight:
     remade: Drafts  # what was encoded again, to be put back
     hits: Hits
     fetch_ms: float
+    gone: int = 0  # chosen blocks that were forgotten, or unmade, before they were fetched
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
-        """Chosen and recent blocks."""
         return (*self.context.blocks, *(self.choice.recent.blocks if self.choice else ()))
 
     @property
@@ -124,8 +126,8 @@ class Answering:
 
     def look(
         self,
-        connection: Connection,
-        pool: Pool | None,
+        reader: PoolReader | None,
+        index: Index | None,
         user: str,
         query: str,
         session: str | None,
@@ -136,16 +138,17 @@ class Answering:
         """Choose and fetch blocks. Raises InvalidInput when the question does not fit the window."""
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, now)
         room = room_for(self._encoder, question.ids, max_new_tokens)
-        if pool is None:
+        if reader is None or index is None:
             return Sight(query, now, None, PromptContext((), (), (), question.ids), (), (), Hits(), 0.0)
-        choice = self._view.choose(connection, pool, query, now, k=k, standing=session, room=room)
+        choice = self._view.choose(reader, index, query, now, k=k, standing=session, room=room)
         blocks, dropped = fitting(choice, room)
         began = time.perf_counter()
-        fetched = self._view.fetch(connection, pool, blocks)
+        fetched = self._view.fetcher.fetch(reader, blocks)
         ms = (time.perf_counter() - began) * 1000
-        context = PromptContext(blocks, fetched.raw, choice.recent.raw, question.ids, dropped)
-        sight = Sight(query, now, choice, context, (), fetched.drafts, fetched.hits, ms)
-        return replace(sight, cited=cited(connection, user, sight.seqs))
+        context = PromptContext(fetched.blocks, fetched.raw, choice.recent.raw, question.ids, dropped)
+        gone = len(blocks) - len(fetched.blocks)
+        sight = Sight(query, now, choice, context, (), fetched.drafts, fetched.hits, ms, gone)
+        return replace(sight, cited=cited(reader.read, user, sight.seqs))
 
     def answer(
         self, sights: Sequence[Sight], options: Mapping[str, Any], *, catch: bool
@@ -161,8 +164,8 @@ class Answering:
 
     def layered(
         self,
-        connection: Connection,
-        pool: Pool | None,
+        reader: PoolReader | None,
+        index: Index | None,
         user: str,
         query: str,
         k: int,
@@ -172,11 +175,10 @@ class Answering:
         """One pass in which every layer chooses k blocks' worth of tokens for itself."""
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, now)
         room = room_for(self._encoder, question.ids, int(options["max_new_tokens"]))
-        index = self._view.indexes.get(connection, pool) if pool is not None else None
         in_all = sum(block.tokens for block in index.blocks) if index is not None else 0
         tokens = min(k * self._config.block_tokens, in_all, room + tokens_in(self._encoder.prefix))
-        if pool is None or index is None or tokens <= 0:
-            sight = self.look(connection, None, user, query, None, k, now, int(options["max_new_tokens"]))
+        if reader is None or index is None or tokens <= 0:
+            sight = self.look(None, None, user, query, None, k, now, int(options["max_new_tokens"]))
             return self.answer([sight], options, catch=False)[0][0]
         by_layer: dict[int, tuple[int, ...]] = {}
         used: dict[int, KVBlock] = {}
@@ -184,7 +186,7 @@ class Answering:
 
         def choose(layer: int, queries: Tensor) -> RawKV:
             nonlocal hits
-            asked = [LayerQueries(layer, self._view.asking.scaled(layer, queries))]
+            asked = [LayerQueries(layer, self._view.probe.scaled(layer, queries))]
             config = replace(self._config, rescore=0)
             order = rank(index, asked, config, len(index.blocks), frozenset(), _no_keys)
             taken, left = [], tokens
@@ -195,7 +197,9 @@ class Answering:
                 left -= index.blocks[place].tokens
             last = taken[-1]  # which gives no more than what is left for it
             taken.sort(key=lambda block: block.chronological)
-            fetched = self._view.fetch(connection, pool, taken)
+            fetched = self._view.fetcher.fetch(reader, taken)
+            if len(fetched.blocks) < len(taken):
+                raise BlockMissing("a KV block was forgotten while a layer asked for it")
             hits += fetched.hits
             parts = [
                 cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
@@ -208,12 +212,12 @@ class Answering:
 
         done = generate_layered(self._encoder, question.ids, tokens, choose, options)
         blocks = sorted(used.values(), key=lambda block: block.chronological)
-        self._view.note_use(pool.generation, blocks)
+        self._view.note_use(reader.pool.generation, blocks)
         trace = KVTrace(len(index.blocks), 0, 0, 0, hits, 0.0, 0.0, 0.0, done.prefill_ms, done.ms, by_layer)
         return Answer(
             texts=self._texts(done),
             blocks=tuple(block.number for block in blocks),
-            citations=cited(connection, user, sorted({seq for b in blocks for seq in b.tile.seqs})),
+            citations=cited(reader.read, user, sorted({seq for b in blocks for seq in b.tile.seqs})),
             prefill_tokens=done.prefill_tokens,
             kv_tokens=tokens,
             trace=trace,
@@ -265,12 +269,13 @@ class Answering:
         return tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences)
 
 
-def cited(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
-    """These messages."""
-    found = log.fetch(connection, user, seqs)
+def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
+    """These messages, as far as the log still has them."""
+    with read() as connection:
+        messages = log.fetch(connection, user, seqs)
     return tuple(
         Cited(seq, m.session, m.time, m.speaker, m.content)
-        for seq, m in sorted(found.items())
+        for seq, m in sorted(messages.items())
         if m.time is not None
     )
 

@@ -49,7 +49,6 @@ class Needles:
 
     @property
     def digest(self) -> str:
-        """Of all of it."""
         return blake2b(repr((self.turns, self.questions)).encode(), digest_size=6).hexdigest()
 
 
@@ -158,7 +157,6 @@ class _Kept(SessionChain):
         self.raw: list[tuple[int, Raw]] = []
 
     def made(self, piece: TurnPiece) -> Raw:
-        """Kept by seq."""
         raw = super().made(piece)
         self.raw.append((piece.seq, raw))
         return raw

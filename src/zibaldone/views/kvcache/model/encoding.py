@@ -40,7 +40,6 @@ class BlockDraft:
 
 
 def joined(parts: Sequence[Raw]) -> Raw:
-    """One after the other."""
     if len(parts) == 1:
         return parts[0]
     return tuple(

@@ -64,7 +64,6 @@ class RawKV:
 
     @property
     def tokens(self) -> int:
-        """How many."""
         return self.keys.shape[-2]
 
 
@@ -204,7 +203,6 @@ class Tap:
 
     @property
     def shapes(self) -> tuple[LayerShape, ...]:
-        """By layer."""
         return tuple(layer.shape for layer in self._layers)
 
     @property
@@ -222,7 +220,6 @@ class Tap:
         return self._index.get(id(module))
 
     def rotation(self, index: int) -> Rotation:
-        """How a layer rotates."""
         return self._layers[index].rotation
 
     def cache(self, promised: int = 0) -> DynamicCache:

@@ -113,7 +113,6 @@ class QuestionTokens:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Both."""
         return self.asked + self.head
 
 

@@ -8,22 +8,23 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
-
-Segments = Callable[[str, int], list[KVBlock]]  # (session, number) -> its blocks, in their order
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Blocks as they were asked for."""
+    """Blocks that were asked for, without those that are gone."""
 
-    raw: tuple[Raw, ...]
+    blocks: tuple[KVBlock, ...]
+    raw: tuple[Raw, ...]  # of each
     hits: Hits
     drafts: tuple[tuple[KVBlock, BlockDraft], ...]  # what was encoded again, to be put back
 
@@ -34,30 +35,43 @@ class Fetcher:
     def __init__(self, store: KVStore, encoder: Encoder, tiers: Tiers) -> None:
         self._store, self._encoder, self._tiers = store, encoder, tiers
 
-    def fetch(self, pool: Pool, blocks: Sequence[KVBlock], segments: Segments) -> Fetched:
-        """Keys and values of these blocks, on the device. Raises BlockMissing when one has just moved."""
+    def fetch(self, reader: PoolReader, blocks: Iterable[KVBlock]) -> Fetched:
+        """Keys and values of these blocks, on the device; what has no place is encoded again.
+
+        Raises BlockMissing when one has just moved.
+        """
+        return self._fetch(reader, reader.again(blocks))
+
+    def _fetch(self, reader: PoolReader, blocks: Sequence[KVBlock]) -> Fetched:
         resident = [block for block in blocks if block.slot is not None]
-        self._announce(pool, resident)
-        found, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in resident])
-        by_number = {block.number: raw for block, raw in zip(resident, found, strict=True)}
+        raw_of, hits = self._resident(reader.pool, resident)
         absent = [block for block in blocks if block.slot is None]
         drafts: list[tuple[KVBlock, BlockDraft]] = []
         for segment in dict.fromkeys(block.place[:2] for block in absent):
-            last = max(block.tile.position for block in absent if block.place[:2] == segment)
-            made = self.remake(pool, segments(*segment), last, segments)
+            wanted = {block.number: block.tile.position for block in absent if block.place[:2] == segment}
+            rows = reader.segment(*segment)
+            if placed := [b.number for b in rows if b.number in wanted and b.slot is not None]:
+                raise BlockMissing(f"KV block {placed[0]} has just got a place again")
+            made = self.remake(reader.pool, rows, max(wanted.values()))
             drafts += [(block, draft) for block, draft, _ in made]
-            by_number.update({block.number: raw for block, _, raw in made})
-        hits += Hits(encoded=len(absent))
-        return Fetched(tuple(by_number[block.number] for block in blocks), hits, tuple(drafts))
+            raw_of.update({block.number: raw for block, _, raw in made})
+        there = tuple(block for block in blocks if block.number in raw_of)
+        hits += Hits(encoded=sum(block.slot is None for block in there))
+        return Fetched(there, tuple(raw_of[block.number] for block in there), hits, tuple(drafts))
+
+    def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> tuple[dict[int, Raw], Hits]:
+        """By number, blocks that have a place."""
+        self._announce(pool, blocks)
+        raws, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
+        return {block.number: raw for block, raw in zip(blocks, raws, strict=True)}, hits
 
     def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
-        """Begin to read these."""
         self._tiers.prefetch(
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )
 
     def remake(
-        self, pool: Pool, segment: Sequence[KVBlock], last: int, segments: Segments
+        self, pool: Pool, segment: Sequence[KVBlock], last: int
     ) -> list[tuple[KVBlock, BlockDraft, Raw]]:
         """Encode those of a segment's blocks up to position `last` again that have no place.
 
@@ -68,10 +82,7 @@ class Fetcher:
         and, with align="grid" and a quantised pool, those that were quantised before they were full.
         """
         blocks = _through(segment, last)
-        resident = [block for block in blocks if block.slot is not None]
-        at_hand = dict(
-            zip((b.number for b in resident), self.fetch(pool, resident, segments).raw, strict=True)
-        )
+        at_hand, _ = self._resident(pool, [block for block in blocks if block.slot is not None])
         made: list[tuple[KVBlock, BlockDraft, Raw]] = []
         seen: list[Raw] = []  # whole blocks, as they are read back
         begun: list[Raw] = []  # of the block that the last piece ended in
@@ -100,19 +111,21 @@ class Fetcher:
                 begun = [cut(rest, block.tokens)] if tokens_in(rest) > block.tokens else []
         return made
 
-    def chain(self, pool: Pool, session: str, number: int, segments: Segments) -> SessionChain:
-        """Where the session's newest segment goes on."""
-        chain = SessionChain(self._encoder, session, max(number, 0))
-        blocks = segments(session, number) if number >= 0 else []
+    def chain(self, reader: PoolReader, session: str) -> SessionChain:
+        """Where the session's newest segment goes on. Raises BlockMissing when a block has just moved."""
+        blocks = reader.last_segment(session)
         if not blocks:
-            return chain
+            return SessionChain(self._encoder, session)
         last = blocks[-1]
+        chain = SessionChain(self._encoder, session, last.segment)
         position = last.tile.position + last.tokens
         needed = max(self._encoder.context_tokens, self._encoder.config.block_tokens)
         if all(block.slot is not None for block in blocks):
             blocks = [b for b in blocks if b.tile.position + b.tokens > position - needed]
-        parts = [_on_cpu(raw) for raw in self.fetch(pool, blocks, segments).raw]
-        chain.resume(position, parts, (last.number, last.tile, last.time_us))
+        fetched = self._fetch(reader, blocks)
+        if len(fetched.blocks) < len(blocks):
+            raise BlockMissing(f"a KV block of session {session!r} is gone")
+        chain.resume(position, [_on_cpu(raw) for raw in fetched.raw], (last.number, last.tile, last.time_us))
         return chain
 
     def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:

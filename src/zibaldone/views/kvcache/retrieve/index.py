@@ -34,7 +34,6 @@ class Index:
 
     @property
     def last(self) -> int:
-        """The highest number."""
         return self.blocks[-1].number if self.blocks else 0
 
 
@@ -62,7 +61,6 @@ class Indexes:
             return held
 
     def drop(self, user: str) -> None:
-        """Out of memory."""
         with self._lock:
             self._held.pop(user, None)
 

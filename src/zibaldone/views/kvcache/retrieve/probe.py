@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,14 +12,13 @@ from torch import Tensor
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
-from zibaldone.views.kvcache.retrieve.candidates import RankedBlocks, rank, with_neighbours
-from zibaldone.views.kvcache.retrieve.fetching import Fetcher, Segments
+from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.ranking import RankedBlocks, rank, with_neighbours
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
-
-Rows = Callable[[Sequence[int]], Mapping[int, KVBlock]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,6 @@ class Recent:
 
     @property
     def tokens(self) -> int:
-        """In all."""
         return sum(block.tokens for block in self.blocks)
 
 
@@ -71,34 +69,31 @@ class Probe:
 
     def choose(
         self,
+        reader: PoolReader,
         index: Index,
         recent: Recent,
         question: QuestionTokens,
         k: int,
         without: frozenset[int],
-        segments: Segments,
-        rows: Rows,
     ) -> Choice:
         """The k best blocks for a question behind these recent turns."""
-        fresh = rows([block.number for block in recent.blocks])
-        standing = [fresh[block.number] for block in recent.blocks if block.number in fresh]
-        fetched = self._fetcher.fetch(index.pool, standing, segments)
-        recent = Recent(tuple(standing), fetched.raw)
+        fetched = self._fetcher.fetch(reader, recent.blocks)
+        recent = Recent(fetched.blocks, fetched.raw)
         began = time.perf_counter()
         queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         asked = [LayerQueries(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
 
-        now: dict[int, KVBlock] = {}
+        placed: dict[int, KVBlock] = {}
 
         def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
-            if (
-                not now and not index.pool.keys
-            ):  # an index does not know which are evicted; the same for all layers
-                now.update(rows([block.number for block in blocks]))
-            some = [now.get(block.number, replace(block, slot=None)) for block in blocks] if now else blocks
-            return self._fetcher.keys(index.pool, some, layer)
+            if index.pool.keys:
+                return self._fetcher.keys(index.pool, blocks, layer)
+            if not placed:  # an index does not know which are evicted; the same blocks for all layers
+                placed.update({block.number: block for block in reader.again(blocks)})
+            here = [placed.get(block.number, replace(block, slot=None)) for block in blocks]
+            return self._fetcher.keys(index.pool, here, layer)
 
         ranked = rank(index, asked, self._encoder.config, k, without, keys)
         places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)

@@ -3,8 +3,8 @@
 I(q, K) = sum_i max(q_i s_max_i, q_i s_min_i) = relu(q) . s_max - relu(-q) . s_min, so that with boxes kept
 as [s_max | s_min] the scores of all blocks are one matrix product with [relu(q) | -relu(-q)].
 
-A *row* is whatever asks for itself: a query token, or a head of one. Relevances are kept as logarithms:
-sums over heads are large, and a softmax of theirs is 0 and 1 in any floating point; ties would follow.
+A *row* is whatever asks for itself: a query token, or a head of one. Scores are kept as logarithms, because
+sums over heads are large and a softmax of theirs is 0 and 1 in any floating point; ties would follow.
 """
 
 from __future__ import annotations

@@ -37,7 +37,6 @@ def folder_of(root: Path, user: str) -> Path:
 
 
 def pool_name(generation: int, fingerprint: str) -> str:
-    """A generation's folder."""
     return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
 
 
@@ -152,7 +151,6 @@ class PoolFiles:
         (self.folder / _INTENT).unlink(missing_ok=True)
 
     def bytes_on_disk(self) -> int:
-        """Of all files."""
         with contextlib.suppress(FileNotFoundError):
             return sum(path.stat().st_size for path in self.folder.iterdir())
         return 0

@@ -37,7 +37,6 @@ class BlockLayout:
 
     @cached_property
     def payload_bytes(self) -> int:
-        """Of a full block."""
         return sum(self.layer_bytes(size) for size in self.layers)
 
     @cached_property

@@ -15,7 +15,7 @@ from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_poo
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import Tile
-from zibaldone.views.kvcache.storage import free_slots
+from zibaldone.views.kvcache.storage.free_slots import erase, of_generation
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _PER_STATEMENT = 500
@@ -49,7 +49,6 @@ class KVBlock:
 
     @property
     def tokens(self) -> int:
-        """How many it holds."""
         return len(self.tile.ids)
 
     @property
@@ -78,7 +77,6 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
 
 
 def open_pool(connection: Connection, made: Pool) -> None:
-    """A generation's first row."""
     generation = made.generation
     described = json.dumps(
         {**asdict(made.layout), "boxes": list(made.layers), "align": made.align, "keys": made.keys}
@@ -114,7 +112,6 @@ def attended(connection: Connection, generation: Generation) -> dict[int, list[i
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
-    """Insert rows."""
     rows = [
         {
             "user": generation.user,
@@ -144,7 +141,7 @@ def place(connection: Connection, generation: Generation, block: KVBlock) -> Non
     """Say anew where a block's bytes are."""
     connection.execute(
         update(kv_blocks)
-        .where(*free_slots.of_generation(generation), _b.block == block.number)
+        .where(*of_generation(generation), _b.block == block.number)
         .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
     )
 
@@ -154,122 +151,86 @@ def used(connection: Connection, generation: Generation, when: Mapping[int, int]
     for number, at in sorted(when.items()):
         connection.execute(
             update(kv_blocks)
-            .where(*free_slots.of_generation(generation), _b.block == number, _b.used_us < at)
+            .where(*of_generation(generation), _b.block == number, _b.used_us < at)
             .values(used_us=at)
         )
 
 
 def after(connection: Connection, generation: Generation, number: int = 0) -> list[KVBlock]:
-    """Blocks with higher numbers."""
-    found = connection.execute(
-        select(kv_blocks).where(*free_slots.of_generation(generation), _b.block > number).order_by(_b.block)
-    )
-    return [_block(row) for row in found]
+    return _blocks(connection, generation, _b.block > number, order=(_b.block,))
 
 
-def fetch(connection: Connection, generation: Generation, wanted: Sequence[int]) -> dict[int, KVBlock]:
+def fetch(connection: Connection, generation: Generation, numbers: Sequence[int]) -> dict[int, KVBlock]:
     """By number; those that exist."""
-    found: dict[int, KVBlock] = {}
-    for some in in_chunks(wanted, _PER_STATEMENT):
-        rows = connection.execute(
-            select(kv_blocks).where(*free_slots.of_generation(generation), _b.block.in_(some))
-        )
-        found.update({row.block: _block(row) for row in rows})
-    return found
+    blocks: dict[int, KVBlock] = {}
+    for part in in_chunks(numbers, _PER_STATEMENT):
+        blocks.update({b.number: b for b in _blocks(connection, generation, _b.block.in_(part))})
+    return blocks
 
 
 def segment(connection: Connection, generation: Generation, session: str, number: int) -> list[KVBlock]:
     """A segment's blocks in their order."""
-    rows = connection.execute(
-        select(kv_blocks)
-        .where(*free_slots.of_generation(generation), _b.session == session, _b.segment == number)
-        .order_by(_b.position, _b.block)
-    )
-    return [_block(row) for row in rows]
+    where = (_b.session == session, _b.segment == number)
+    return _blocks(connection, generation, *where, order=(_b.position, _b.block))
 
 
 def last_segment(connection: Connection, generation: Generation, session: str) -> int:
     """The session's newest; -1 when there is none."""
-    found = connection.execute(
-        select(func.max(_b.segment)).where(*free_slots.of_generation(generation), _b.session == session)
-    ).scalar()
-    return -1 if found is None else int(found)
+    query = select(func.max(_b.segment)).where(*of_generation(generation), _b.session == session)
+    number = connection.execute(query).scalar()
+    return -1 if number is None else int(number)
 
 
 def touching(connection: Connection, generation: Generation, seqs: Sequence[int]) -> list[KVBlock]:
     """Blocks with tokens of any of these messages."""
-    found: dict[int, KVBlock] = {}
     wanted = set(seqs)
-    for some in in_chunks(sorted(wanted), _PER_STATEMENT):
-        low, high = some[0], some[-1]
-        rows = connection.execute(
-            select(kv_blocks).where(
-                *free_slots.of_generation(generation), _b.last_seq >= low, _b.first_seq <= high
-            )
-        )
-        for row in rows:
-            block = _block(row)
-            if wanted.intersection(block.tile.seqs):
-                found[block.number] = block
-    return list(found.values())
+    blocks: dict[int, KVBlock] = {}
+    for part in in_chunks(sorted(wanted), _PER_STATEMENT):
+        near = _blocks(connection, generation, _b.last_seq >= part[0], _b.first_seq <= part[-1])
+        blocks.update({b.number: b for b in near if wanted.intersection(b.tile.seqs)})
+    return list(blocks.values())
 
 
 def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[KVBlock]:
     """The last blocks that were made, of a session or of all; in the order of the log."""
-    where = [*free_slots.of_generation(generation), *([_b.session == session] if session is not None else [])]
-    rows = connection.execute(
-        select(kv_blocks).where(*where).order_by(_b.first_seq.desc(), _b.position.desc()).limit(limit)
+    where = () if session is None else (_b.session == session,)
+    order = (_b.first_seq.desc(), _b.position.desc())
+    return sorted(
+        _blocks(connection, generation, *where, order=order, limit=limit), key=lambda b: b.chronological
     )
-    return sorted((_block(row) for row in rows), key=lambda block: block.chronological)
 
 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
     """(session, segment) of blocks whose keys are to be made."""
     rows = connection.execute(
-        select(_b.session, _b.segment)
-        .where(*free_slots.of_generation(generation), _b.boxes_crc.is_(None))
-        .distinct()
+        select(_b.session, _b.segment).where(*of_generation(generation), _b.boxes_crc.is_(None)).distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
 
 
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
-    rows = connection.execute(
-        select(_b.runs).where(*free_slots.of_generation(generation), _b.boxes_crc.is_(None))
-    )
+    rows = connection.execute(select(_b.runs).where(*of_generation(generation), _b.boxes_crc.is_(None)))
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
 
 def coldest(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
     """So many blocks that are in the pool, the least lately used first, of those the oldest."""
-    rows = connection.execute(
-        select(kv_blocks)
-        .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
-        .order_by(_b.used_us, _b.time_us, _b.block)
-        .limit(count)
-    )
-    return [_block(row) for row in rows]
+    order = (_b.used_us, _b.time_us, _b.block)
+    return _blocks(connection, generation, _b.slot.is_not(None), order=order, limit=count)
 
 
 def last_placed(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
     """So many blocks at the end of the file, the last first."""
-    rows = connection.execute(
-        select(kv_blocks)
-        .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
-        .order_by(_b.slot.desc())
-        .limit(count)
-    )
-    return [_block(row) for row in rows]
+    return _blocks(connection, generation, _b.slot.is_not(None), order=(_b.slot.desc(),), limit=count)
 
 
 def resident(connection: Connection, generation: Generation) -> int:
-    """Blocks in the pool."""
     return int(
         connection.execute(
             select(func.count())
             .select_from(kv_blocks)
-            .where(*free_slots.of_generation(generation), _b.slot.is_not(None))
+            .where(*of_generation(generation), _b.slot.is_not(None))
         ).scalar_one()
     )
 
@@ -285,9 +246,7 @@ def residents(connection: Connection) -> list[tuple[Pool, int]]:
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(blocks, tokens)."""
     blocks, tokens = connection.execute(
-        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(
-            *free_slots.of_generation(generation)
-        )
+        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*of_generation(generation))
     ).one()
     return int(blocks), int(tokens)
 
@@ -295,8 +254,8 @@ def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
 def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
     """Delete rows; their places are to be overwritten."""
     for some in in_chunks([block.number for block in blocks], _PER_STATEMENT):
-        connection.execute(delete(kv_blocks).where(*free_slots.of_generation(generation), _b.block.in_(some)))
-    free_slots.erase(
+        connection.execute(delete(kv_blocks).where(*of_generation(generation), _b.block.in_(some)))
+    erase(
         connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
     )
 
@@ -386,6 +345,17 @@ def _pool(row: Row[Any]) -> Pool:
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
     generation = Generation(row.user, row.generation, row.fingerprint, 0)
     return Pool(generation, BlockLayout(**described), layers, align, keys)
+
+
+def _blocks(
+    connection: Connection,
+    generation: Generation,
+    *where: Any,
+    order: Sequence[Any] = (),
+    limit: int | None = None,
+) -> list[KVBlock]:
+    query = select(kv_blocks).where(*of_generation(generation), *where).order_by(*order).limit(limit)
+    return [_block(row) for row in connection.execute(query)]
 
 
 def _block(row: Row[Any]) -> KVBlock:

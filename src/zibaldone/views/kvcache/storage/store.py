@@ -34,7 +34,6 @@ class KVStore:
         self.root = root
 
     def files(self, pool: Pool) -> PoolFiles:
-        """A pool's files."""
         folder = folder_of(self.root, pool.generation.user)
         name = pool_name(pool.generation.number, pool.generation.fingerprint)
         return PoolFiles(folder / name, pool.layout, pool.layers, keys=pool.keys)
@@ -70,7 +69,6 @@ class KVStore:
         return _counted(lost)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
         lost = []
         for pool in manifest.pools(connection, user):
             before = after = tokens_before = tokens_after = 0

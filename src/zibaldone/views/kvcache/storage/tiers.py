@@ -70,7 +70,6 @@ class Lru:
 
     @property
     def bytes(self) -> int:
-        """Held now."""
         return self._bytes
 
     def __contains__(self, key: Hashable) -> bool:
@@ -138,7 +137,6 @@ class Tiers:
             tier.drop(lambda key: isinstance(key, tuple) and key[0] == user)
 
     def close(self) -> None:
-        """Ends the readers."""
         self._readers.shutdown(wait=True, cancel_futures=True)
 
     def _same(self, key: Hashable, before: Mapping[str, int]) -> bool:
@@ -168,5 +166,4 @@ def _readers() -> ThreadPoolExecutor:
 
 
 def size_of(raw: Raw) -> int:
-    """Bytes."""
     return sum(kv.keys.nbytes + kv.values.nbytes for kv in raw)

@@ -18,7 +18,7 @@ from zibaldone.views.kvcache.model.encoding import BlockDraft
 from zibaldone.views.kvcache.model.turns import Tile
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum
-from zibaldone.views.kvcache.storage.manifest import Pool
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 from zibaldone.views.kvcache.storage.store import whole_boxes
 from zibaldone.views.kvcache.view import KVView, PreparedBlocks
 
@@ -26,18 +26,26 @@ _FORMAT = "zibaldone-kv-1"
 _READABLE = (_FORMAT, "commonplace-kv-1")  # the project's earlier name
 
 
-def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
+def export(view: KVView, reader: PoolReader, path: Path) -> int:
     """Write every block with its boxes and row; returns how many. What was evicted is encoded again.
 
-    Raises BlockMissing when something is damaged, or has just moved.
+    Raises BlockMissing when something is damaged, or has just changed.
     """
+    pool, user = reader.pool, reader.pool.generation.user
+    with reader.read() as connection:
+        blocks = manifest.after(connection, pool.generation)
+        contents = log.fetch(connection, user, sorted({seq for block in blocks for seq in block.tile.seqs}))
+        attended = manifest.attended(connection, pool.generation)
+        deletions = log.state(connection, user).deletions
     files = view.store.files(pool)
-    blocks = manifest.after(connection, pool.generation)
-    absent = [block for block in blocks if block.slot is None]
     if odd := [b.number for b in blocks if b.boxes_crc is not None and not whole_boxes(files, b)]:
         raise BlockMissing(f"the boxes of KV block {odd[0]} are not there any more, or are damaged")
     with view.model_lock:
-        remade = {b.number: draft for b, draft in view.fetch(connection, pool, absent).drafts}
+        fetched = view.fetcher.fetch(reader, [block for block in blocks if block.slot is None])
+    remade = {block.number: draft for block, draft in fetched.drafts}
+    with reader.read() as connection:
+        if log.state(connection, user).deletions != deletions:
+            raise BlockMissing(f"something of user {user!r} was forgotten meanwhile")
     payloads = [
         remade[block.number].payload if block.slot is None else view.store.read(pool, block)
         for block in blocks
@@ -60,12 +68,10 @@ def export(connection: Connection, view: KVView, pool: Pool, path: Path) -> int:
         ]
         for block, payload in zip(blocks, payloads, strict=True)
     ]
-    seqs = sorted({seq for block in blocks for seq in block.tile.seqs})
-    contents = log.fetch(connection, pool.generation.user, seqs)
     rows = {
         "blocks": described,
         "messages": [[seq, checksum(m.content.encode())] for seq, m in sorted(contents.items())],
-        "attended": sorted(manifest.attended(connection, pool.generation).items()),
+        "attended": sorted(attended.items()),
     }
     written = json.dumps(rows)
     facts = {

@@ -14,10 +14,10 @@ from datetime import datetime
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import claims, settle, stale
 from zibaldone.views.topics.consolidate.summaries import finished
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.workspace import Work
 
 
 def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
@@ -72,7 +72,7 @@ def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[E
     # CURRENT changes with every message: to look through it is cheaper than to index it anew.
     if document.id == CURRENT:
         return [one for one in document.entries if one.current and any(c.slot in slots for c in claims(one))]
-    claimed = work.tools.profile(document).slots
+    claimed = work.workbench.profile(document).slots
     return list({key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}.values())
 
 
@@ -87,7 +87,6 @@ def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry], work: Work)
 
 
 def is_full(library: Library, settings: Consolidation) -> bool:
-    """|C| >= tau_tok."""
     return library.current.token_count >= settings.current_threshold_tokens
 
 

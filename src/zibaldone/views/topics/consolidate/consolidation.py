@@ -20,44 +20,36 @@ from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_current, rewrite_document
 from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
-from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 
-def add(library: Library, message: Message, before: Message | None, tools: Tools) -> Step:
+def add(library: Library, message: Message, before: Message | None, workbench: Workbench) -> Library:
     """The library with one more message; `before` is the one before it in its session.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
     """
     assert message.time is not None  # what is stored has one
-    due = is_due(library, message.time, tools.settings)
-    step = flush(library, tools) if due else Step(library)
-    work = Work(tools, step.library)
-    entries = extract(message, before, work)
-    grown = append(step.library, entries, message.time, work)
-    old = step.library.documents
-    marked = [doc_id for doc_id, one in grown.documents.items() if old[doc_id] is not one]
-    written = (*sorted(marked, key=order), CURRENT) if entries else ()
-    changes = step.changes + work.changes(written=written)
-    if not is_full(grown, tools.settings):
-        return Step(grown, changes)
-    flushed = flush(grown, tools)
-    return Step(flushed.library, changes + flushed.changes)
+    if is_due(library, message.time, workbench.settings):
+        library = flush(library, workbench)
+    work = Work(workbench, library)
+    grown = append(library, extract(message, before, work), message.time, work)
+    return flush(grown, workbench) if is_full(grown, workbench.settings) else grown
 
 
-def flush_due(library: Library, now: datetime, tools: Tools) -> Step:
+def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
     """What a background worker does by the clock, when nobody writes."""
-    return flush(library, tools) if is_due(library, now, tools.settings) else Step(library)
+    return flush(library, workbench) if is_due(library, now, workbench.settings) else library
 
 
-def flush(library: Library, tools: Tools) -> Step:
+def flush(library: Library, workbench: Workbench) -> Library:
     """CURRENT filed into the documents, and CURRENT empty."""
     if not library.current.entries and not library.current.texts:
-        return Step(library)
-    work = Work(tools, library)
+        return library
+    work = Work(workbench, library)
     shelf = _Shelf(library, work)
     entries = shelf.settled(library.current.entries)
     portions = rewrite_current(entries, work)
@@ -95,7 +87,7 @@ class _Shelf:
         numbered: list[tuple[int, Entry]] = []
         homes: list[str] = []
         for doc_id, document in self.documents.items():
-            claimed = self.work.tools.profile(document).slots
+            claimed = self.work.workbench.profile(document).slots
             found = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
             for entry in found.values():
                 numbered.append((len(numbered), entry))
@@ -148,28 +140,21 @@ class _Shelf:
                 self.documents[doc_id], self.work, event.name, self.time, event.summary
             )
 
-    def closed(self) -> Step:
-        """The library with CURRENT empty, and what has changed."""
+    def closed(self) -> Library:
+        """The library with CURRENT empty."""
         old = self.before.documents
         written = [one for doc_id, one in self.documents.items() if old.get(doc_id) is not one]
         removed = [doc_id for doc_id in old if doc_id not in self.documents]
         numbers = [int(doc_id.rpartition("-")[2]) for doc_id in self.documents if doc_id not in old]
         next_id = int(self.work.new_id().rpartition("-")[2])
         assert all(number < next_id for number in numbers)
-        library = replace(
+        return replace(
             self.before.with_documents(written, removed),
             current=Document(CURRENT),
             opened=None,
             next_id=next_id,
             parts=self.work.parts,
         )
-        changes = self.work.changes(
-            written=tuple(sorted((CURRENT, *(one.id for one in written)), key=order)),
-            removed=tuple(removed),
-            flushes=1,
-            rewritten_tokens=sum(one.token_count for one in written),
-        )
-        return Step(library, changes)
 
     def _fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those that no document says already; the others are folded into what says so."""
@@ -178,7 +163,8 @@ class _Shelf:
         for entry in entries:
             key = sameness(entry)
             said = (
-                (doc_id, self.work.tools.profile(one).said.get(key)) for doc_id, one in self.documents.items()
+                (doc_id, self.work.workbench.profile(one).said.get(key))
+                for doc_id, one in self.documents.items()
             )
             home, same = next(((doc_id, one) for doc_id, one in said if key and one), ("", None))
             if same is None:
@@ -201,7 +187,6 @@ class _Shelf:
         self.events[document.id] = _Event(event, summary)
 
     def _split(self, doc_id: str) -> list[str]:
-        """The ids of its parts, its own among them."""
         parts = split(self.documents[doc_id], self.work)
         if len(parts) > 1:
             self.documents.update({part.id: part for part in parts})
@@ -210,5 +195,4 @@ class _Shelf:
 
 
 def _latest(entries: Sequence[Entry]) -> When | None:
-    """The time of the newest entry."""
     return max(entries, key=lambda entry: entry.last).time if entries else None

@@ -113,7 +113,6 @@ def settle(entries: Iterable[tuple[int, Entry]]) -> dict[int, Entry]:
 
 
 def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
-    """Both, with the marks that say so."""
     return (
         replace(newer, supersedes=(*newer.supersedes, older.last)) if older.last else newer,
         replace(older, superseded_by=(*older.superseded_by, newer.last)) if newer.last else older,

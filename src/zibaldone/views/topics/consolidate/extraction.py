@@ -17,35 +17,28 @@ from datetime import date
 import regex
 
 from zibaldone.core import Message
+from zibaldone.models.task import ShownMessage
+from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
+from zibaldone.text.facts import FIRST_PERSON, SECOND_PERSON, Heard, asks, last_question, leans, parties_of
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.text.periods import period
 from zibaldone.text.salience import PHATIC, carries_fact, is_phatic, names
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms, words
 from zibaldone.views.topics.consolidate.contradictions import claims
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
-from zibaldone.views.topics.read.workspace import Work
-from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted, MessageShown
+from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted
 
 _TOGETHER = 3  # sentences that lean on each other and make one entry
 _SHORT = 4  # terms; an answer with fewer is told with its question
 _LIST_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|\(?\p{N}{1,6}[.):])\s+")
-_LEANING = frozenset(
-    """it its they them their he him his she her this that these those there and but so then also plus because
-    otherwise besides both either""".split()
-)
-_FIRST_PERSON = frozenset("i me my mine myself we us our ours im ive".split())
-_SECOND_PERSON = frozenset("you your yours yourself u ya".split())
-_WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}]*")
 _GREETINGS = frozenset(
     """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
     please""".split()
 )
 _QUOTED = '" — '  # between a question and its answer
-_ASKS = ("?", "？", "؟")
-_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
 def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
@@ -55,7 +48,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
     A model is not asked about a message in which nothing but politeness is said; of what it answers, only
     what those messages bear out is taken.
     """
-    offline = _Reader(message, before, work).read()
+    offline = _MessageReader(message, before, work).read()
     if not offline and _says_nothing(message):
         return ()
     if not work.has_model:
@@ -63,7 +56,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
     task = Extract(
         _shown(message),
         _shown(before) if before else None,
-        fallback=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
+        offline=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
     )
     answer = work.ask(task)
     if answer.degraded:
@@ -88,29 +81,6 @@ def source_of(message: Message) -> str | None:
     return None if message.role in {"user", "editor"} else message.role
 
 
-def resolved(text: str, said: date) -> str:
-    """The text, with the days that its relative dates mean behind each: "yesterday (2023-05-07)"."""
-    pieces, at = [], 0
-    for days in find_days(text, said):
-        phrase = text[days.start : days.end].rstrip(" .,")
-        end = days.start + len(phrase)
-        if not text[end:].lstrip(" .,").startswith("(") and not _YEAR.search(phrase):
-            pieces += [text[at:end], f" ({_range(days.first, days.last)})"]
-            at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _range(first: date, last: date) -> str:
-    """Days, no more precise than they are known."""
-    if first == last:
-        return first.isoformat()
-    if (first, last) == period("year", first):
-        return f"{first.year:04d}"
-    if (first, last) == period("month", first):
-        return f"{first:%Y-%m}"
-    return f"{first.isoformat()} to {last.isoformat()}"
-
-
 def _numbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """By their order where there are several: they may be filed in different documents."""
     if len(entries) < 2:
@@ -132,7 +102,7 @@ def _borne_out(
     context = " ".join(
         [*(one.speaker for one in parties), message.time.isoformat(), source_of(message) or ""]
     )
-    said = [resolved(message.content, day)]
+    said = [resolved(message.content, day, in_iso)]
     alone = SourceTexts(said, context)
     both = SourceTexts([*said, before.content], context) if before else alone
     taken: list[Entry] = []
@@ -177,10 +147,10 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
     return Entry(text, first=message.seq, time=when, source=source_of(message))
 
 
-def _shown(message: Message) -> MessageShown:
+def _shown(message: Message) -> ShownMessage:
     assert message.time is not None
     who = source_of(message) or "the user"
-    return MessageShown(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
+    return ShownMessage(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
 
 
 def _says_nothing(message: Message) -> bool:
@@ -190,8 +160,6 @@ def _says_nothing(message: Message) -> bool:
 
 @dataclass(slots=True)
 class _Group:
-    """Sentences that make one entry."""
-
     sentences: list[str] = field(default_factory=list)
     question: str = ""  # that they answer, in words of the message before
     facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
@@ -204,22 +172,18 @@ class _Group:
         return not fact or not self.facts or (leans and self.facts < _TOGETHER)
 
     def add(self, sentence: str, *, fact: bool, claim: bool) -> None:
-        """One more."""
         self.sentences.append(sentence)
         self.facts += fact
         self.claims = claim
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads one message sentence by sentence."""
-
+class _MessageReader:
     message: Message
     before: Message | None
     work: Work
 
     def read(self) -> list[Entry]:
-        """Its entries, not numbered."""
         assert self.message.time is not None
         day = self.message.time.date()
         found: list[_Group] = []
@@ -235,17 +199,17 @@ class _Reader:
         ]
 
     def _entries_of(self, group: _Group, day: date) -> Iterator[Entry]:
-        text = resolved(" ".join(group.sentences), day)
-        quoting = f'"{resolved(group.question, day)}{_QUOTED}{text}' if group.question else text
+        text = resolved(" ".join(group.sentences), day, in_iso)
+        quoting = f'"{resolved(group.question, day, in_iso)}{_QUOTED}{text}' if group.question else text
         limit = self.work.settings.entry_tokens
-        if len(quoting) <= limit or self.work.tools.count([quoting])[0] <= limit:
+        if len(quoting) <= limit or self.work.workbench.count([quoting])[0] <= limit:
             entry = _entry(self.message, quoting)
             if group.question:
                 assert self.before is not None
                 entry = replace(entry, sources=(self.before.seq, self.message.seq))
             yield entry
             return
-        for start, end in passages(text, limit, self.work.tools.count):
+        for start, end in passages(text, limit, self.work.workbench.count):
             yield _entry(self.message, text[start:end])
 
     def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
@@ -257,11 +221,12 @@ class _Reader:
                 continue
             fact = self._is_fact(sentence)
             shown = sentence.startswith("[")
-            leans = shown or not _LEANING.isdisjoint(words(sentence)[:1])
             if not fact and self._greets(sentence):
                 continue
             claim = fact and bool(claims(Entry(sentence, source=source_of(self.message))))
-            if not groups or not groups[-1].takes(fact=fact and not shown, claim=claim, leans=leans):
+            if not groups or not groups[-1].takes(
+                fact=fact and not shown, claim=claim, leans=leans(sentence)
+            ):
                 groups.append(_Group())
             groups[-1].add(sentence, fact=fact, claim=claim)
         return groups
@@ -274,42 +239,37 @@ class _Reader:
 
     def _is_fact(self, sentence: str) -> bool:
         """Something that lasts: no question, no call by name, nothing that is only said to the other."""
-        if sentence.endswith(_ASKS):
+        if asks(sentence):
             return False
         bare = self._unaddressed(sentence)
         if _only_calls(bare) or not carries_fact(bare):
             return False
         said = set(words(bare))
-        if said.isdisjoint(_SECOND_PERSON) or not said.isdisjoint(_FIRST_PERSON):
+        if said.isdisjoint(SECOND_PERSON) or not said.isdisjoint(FIRST_PERSON):
             return True
         return bool(names(bare)) or any(character.isdigit() for character in bare)
 
     def _unaddressed(self, sentence: str) -> str:
         """Without the names of the two who talk, and their short forms: so they address each other."""
-        parties = {self.message.speaker, self.before.speaker if self.before else ""}
-        own = {word for party in parties for word in words(party)}
-        return _WORD.sub(
-            lambda found: "" if _stands_for(found[0].lower(), own) else found[0], sentence
-        ).strip(" ,!.")
+        parties = parties_of([one for one in (self.message, self.before) if one is not None])
+        return Heard(parties).unaddressed(sentence).strip(" ,!.")
 
     def _answered(self, sentence: str) -> str:
         """The question that a sentence answers in too few words to be understood; or nothing."""
-        if self.before is None or self.before.speaker == self.message.speaker or sentence.endswith(_ASKS):
+        if self.before is None or self.before.speaker == self.message.speaker or asks(sentence):
             return ""
         bare = self._unaddressed(sentence)
         said = set(terms(bare)) - PHATIC
-        if not said or len(said) >= _SHORT or not _SECOND_PERSON.isdisjoint(words(bare)) or _only_calls(bare):
+        if not said or len(said) >= _SHORT or not SECOND_PERSON.isdisjoint(words(bare)) or _only_calls(bare):
             return ""
-        spans = sentences(self.before.content)
-        last = self.before.content[slice(*spans[-1])] if spans else ""
-        asks = last.endswith(_ASKS) and len(set(terms(last)) - PHATIC) >= 2
-        quotable = _QUOTED not in last and _QUOTED not in sentence
-        return " ".join(last.split()) if asks and quotable else ""
+        question = last_question(self.before.content)
+        quotable = _QUOTED not in question and _QUOTED not in sentence
+        return question if len(set(terms(question)) - PHATIC) >= 2 and quotable else ""
 
 
 def _says_something(group: _Group) -> bool:
     """Of sentences without a fact, in a message that has one elsewhere."""
-    return any(carries_fact(one) and not one.endswith(_ASKS) for one in group.sentences)
+    return any(carries_fact(one) and not asks(one) for one in group.sentences)
 
 
 def _only_calls(sentence: str) -> bool:
@@ -319,11 +279,7 @@ def _only_calls(sentence: str) -> bool:
     said = terms(sentence)
     called = {term for name in names(f". {sentence}") for term in terms(name)}
     polite = [term for term in said if term in PHATIC]
-    return bool(polite) and set(said) <= PHATIC | called and _FIRST_PERSON.isdisjoint(words(sentence))
-
-
-def _stands_for(word: str, own: set[str]) -> bool:
-    return word in own or (len(word) >= 3 and any(one.startswith(word) for one in own))
+    return bool(polite) and set(said) <= PHATIC | called and FIRST_PERSON.isdisjoint(words(sentence))
 
 
 def _lines(content: str) -> Iterator[str]:

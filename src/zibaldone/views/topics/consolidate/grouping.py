@@ -7,14 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from zibaldone.models.base import Vectors
+from zibaldone.search.clustering import unit
 
 _AT_ONCE = 2_000  # rows that are compared with each other
-
-
-def unit(rows: Vectors) -> Vectors:
-    """Rows (n, d) of length 1; zero rows stay zero."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0), dtype=np.float32)
 
 
 def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: float) -> list[list[int]]:
@@ -68,30 +63,3 @@ def _clustered(vectors: Vectors, sizes: Sequence[int], threshold: float, most: f
         partner[nearer], best[nearer] = first, row[nearer]
         partner[again] = like[again].argmax(axis=1)
         best[again] = like[again, partner[again]]
-
-
-def halves(vectors: Vectors, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Rows (n, d), at least two, in two groups of like rows, none with less than a quarter of the size.
-
-    Two centroids, from the row farthest from the mean and the row farthest from that; where they would leave
-    one side too small, the rows are cut at half the size, along the line between the two.
-    """
-    rows = unit(vectors)
-    weights = np.array(sizes, dtype=np.float64)
-    one = rows[int((rows @ rows.mean(axis=0)).argmin())]
-    other = rows[int((rows @ one).argmin())]
-    for _ in range(8):
-        lean = rows @ one - rows @ other
-        side = lean >= 0
-        if side.all() or not side.any():
-            break
-        one, other = unit(np.stack([rows[side].sum(axis=0), rows[~side].sum(axis=0)]))
-    lean = rows @ one - rows @ other
-    side = lean >= 0
-    if min(weights[side].sum(), weights[~side].sum()) * 4 < weights.sum():
-        ranked = np.argsort(lean, kind="stable")
-        filled = np.cumsum(weights[ranked])
-        cut = min(max(1, int(np.searchsorted(filled, filled[-1] / 2))), len(rows) - 1)
-        side = np.zeros(len(rows), dtype=bool)
-        side[ranked[:cut]] = True
-    return np.flatnonzero(side).tolist(), np.flatnonzero(~side).tolist()

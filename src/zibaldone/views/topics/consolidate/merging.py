@@ -8,12 +8,12 @@ from itertools import takewhile
 
 import numpy as np
 
-from zibaldone.views.topics.consolidate.grouping import unit
+from zibaldone.search.clustering import unit
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
@@ -37,7 +37,7 @@ def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Doc
             documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in shown),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
-            fallback=lambda: Groups(groups=_alike(shown, work)),
+            offline=lambda: Groups(groups=_alike(shown, work)),
         )
         chosen = work.ask(task).result.groups
     made: list[Document] = []

@@ -10,8 +10,8 @@ import numpy as np
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import (
     BlockShown,
     DocumentShown,
@@ -27,8 +27,6 @@ _FILLED = 0.8  # of split_tokens: how much a new document may have when it is ma
 
 @dataclass(slots=True)
 class Plan:
-    """Which portions go where."""
-
     updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
     new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
 
@@ -88,7 +86,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             for number, one in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
-        fallback=lambda: _as_answer(_routed(portions, documents, work), portions),
+        offline=lambda: _as_answer(_routed(portions, documents, work), portions),
     )
     answer = work.ask(task)
     if answer.degraded and answer.calls > 1:  # it answered, and could not put it right

@@ -14,6 +14,7 @@ import regex
 
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.salience import PHATIC
+from zibaldone.text.titles import is_party
 from zibaldone.text.words import as_written, terms, words
 from zibaldone.views.topics.consolidate.contradictions import claims, recency
 from zibaldone.views.topics.consolidate.duplicates import sameness
@@ -76,7 +77,7 @@ def left_out(
         text = f"{entry.text} {entry.time or ''}"
         there |= names_and_numbers(text) | set(words(text)) | set(terms(text))
     said = names_and_numbers(message) | set(words(message))
-    parties = {word for speaker in speakers for word in words(speaker)}
+    parties = frozenset(word for speaker in speakers for word in words(speaker))
     missing = []
     for entry in plain:
         wanted = {one for one in names_and_numbers(entry.text) & said if not _is_call(one, parties)}
@@ -112,10 +113,9 @@ def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
     )
 
 
-def _is_call(word: str, parties: set[str]) -> bool:
+def _is_call(word: str, parties: frozenset[str]) -> bool:
     """A short form of a party's name, or politeness that is written in capitals."""
-    named = word in parties or (len(word) > 2 and any(party.startswith(word) for party in parties))
-    return named or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
+    return is_party(word, parties) or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
 
 
 def _of_one_thing(older: Entry, newer: Entry) -> bool:

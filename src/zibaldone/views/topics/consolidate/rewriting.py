@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from zibaldone.models.base import Vectors
+from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
-from zibaldone.views.topics.consolidate.grouping import cluster, unit
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import faithful, may_supersede
 from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.workspace import Work
 from zibaldone.views.topics.tasks import (
     Line,
     RewriteCurrent,
@@ -51,7 +52,7 @@ def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
     if not entries:
         return []
     vectors = work.lean(_in_context(entries, work))
-    sizes = work.tools.tokens([entry.line for entry in entries])
+    sizes = work.workbench.tokens([entry.line for entry in entries])
     groups = cluster(vectors, sizes, work.settings.group_similarity, work.settings.split_tokens / 2)
     groups = _without_lone(groups, vectors, sizes, work)
     blocks = [tuple(entries[row] for row in group) for group in groups]
@@ -79,7 +80,7 @@ def rewrite_document(document: Document, portions: Sequence[Portion], work: Work
         old=shown[: len(old)],
         new=shown[len(old) :],
         given=numbered,
-        fallback=lambda: _as_answer(offline, numbered),
+        offline=lambda: _as_answer(offline, numbered),
     )
     answer = work.ask(task)
     if answer.degraded:
@@ -183,7 +184,7 @@ def _in_context(entries: Sequence[Entry], work: Work) -> Vectors:
 
     The more entries a message has, the less they have to do with each other: lines of a list stand alone.
     """
-    rows = work.tools.vectors([entry.text for entry in entries])
+    rows = work.workbench.vectors([entry.text for entry in entries])
     seqs = np.array([entry.last for entry in entries])
     messages, place, sizes = np.unique(seqs, return_inverse=True, return_counts=True)
     means = np.zeros((len(messages), rows.shape[1]), dtype=np.float32)
@@ -203,7 +204,6 @@ def _name(portions: Sequence[Portion], work: Work) -> str:
 
 
 def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, ...]:
-    """The headings to put the portion under, topmost first."""
     sections = [one for one in document.partitions() if one.path and one.entries]
     for one in sections:
         if one.title == portion.title:
@@ -229,7 +229,7 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     task = RewriteCurrent(
         entries=shown_entries(numbered, {}),
         given=numbered,
-        fallback=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
+        offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
     )
     answer = work.ask(task)
     return offline if answer.degraded else realised(answer.result, numbered, work)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from zibaldone.views.topics.consolidate.grouping import halves
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.topics.read.workspace import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _singles(piece: _Piece, work: Work) -> list[_Piece]:
 
 
 def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) -> _Piece:
-    return _Piece(above, blocks, sum(work.tools.tokens(render_body(blocks).split("\n"))))
+    return _Piece(above, blocks, sum(work.workbench.tokens(render_body(blocks).split("\n"))))
 
 
 def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
@@ -90,5 +90,4 @@ def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
 
 
 def _with_blocks(document: Document, blocks: Sequence[Block], under: tuple[Heading, ...]) -> Document:
-    """As Document.with_entries, for texts too."""
     return document.with_entries(blocks, under)  # type: ignore[arg-type] # it only places them

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +12,16 @@ import regex
 from zibaldone.text.keywords import keywords
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import passages
+from zibaldone.text.titles import is_party
 from zibaldone.text.words import term_of, words
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.topics.read.workspace import Work
 
 _TITLE_WORDS = 3
 _KEYWORDS = 8
 _CANDIDATES = 20
-_SHORT_NAME = 3  # letters
 _SHOWN = regex.compile(r"\[[^\]\[]*\]")
 _QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
 _SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
@@ -42,7 +41,7 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     current = [entry for entry in entries if entry.current and entry.text]
     if not current:
         return ""
-    rows = work.tools.vectors([entry.text for entry in current])
+    rows = work.workbench.vectors([entry.text for entry in current])
     telling_something = np.array([_states(entry) for entry in current])
     likeness = rows @ rows.mean(axis=0)
     central = current[int((likeness + telling_something).argmax())]
@@ -69,20 +68,20 @@ def _states(entry: Entry) -> bool:
 def fitted(text: str, work: Work) -> str:
     """On one line, cut to `summary_tokens`."""
     line = " ".join(text.split())
-    spans = passages(line, work.settings.summary_tokens - 1, work.tools.count)
+    spans = passages(line, work.settings.summary_tokens - 1, work.workbench.count)
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
 def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
     """The weightiest words, names as they are written; those who speak are not named."""
-    speakers = {word for entry in entries for word in words(entry.source or "")}
+    speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
     texts = [own_words(entry.text) for entry in entries]
     written = Counter(word for text in texts for name in names(text) for word in name.split())
     cased = {word.lower(): word for word, _ in reversed(written.most_common())}
     found = [
         cased.get(word, word)
         for word in keywords(texts, work.df, work.entries, _CANDIDATES + len(speakers))
-        if not _calls(word, speakers)
+        if not is_party(word, speakers)
         and not word.isdigit()
         and PHATIC.isdisjoint(t for _, t in term_of(word))
     ]
@@ -90,14 +89,9 @@ def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
         return []
     # Of the words that are frequent here and rare elsewhere, those that mean what the entries mean.
     centre = work.centres([entries])[0]
-    likeness = work.lean(work.tools.vectors(found)) @ centre
+    likeness = work.lean(work.workbench.vectors(found)) @ centre
     weight = likeness * (1 - np.arange(len(found)) / (2 * len(found)))
     return [found[place] for place in np.argsort(-weight, kind="stable")[:most]]
-
-
-def _calls(word: str, speakers: AbstractSet[str]) -> bool:
-    """A speaker's name, or its short form."""
-    return word in speakers or (len(word) >= _SHORT_NAME and any(one.startswith(word) for one in speakers))
 
 
 def finished(
@@ -117,5 +111,4 @@ def finished(
 
 
 def tokens_of(document: Document, work: Work) -> int:
-    """Of the rendered body."""
-    return sum(work.tools.tokens(render_body(document.body).split("\n"))) if document.body else 0
+    return sum(work.workbench.tokens(render_body(document.body).split("\n"))) if document.body else 0

@@ -13,42 +13,42 @@ from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.summaries import finished, title
-from zibaldone.views.topics.edit.edit_messages import Asked, mark_of, read
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
 from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
-from zibaldone.views.topics.library import CURRENT, Key, Library, Step, key_of, order
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading, Text, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.workspace import Tools, Work
 
 _EVENT = "edited"
 _BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
 
 
-def apply(library: Library, message: Message, tools: Tools) -> Step | None:
+def apply(library: Library, message: Message, workbench: Workbench) -> Library | None:
     """The library after the edit that the message tells of; None when it tells of none.
 
     A change puts an entry with the new words in the old one's place, with this message as its only source. No
-    model is asked, and CURRENT is not flushed: a full one is by the next message that is no edit. Raises
+    model is request, and CURRENT is not flushed: a full one is by the next message that is no edit. Raises
     ModelFailed when the embedder does not answer.
     """
-    asked = read(message)
-    if asked is None:
+    request = read(message)
+    if request is None:
         return None
-    desk = Desk(library, message, asked)
-    {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[asked.part](desk)
-    return _closed(desk, tools)
+    desk = Desk(library, message, request)
+    {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[request.part](desk)
+    return _closed(desk, workbench)
 
 
-def withdraw(library: Library, messages: Iterable[Message], tools: Tools) -> Step:
+def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Library:
     """Without the headings, paragraphs and summaries that these edits brought, when they are forgotten.
 
     Their entries go with `forgetting.forget`, which knows them by their sources.
     """
-    work = Work(tools, library)
+    work = Work(workbench, library)
     now = {one.id: one for one in library.everything()}
-    for asked in filter(None, map(read, messages)):
+    for request in filter(None, map(read, messages)):
         for document in list(now.values()):
-            left = _withdrawn(document, asked, work)
+            left = _withdrawn(document, request, work)
             if left is not document:
                 now[document.id] = left
     changed = {doc_id: one for doc_id, one in now.items() if one is not library.document(doc_id)}
@@ -56,54 +56,56 @@ def withdraw(library: Library, messages: Iterable[Message], tools: Tools) -> Ste
 
 
 def _entry(desk: Desk) -> None:
-    asked = desk.asked
-    found = entry_home(desk) if asked.kind != "added" else None
+    request, seq = desk.request, desk.message.seq
+    if any(entry.last == seq and entry.text == request.words for entry in desk.library.entries()):
+        return  # it was done before
+    found = entry_home(desk) if request.kind != "added" else None
     if found is not None:
         (doc_id, at), old = found
         desk.gone = old
-        desk.put(doc_id, at, [_made(desk, old)] if asked.words else [], instead=1)
-    elif asked.words:
+        desk.put(doc_id, at, [_made(desk, old)] if request.words else [], instead=1)
+    elif request.words:
         _add(desk, _made(desk, None))
 
 
 def _text(desk: Desk) -> None:
-    asked = desk.asked
-    if asked.kind != "added" and asked.before is not None:
+    request = desk.request
+    if request.kind != "added" and request.before is not None:
         for document in desk.documents():
             for at, block in enumerate(document.body):
-                if isinstance(block, Text) and (new := rewritten(block, asked.before, asked.words)):
+                if isinstance(block, Text) and (new := rewritten(block, request.before, request.words)):
                     desk.put(document.id, at, [new], instead=1)
                     return
-    if asked.words:
-        _add(desk, Text(asked.words))
+    if request.words:
+        _add(desk, Text(request.words))
 
 
 def _heading(desk: Desk) -> None:
-    asked = desk.asked
-    if asked.kind != "added" and (home := heading_home(desk)) is not None:
+    request = desk.request
+    if request.kind != "added" and (home := heading_home(desk)) is not None:
         doc_id, at = home
         document = desk.library.document(doc_id)
         assert document
         old = document.body[at]
         assert isinstance(old, Heading)
-        new = [Heading(asked.words, asked.level or old.level)] if asked.kind == "changed" else []
+        new = [Heading(request.words, request.level or old.level)] if request.kind == "changed" else []
         desk.put(doc_id, at, new, instead=1)
         return
-    target = desk.library.documents.get(asked.document)
-    if asked.kind != "removed" and target is not None and asked.path:
-        above = asked.path[:-1]
+    target = desk.library.documents.get(request.document)
+    if request.kind != "removed" and target is not None and request.path:
+        above = request.path[:-1]
         sections = target.partitions()
         inside = [tuple(map(mark_of, one.path[: len(above)])) == above for one in sections]
         last = max((number for number, is_in in enumerate(inside) if is_in), default=len(inside) - 1)
         at = sum(len(section.body) for section in sections[: last + 1])
-        desk.put(target.id, at, [Heading(asked.words, asked.level or len(asked.path))])
+        desk.put(target.id, at, [Heading(request.words, request.level or len(request.path))])
 
 
 def _summary(desk: Desk) -> None:
     """Nothing when no document has the summary that was edited: another has been made since then."""
-    before, words = desk.asked.before, one_line(desk.asked.words)
+    before, words = desk.request.before, one_line(desk.request.words)
     for document in desk.documents():
-        named = document.id == desk.asked.document
+        named = document.id == desk.request.document
         if document.id != CURRENT and _is_summary(document, before, named=named):
             aux = {**document.aux, _BY_EDITOR: mark_of(words)}
             desk.changed[document.id] = replace(document, summary=words, aux=aux)
@@ -116,11 +118,11 @@ def _is_summary(document: Document, before: str | None, *, named: bool) -> bool:
 
 def _made(desk: Desk, old: Entry | None) -> Entry:
     """The new entry: with what its signature says now; bare words take the old entry's signature over."""
-    asked, message = desk.asked, desk.message
+    request, message = desk.request, desk.message
     assert message.time is not None  # what is stored has one
-    known = asked.signed or old or Entry("")
+    known = request.signed or old or Entry("")
     return Entry(
-        asked.words,
+        request.words,
         first=message.seq,
         time=known.time or (old and old.time) or When.of(message.time.date()),
         source=known.source,
@@ -139,33 +141,32 @@ def _add(desk: Desk, block: Entry | Text) -> None:
         desk.put(*home, [block])
         return
     entry = _made(desk, None) if isinstance(block, Text) else block
-    desk.noted = replace(entry, label=entry.label or desk.asked.label)
+    desk.noted = replace(entry, label=entry.label or desk.request.label)
 
 
-def _closed(desk: Desk, tools: Tools) -> Step:
+def _closed(desk: Desk, workbench: Workbench) -> Library:
     """With the marks that follow, and summaries, token counts and update logs brought up to date."""
     if not desk.changed and desk.noted is None:
-        return Step(desk.library)
+        return desk.library
     time = desk.message.time
     assert time is not None  # what is stored has one
-    work = Work(tools, desk.library)
+    work = Work(workbench, desk.library)
     _mark_anew(desk)
     if desk.gone is not None and not any(
         key_of(one) == key_of(desk.gone) for document in desk.documents() for one in document.entries
     ):
         work.parts.pop(key_of(desk.gone), None)
-    step = _step(
+    filed = _step(
         desk.library,
         desk.changed,
         work,
         _EVENT,
         When.of(time),
-        keep=lambda one: desk.asked.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
+        keep=lambda one: desk.request.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
     )
     if desk.noted is None:
-        return step
-    grown = append(step.library, [desk.noted], time, Work(tools, step.library))
-    return Step(grown, step.changes + Work(tools, grown).changes(written=(CURRENT,)))
+        return filed
+    return append(filed, [desk.noted], time, Work(workbench, filed))
 
 
 def _step(
@@ -175,10 +176,10 @@ def _step(
     event: str,
     time: When | None,
     keep: Callable[[Document], bool],
-) -> Step:
+) -> Library:
     """The library with these documents, less the empty ones; `keep` says whose summary stays as it is."""
     if not changed:
-        return Step(library)
+        return library
     removed = [one.id for one in changed.values() if one.id != CURRENT and not one.entries and not one.texts]
     left = {
         one.id: one for one in {**library.documents, **changed}.values() if one.id not in (CURRENT, *removed)
@@ -192,7 +193,7 @@ def _step(
         if doc_id in changed
     ]
     current = changed.get(CURRENT, library.current)
-    made = replace(
+    return replace(
         library.with_documents(written, removed),
         current=replace(current, token_count=work.tokens(current.entries))
         if current.body
@@ -200,21 +201,12 @@ def _step(
         opened=library.opened if current.body else None,
         parts=work.parts,
     )
-    ids = sorted((one.id for one in written), key=order) + ([CURRENT] if CURRENT in changed else [])
-    return Step(
-        made,
-        work.changes(
-            written=tuple(ids),
-            removed=tuple(removed),
-            rewritten_tokens=sum(one.token_count for one in written),
-        ),
-    )
 
 
 def _mark_anew(desk: Desk) -> None:
     """The new entry supersedes what the old one did, and what it contradicts."""
     seq, old = desk.message.seq, desk.gone
-    if old is not None and old.last and desk.asked.words:
+    if old is not None and old.last and desk.request.words:
         now = list(desk.documents())
         if not any(one.last == old.last for document in now for one in document.entries):
             _change(desk, {key_of(one): _pointed(one, old.last, seq) for d in now for one in d.entries})
@@ -254,18 +246,18 @@ def _pointed(entry: Entry, old: int, new: int) -> Entry:
     return replace(entry, superseded_by=tuple(new if seq == old else seq for seq in entry.superseded_by))
 
 
-def _withdrawn(document: Document, asked: Asked, work: Work) -> Document:
-    if asked.part == "summary" and document.summary and document.summary == one_line(asked.words):
+def _withdrawn(document: Document, request: RequestedEdit, work: Work) -> Document:
+    if request.part == "summary" and document.summary and document.summary == one_line(request.words):
         return replace(document, summary="")
-    if asked.part == "heading" and any(one.title == one_line(asked.words) for one in document.headings):
-        wanted = Heading(asked.words).title
+    if request.part == "heading" and any(one.title == one_line(request.words) for one in document.headings):
+        wanted = Heading(request.words).title
         new = title(document.entries, work)
         return document.with_body(
             replace(one, title=new) if isinstance(one, Heading) and one.title == wanted else one
             for one in document.body
         )
-    if asked.part == "text" and asked.words:
-        said = mark_of(Text(asked.words).text)
+    if request.part == "text" and request.words:
+        said = mark_of(Text(request.words).text)
         body = [(rewritten(one, said, "") or one) if isinstance(one, Text) else one for one in document.body]
         if tuple(body) != document.body:
             return document.with_body(body)

@@ -182,7 +182,6 @@ def _shared(before: str, after: str) -> float:
 
 
 def words_of(block: Block) -> str:
-    """The text, or the title."""
     return block.title if isinstance(block, Heading) else block.text
 
 

@@ -27,7 +27,7 @@ _PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedEdit:
     """What a message asks of the documents."""
 
     kind: Kind
@@ -79,7 +79,7 @@ def renamed(edits: Sequence[Edit]) -> list[Edit]:
     return found
 
 
-def read(message: Message) -> Asked | None:
+def read(message: Message) -> RequestedEdit | None:
     """What the message asks for; None when it is no edit. Whatever else is odd in it is passed over."""
     told = message.metadata
     kind = next((one for one in _KINDS if one == told.get("edit")), None)
@@ -88,7 +88,7 @@ def read(message: Message) -> Asked | None:
         return None
     before, document, level = told.get("before"), told.get("document"), told.get("level")
     label, signature = told.get("label"), told.get("entry")
-    return Asked(
+    return RequestedEdit(
         kind=kind,
         part=part,
         document=document if isinstance(document, str) else "",
@@ -103,9 +103,8 @@ def read(message: Message) -> Asked | None:
 
 
 def written_words(messages: Iterable[Message]) -> set[str]:
-    """The headings and summaries that people wrote."""
-    asked = (read(message) for message in messages)
-    return {one_line(one.words) for one in asked if one is not None and one.part in {"heading", "summary"}}
+    request = (read(message) for message in messages)
+    return {one_line(one.words) for one in request if one is not None and one.part in {"heading", "summary"}}
 
 
 def mark_of(text: str) -> str:
@@ -114,7 +113,6 @@ def mark_of(text: str) -> str:
 
 
 def _content(edit: Edit) -> str:
-    """The new words, or that there are none."""
     if edit.after is not None:
         return edit.content
     of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from zibaldone.core import Message
-from zibaldone.views.topics.edit.edit_messages import Asked, mark_of
+from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of
 from zibaldone.views.topics.library import Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
@@ -18,11 +18,9 @@ Home = tuple[str, int]  # id of a document, and a place in its body
 
 @dataclass(slots=True)
 class Desk:
-    """What one edit changes."""
-
     library: Library
     message: Message
-    asked: Asked
+    request: RequestedEdit
     changed: dict[str, Document] = field(default_factory=dict)
     noted: Entry | None = None  # in CURRENT, since there is no better place
     gone: Entry | None = None  # that another entry stands for now, or none
@@ -30,7 +28,7 @@ class Desk:
     def documents(self) -> Iterator[Document]:
         """As they are now, the one that the edit names first."""
         now = [self.changed.get(one.id, one) for one in self.library.everything()]
-        yield from sorted(now, key=lambda one: one.id != self.asked.document)
+        yield from sorted(now, key=lambda one: one.id != self.request.document)
 
     def put(self, doc_id: str, at: int, blocks: Iterable[Block], instead: int = 0) -> None:
         """Blocks before the one at that place, in place of so many."""
@@ -53,22 +51,22 @@ def entry_home(desk: Desk) -> tuple[Home, Entry] | None:
 
 def _fit(entry: Entry, desk: Desk) -> int:
     """3 for the same words and sources, 2 for some of the sources, 1 where it was merged into this one."""
-    asked = desk.asked
-    if mark_of(entry.text) == asked.before:
-        if entry.sources == asked.sources:
+    request = desk.request
+    if mark_of(entry.text) == request.before:
+        if entry.sources == request.sources:
             return 3
-        if not asked.sources or not entry.sources or not set(asked.sources).isdisjoint(entry.sources):
+        if not request.sources or not entry.sources or not set(request.sources).isdisjoint(entry.sources):
             return 2
     parts = desk.library.parts.get(key_of(entry), ())
     return int(
-        any(mark_of(one.text) == asked.before and set(one.sources) & set(asked.sources) for one in parts)
+        any(mark_of(one.text) == request.before and set(one.sources) & set(request.sources) for one in parts)
     )
 
 
 def section_home(desk: Desk) -> Home | None:
     """The end of the section with the edit's path: in its document, else where there is just one such."""
-    path = desk.asked.path
-    target = desk.library.documents.get(desk.asked.document)
+    path = desk.request.path
+    target = desk.library.documents.get(desk.request.document)
     if target is not None:
         at = _end(target, lambda found: _marks(found) == path)
         if at is None and path:
@@ -87,7 +85,6 @@ def section_home(desk: Desk) -> Home | None:
 
 
 def _end(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> int | None:
-    """Where the first section with such a path ends."""
     at = 0
     for section in document.partitions():
         at += len(section.body)
@@ -101,8 +98,8 @@ def heading_home(desk: Desk) -> Home | None:
     found: Home | None = None
     for document in desk.documents():
         for at, (path, block) in enumerate(document.placed()):
-            if isinstance(block, Heading) and mark_of(block.title) == desk.asked.before:
-                if _marks(path)[:-1] == desk.asked.path[:-1]:
+            if isinstance(block, Heading) and mark_of(block.title) == desk.request.before:
+                if _marks(path)[:-1] == desk.request.path[:-1]:
                     return document.id, at
                 found = found or (document.id, at)
         if found is not None:

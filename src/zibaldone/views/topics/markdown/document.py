@@ -70,7 +70,6 @@ class Section:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """In the order of the document."""
         return tuple(block for block in self.blocks if isinstance(block, Entry))
 
     @property
@@ -121,23 +120,16 @@ class Document:
 
     @property
     def texts(self) -> tuple[Text, ...]:
-        """What people wrote between the entries."""
         return tuple(block for block in self.body if isinstance(block, Text))
 
     @property
     def headings(self) -> tuple[Heading, ...]:
-        """In the order of the document."""
         return tuple(block for block in self.body if isinstance(block, Heading))
 
     @property
     def title(self) -> str:
         """Of its first heading; else its id."""
         return next((heading.title for heading in self.headings if heading.title), self.id)
-
-    @property
-    def sources(self) -> frozenset[int]:
-        """Every message that some entry comes from."""
-        return frozenset(seq for entry in self.entries for seq in entry.sources)
 
     def partitions(self, level: int = 6) -> tuple[Section, ...]:
         """The body cut at every heading of this level or above; in order, and together the whole body."""
@@ -162,7 +154,6 @@ class Document:
                 yield section.path, block
 
     def with_body(self, body: Iterable[Block]) -> Document:
-        """The same document with another body."""
         return replace(self, body=tuple(body))
 
     def map_entries(self, change: Callable[[Entry], Iterable[Entry]]) -> Document:
@@ -196,13 +187,8 @@ class Document:
             return sum(len(section.body) for section in sections[:end]), under[depth:]
         return len(self.body), under
 
-    def logged(self, event: str, time: When | None = None, **detail: Any) -> Document:
-        """With one more event in its update log."""
-        return replace(self, update_log=(*self.update_log, Event(event, time, detail)))
-
 
 def one_line(text: str) -> str:
-    """Line breaks folded to a space, trimmed."""
     return " ".join(part for line in _BREAK.split(text) if (part := line.strip()))
 
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.consolidate.signature import (
+from zibaldone.views.topics.markdown.lines import BULLET_MARK, is_rule
+from zibaldone.views.topics.markdown.signature import (
     KEY,
     KNOWN,
     quoted,
@@ -31,7 +32,6 @@ from zibaldone.views.topics.consolidate.signature import (
     runs,
     span,
 )
-from zibaldone.views.topics.markdown.lines import BULLET_MARK, is_rule
 
 AI = "AI"  # the source of what the assistant said
 
@@ -133,7 +133,6 @@ class Entry:
 
     @property
     def current(self) -> bool:
-        """Whether nothing has superseded it."""
         return not self.superseded_by
 
     @property

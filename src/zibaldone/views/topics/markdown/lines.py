@@ -1,7 +1,7 @@
 """What a line of a Markdown body is, and how a line that only looks like something is kept from being it.
 
 A line of free text that would be read as a heading, a bullet or the start of a fence gets a backslash, as in
-Markdown; so does a line inside a fact that would be read as an entry. Reading takes the backslash off.
+Markdown; so does a line inside a fact that would be read as an entry. ReadingResult takes the backslash off.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ above them, unless they have a signature), tables, code and paragraphs, which st
 
 from __future__ import annotations
 
-from zibaldone.views.topics.consolidate.signature import read_signature
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import read_entry
 from zibaldone.views.topics.markdown.front_matter import read_front_matter
@@ -20,6 +19,7 @@ from zibaldone.views.topics.markdown.lines import (
     is_structure,
     unescaped,
 )
+from zibaldone.views.topics.markdown.signature import read_signature
 
 
 def parse(text: str) -> Document:
@@ -42,7 +42,7 @@ def parse(text: str) -> Document:
 
 def parse_body(text: str) -> tuple[Block, ...]:
     """The blocks of a text without front matter; never fails."""
-    return _Reader(text.split("\n")).read()
+    return _BodyReader(text.split("\n")).read()
 
 
 def is_entry(line: str) -> bool:
@@ -51,7 +51,7 @@ def is_entry(line: str) -> bool:
     return bool(bullet and read_signature(bullet[2] or "") is not None)
 
 
-class _Reader:
+class _BodyReader:
     """Goes through the lines once; gathers those of an entry or a text until it is closed."""
 
     def __init__(self, lines: list[str]) -> None:

@@ -40,7 +40,6 @@ def render_body(blocks: Iterable[Block]) -> str:
 
 
 def render_section(section: Section) -> str:
-    """A section with its heading."""
     return render_body(section.body)
 
 

@@ -1,1 +1,1 @@
-"""Reading documents: readers H and A, and the tools of an agent."""
+"""ReadingResult documents: readers H and A, and the tools of an agent."""

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from zibaldone.errors import InvalidInput
 from zibaldone.text.words import terms
-from zibaldone.validation import shown
+from zibaldone.validation import shown, whole, words
 from zibaldone.views.topics.read.document_index import DocumentIndex, bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.tool_arguments import (
@@ -31,14 +31,14 @@ from zibaldone.views.topics.read.tool_arguments import (
     MOST_LISTED,
     TOOLS,
     Arguments,
+    DocumentLine,
     Excerpt,
     Grep,
     GrepDoc,
     Grepped,
     Hit,
-    Line,
     ListDocs,
-    Listed,
+    ListedDocument,
     Page,
     ReadLines,
     Search,
@@ -93,17 +93,17 @@ class Toolset:
         raise AssertionError(name)
 
     def grep(self, pattern: str, limit: int = MOST_HITS, context_lines: int = 0) -> Grepped:
-        """Lines of all documents that match."""
-        return _grepped(self._documents.values(), pattern, min(limit, MOST_HITS), context_lines)
+        return _grepped(
+            self._documents.values(), pattern, min(whole("limit", limit), MOST_HITS), context_lines
+        )
 
     def grep_doc(self, doc_id: str, pattern: str, context_lines: int = 2) -> Grepped:
-        """Lines of one document that match."""
         return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
 
     def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
         """The heading blocks that fit the words best, best first; none that has none of them."""
         held = list(self._documents.values())
-        sought = dict.fromkeys(terms(query)[:_MOST_TERMS], 1.0)
+        sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
         if not sought:
             raise InvalidInput(f"the query {shown(query)} has no word to search for; give content words")
         blocks = bm25([one.partitions for one in held], sought)
@@ -118,16 +118,17 @@ class Toolset:
         )
         return tuple(
             _hit(held[i], number, score, entries[i])
-            for score, i, number in order[: min(max(limit, 1), MOST_HITS)]
+            for score, i, number in order[: min(max(whole("limit", limit), 1), MOST_HITS)]
             if score > 0
         )
 
     def list_docs(self, offset: int = 0, limit: int = 20) -> Page:
         """Documents in the order of their ids, CURRENT last."""
+        offset, limit = whole("offset", offset), whole("limit", limit)
         held = list(self._documents.values())
         shown_ones = held[max(offset, 0) :][: min(max(limit, 1), MOST_LISTED)]
         listed = (
-            Listed(one.document.id, one.document.title, one.document.summary, len(one.lines))
+            ListedDocument(one.document.id, one.document.title, one.document.summary, len(one.lines))
             for one in shown_ones
         )
         return Page(tuple(listed), max(offset, 0), len(held))
@@ -136,6 +137,7 @@ class Toolset:
         """Lines of one document, both ends included; no more than 100."""
         index = self._document(doc_id)
         count = len(index.lines)
+        start_line, end_line = whole("start_line", start_line), whole("end_line", end_line)
         if not 1 <= start_line <= end_line:
             raise InvalidInput(
                 f"lines {start_line} to {end_line} are no range: count from 1, and give the smaller first"
@@ -153,10 +155,10 @@ class Toolset:
 
     def document(self, doc_id: str) -> DocumentIndex | None:
         """The document, as it was when the tools were made."""
-        return self._documents.get(doc_id)
+        return self._documents.get(words("doc_id", doc_id))
 
     def _document(self, doc_id: str) -> DocumentIndex:
-        found = self._documents.get(doc_id)
+        found = self.document(doc_id)
         if found is None:
             known = ", ".join(list(self._documents)[:5])
             raise InvalidInput(f"there is no document {shown(doc_id)}; list_docs names them, such as {known}")
@@ -164,7 +166,7 @@ class Toolset:
 
 
 def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Arguments:
-    kind = TOOLS.get(name)
+    kind = TOOLS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidInput(f"there is no tool {shown(name)}; there are {', '.join(TOOLS)}")
     try:
@@ -183,7 +185,7 @@ def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Argument
 
 def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, around: int) -> Grepped:
     matcher = _matcher(pattern)
-    around = min(max(around, 0), MOST_CONTEXT)
+    around = min(max(whole("context_lines", around), 0), MOST_CONTEXT)
     excerpts: list[Excerpt] = []
     matches, complete, note = 0, True, ""
     for index in documents:
@@ -222,7 +224,7 @@ class _Matcher:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    if not pattern or len(pattern) > LONGEST_PATTERN:
+    if not words("pattern", pattern) or len(pattern) > LONGEST_PATTERN:
         raise InvalidInput(f"a pattern has 1 to {LONGEST_PATTERN} characters, not {len(pattern)}")
     try:
         return _Matcher(regex.compile(pattern, regex.IGNORECASE))
@@ -266,6 +268,8 @@ def _heading(index: DocumentIndex, number: int) -> tuple[str, ...]:
     return next((one.section.path for one in index.regions if one.start <= number <= one.end), ())
 
 
-def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> Line:
+def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> DocumentLine:
     text = index.lines[number - 1]
-    return Line(number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched)
+    return DocumentLine(
+        number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched
+    )

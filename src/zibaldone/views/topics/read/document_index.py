@@ -17,9 +17,7 @@ K1, B = 1.5, 0.75  # of BM25 over partitions, as released with the paper
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an entry stands."""
-
+class EntryPlace:
     document: str  # its id
     heading: tuple[str, ...]  # titles from the topmost heading down; () before the first
     partition: int  # from 0, in its document
@@ -67,7 +65,7 @@ def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[D
     return scores
 
 
-def _places(document: Document, parts: Sequence[Region]) -> list[Place]:
+def _places(document: Document, parts: Sequence[Region]) -> list[EntryPlace]:
     places = []
     end = -1
     before: Block | None = None
@@ -77,5 +75,5 @@ def _places(document: Document, parts: Sequence[Region]) -> list[Place]:
             end = start + render_body([block]).count("\n")
             before = block
             if isinstance(block, Entry):
-                places.append(Place(document.id, region.section.path, number, block, start, end))
+                places.append(EntryPlace(document.id, region.section.path, number, block, start, end))
     return places

@@ -23,7 +23,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.topics.read.names import Name
-from zibaldone.views.topics.read.ranking import Ranked
+from zibaldone.views.topics.read.ranking import RankedEntries
 
 MOST_HOPS = 4
 _WIDTH = 24  # chains that are followed at a time
@@ -55,7 +55,7 @@ class Chain:
 class Follower:
     """Follows one question through an index."""
 
-    def __init__(self, ranked: Ranked) -> None:
+    def __init__(self, ranked: RankedEntries) -> None:
         self._index, self._ranked = ranked.index, ranked
         self._rows: dict[Name, list[int]] = {}
         self._replaced: dict[Name, dict[int, int]] = {}
@@ -132,7 +132,6 @@ class Follower:
         return one != other and not self._said_of(one).isdisjoint(self._said_of(other))
 
     def _said_of(self, name: Name) -> frozenset[tuple[str, ...]]:
-        """Wordings of all plain statements with the name."""
         if name not in self._wordings:
             texts = ((self._index.places[row].entry.text, row) for row in self._holding(name))
             self._wordings[name] = frozenset(
@@ -229,7 +228,7 @@ class Followed:
     leads: bool  # a chain covers more of the question than any one entry about its names
 
 
-def follow(ranked: Ranked) -> Followed:
+def follow(ranked: RankedEntries) -> Followed:
     """Nothing where the question holds no name that the memory knows."""
     follower = Follower(ranked)
     chains = follower.chains()
@@ -246,7 +245,6 @@ def _usual(weights: Doubles, known: npt.NDArray[np.bool_]) -> Doubles:
 
 
 def _without(text: str, names: Sequence[Name]) -> str:
-    """The words that belong to no name."""
     taken = {word.casefold() for name in names for word in name}
     return " ".join(word for word in words(text) if word not in taken)
 
@@ -297,7 +295,6 @@ def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[
 
 
 def _says(wording: Sequence[str]) -> bool:
-    """Whether there is a word of a relation left."""
     return any(token not in STOP_WORDS and token not in (_SUBJECT, _VALUE) for token in wording)
 
 

@@ -25,13 +25,11 @@ class Casing:
         self._small: Counter[str] = Counter()
 
     def copy(self) -> Casing:
-        """One that goes on from here."""
         other = Casing()
         other._capital, other._small = self._capital.copy(), self._small.copy()
         return other
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Count the words of these texts."""
         for text in texts:
             self._count(text, 1)
 

@@ -47,7 +47,7 @@ class ScoredUnits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedEntries:
     """A question, and every entry's scores, (n,) each, in the index's order; its embedder may be asked."""
 
     index: ReadingIndex
@@ -65,7 +65,6 @@ class Ranked:
         return self.scored.terms
 
     def found(self, rows: Sequence[int], why: str) -> list[Found]:
-        """These entries, in this order."""
         units = self.unit[list(rows)]
         channels = iter(self.scored.explanation.of_rows(units[units >= 0].tolist()))
         return [
@@ -87,7 +86,7 @@ class Ranked:
         return [int(row) for row in chosen[order]]
 
 
-def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> Ranked:
+def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
     """All entries of an index, which has some, for a question."""
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
     unit = np.array([row_of.get(remark, -1) for remark in index.remarks], dtype=np.int64)
@@ -96,7 +95,7 @@ def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) 
     partition = index.spread(bm25(parts, dict.fromkeys(terms(question)[:_MOST_TERMS], 1.0)))
     total = of_units[unit] + PARTITION * partition - _OLD * index.superseded
     covered, weights = _covered(index, scored)
-    return Ranked(index, question, embed, scored, total, unit, covered, weights)
+    return RankedEntries(index, question, embed, scored, total, unit, covered, weights)
 
 
 def _covered(index: ReadingIndex, scored: ScoredUnits) -> tuple[Doubles, Doubles]:

@@ -10,9 +10,9 @@ from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Answer, Asker
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
-from zibaldone.views.topics.read.ranking import Ranked
+from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
-from zibaldone.views.topics.read.reading_result import Found, Reading, falling, ordered
+from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
 from zibaldone.views.topics.read.tool_text import ToolAnswer, shortened, told
 from zibaldone.views.topics.tasks_reading import (
@@ -52,7 +52,6 @@ class _Seen:
     tokens: int = 0
 
     def take(self, excerpts: Iterable[Excerpt]) -> bool:
-        """Whether any of these lines is new."""
         new = False
         for one in excerpts:
             held = self.lines.setdefault(one.doc_id, set())
@@ -68,19 +67,17 @@ class Agentic:
     def __init__(self, asker: Asker, tokenizer: Tokenizer, settings: AgenticSettings = DEFAULT) -> None:
         self.asker, self.tokenizer, self.settings = asker, tokenizer, settings
 
-    def read(self, ranked: Ranked, *, user: str, today: date) -> Reading:
+    def read(self, ranked: RankedEntries, *, user: str, today: date) -> ReadingResult:
         """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
         if not len(ranked.index):
-            return Reading((), 0)
+            return ReadingResult((), 0)
         if not self.asker.has_model:
-            return Reading(offline(ranked), len(ranked.index), stopped="no model")
-        return _Search(self, ranked, user, today).run()
+            return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
+        return _AgentSearch(self, ranked, user, today).run()
 
 
-class _Search:
-    """One question."""
-
-    def __init__(self, reader: Agentic, ranked: Ranked, user: str, today: date) -> None:
+class _AgentSearch:
+    def __init__(self, reader: Agentic, ranked: RankedEntries, user: str, today: date) -> None:
         self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
         self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
         self._user, self._today = user, today
@@ -96,8 +93,7 @@ class _Search:
         )
         self._seen.documents.update(one.id for one in self._catalogue)
 
-    def run(self) -> Reading:
-        """All rounds, and what they brought."""
+    def run(self) -> ReadingResult:
         last: Move | None = None
         stopped = "rounds"
         idle = bad = 0
@@ -170,7 +166,7 @@ class _Search:
             return text, new, True
         return text, self._seen.take(_excerpts(found)), True
 
-    def _reading(self, last: Move | None, stopped: str) -> Reading:
+    def _reading(self, last: Move | None, stopped: str) -> ReadingResult:
         chosen = last if last is not None else Move()
         tiers = [self._found(self._rows_of(chosen), "picked"), self._found(self._blocks_of(chosen), "picked")]
         if stopped != "done" or not tiers[0]:
@@ -183,7 +179,7 @@ class _Search:
             note = note or "the agent found little; words and vectors added the rest"
         else:
             found = ordered((found, self._recent()))
-        return Reading(
+        return ReadingResult(
             falling(found[:MOST_FOUND]),
             len(self._index),
             tuple(dict.fromkeys(one.place.document for one in found)),
@@ -253,7 +249,6 @@ class _Search:
 
 
 def _excerpts(found: ToolAnswer) -> list[Excerpt]:
-    """The lines that an answer shows."""
     match found:
         case Grepped():
             return list(found.excerpts)

@@ -11,9 +11,9 @@ from zibaldone.models.asker import Asker
 from zibaldone.text.words import terms
 from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.fact_chains import follow
-from zibaldone.views.topics.read.ranking import Ranked
+from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Found, Reading, falling
+from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling
 from zibaldone.views.topics.read.tool_text import shortened
 from zibaldone.views.topics.tasks_reading import Listed, PickDocuments
 
@@ -24,8 +24,6 @@ _DEEPEST = 3  # of a document's entries: how well the best ones fit says how wel
 
 @dataclass(frozen=True, slots=True)
 class HybridSettings:
-    """How much is read."""
-
     documents: int = 10  # that are picked
     catalogue: int = 200  # that a model may choose from, the likeliest; the paper shows all
     partitions: int = 10  # heading blocks of the other documents
@@ -42,14 +40,14 @@ class Hybrid:
     def __init__(self, asker: Asker | None = None, settings: HybridSettings = DEFAULT) -> None:
         self._asker, self._settings = asker, settings
 
-    def read(self, ranked: Ranked, *, user: str) -> Reading:
+    def read(self, ranked: RankedEntries, *, user: str) -> ReadingResult:
         """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
         index, settings = ranked.index, self._settings
         if not len(index):
-            return Reading((), 0)
+            return ReadingResult((), 0)
         likely = likeliest(ranked)
         if self._asker is None or not self._asker.has_model:
-            return Reading(offline(ranked), len(index), likely[: settings.documents])
+            return ReadingResult(offline(ranked), len(index), likely[: settings.documents])
         shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
         listed = tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown)
         task = PickDocuments(ranked.question, listed, settings.documents, likely)
@@ -59,10 +57,12 @@ class Hybrid:
         picked = picked[: settings.documents]
         missed = partitions(index, ranked.question, settings.partitions, without=picked)
         entries = _joined(ranked, picked if not answer.degraded else [], missed, settings.picked)
-        return Reading(entries, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded)
+        return ReadingResult(
+            entries, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded
+        )
 
 
-def offline(ranked: Ranked) -> tuple[Found, ...]:
+def offline(ranked: RankedEntries) -> tuple[Found, ...]:
     """By words, vectors and what the question's names lead to; nothing of it needs a model."""
     index = ranked.index
     followed = follow(ranked)
@@ -90,7 +90,7 @@ def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
     return [*rows, *rest]
 
 
-def likeliest(ranked: Ranked) -> tuple[str, ...]:
+def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
     """Documents with anything in them, by the mean of their best entries' scores."""
     best = {}
     for id_, rows in ranked.index.of_document.items():
@@ -115,7 +115,7 @@ def partitions(
 
 
 def _joined(
-    ranked: Ranked, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
+    ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
 ) -> tuple[Found, ...]:
     """One ranking: what is in a picked document, or in a block that BM25 added, gains."""
     index = ranked.index

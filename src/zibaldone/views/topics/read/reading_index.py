@@ -11,7 +11,7 @@ import numpy.typing as npt
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.topics.entry_units import remarks
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.read.document_index import DocumentIndex, Place
+from zibaldone.views.topics.read.document_index import DocumentIndex, EntryPlace
 from zibaldone.views.topics.read.names import Casing, Name
 
 
@@ -57,7 +57,7 @@ class ReadingIndex:
         where = np.empty_like(order)
         where[order] = np.arange(len(order))
         starts = np.cumsum([0, *(len(index.places) for index in indexes)])
-        self.places: tuple[Place, ...] = tuple(places[row] for row in order.tolist())
+        self.places: tuple[EntryPlace, ...] = tuple(places[row] for row in order.tolist())
         self.seqs: Ints = seqs[order]  # (n,) of the message that each was said in
         self.of_document: dict[str, Ints] = {  # id -> where its entries stand among all
             id_: where[start:end]
@@ -73,7 +73,6 @@ class ReadingIndex:
         self._names: dict[int, list[Name]] = {}
 
     def __len__(self) -> int:
-        """Entries."""
         return len(self.places)
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
@@ -91,7 +90,6 @@ class ReadingIndex:
         return merged
 
     def names(self, row: int) -> list[Name]:
-        """In the entry's text."""
         known = self._names.get(row)
         if known is None:
             known = self._names[row] = self.casing.names(self.places[row].entry.text)
@@ -106,7 +104,7 @@ class ReadingIndex:
         return values
 
 
-def _remarks(places: Sequence[Place]) -> list[tuple[tuple[int, ...], str]]:
+def _remarks(places: Sequence[EntryPlace]) -> list[tuple[tuple[int, ...], str]]:
     made = remarks(place.entry for place in places).values()
     of = {id(entry): (remark.sources, remark.text) for remark in made for entry in remark.entries}
     return [of.get(id(place.entry), ((), "")) for place in places]

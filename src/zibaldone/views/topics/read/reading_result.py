@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from zibaldone.core import ChannelScore
-from zibaldone.views.topics.read.document_index import Place
+from zibaldone.views.topics.read.document_index import EntryPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One entry, and why it is here."""
 
-    place: Place
+    place: EntryPlace
     score: float  # falls along a reading's list; comparable inside one reading only
     why: str  # such as "picked", "searched", "followed", "selected", "seen", "fallback"
     superseded: bool  # by what was written later: to be shown with a mark, or not at all
@@ -23,17 +22,11 @@ class Found:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """The messages that it comes from."""
         return self.place.entry.sources
-
-    @property
-    def time(self) -> datetime | None:
-        """The first moment that its time may mean."""
-        return self.place.entry.time.start if self.place.entry.time else None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingResult:
     """What came of one question."""
 
     found: tuple[Found, ...]  # best first, each entry once
@@ -43,17 +36,6 @@ class Reading:
     rounds: int = 0
     model_calls: int = 0
     note: str = ""  # in words, when something was degraded or cut
-
-
-def within(found: Sequence[Found], tokens: Sequence[int], budget: int) -> list[Found]:
-    """Best first what fits, current entries before superseded ones: those only fill what is left over."""
-    order = sorted(range(len(found)), key=lambda i: found[i].superseded)
-    kept = []
-    for i in order:
-        if tokens[i] <= budget:
-            kept.append(i)
-            budget -= tokens[i]
-    return [found[i] for i in sorted(kept)]
 
 
 def ordered(tiers: Iterable[Sequence[Found]]) -> tuple[Found, ...]:

@@ -97,7 +97,7 @@ def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DocumentLine:
     """One line of a document's body."""
 
     number: int  # from 1
@@ -111,7 +111,7 @@ class Excerpt:
 
     doc_id: str
     heading: tuple[str, ...]  # above the first line, from the topmost down
-    lines: tuple[Line, ...]
+    lines: tuple[DocumentLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,11 @@ class Hit:
     start_line: int
     end_line: int
     score: float
-    lines: tuple[Line, ...]  # of the entries that fit best
+    lines: tuple[DocumentLine, ...]  # of the entries that fit best
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDocument:
     """A document, from outside."""
 
     doc_id: str
@@ -150,6 +150,6 @@ class Listed:
 class Page:
     """A part of the catalogue."""
 
-    documents: tuple[Listed, ...]
+    documents: tuple[ListedDocument, ...]
     offset: int
     total: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Line, Page
+from zibaldone.views.topics.read.tool_arguments import DocumentLine, Excerpt, Grepped, Hit, Page
 
 ToolAnswer = Grepped | Page | Excerpt | tuple[Hit, ...]
 
@@ -39,7 +39,6 @@ def told(found: ToolAnswer) -> str:
 
 
 def shortened(summary: str) -> str:
-    """A summary as a catalogue shows it."""
     return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[: LONGEST_SUMMARY - 1]}…"
 
 
@@ -56,5 +55,5 @@ def _where(doc_id: str, heading: Sequence[str]) -> str:
     return f"[{doc_id}]{' ' if heading else ''}{' > '.join(heading)}"
 
 
-def _lines(lines: Sequence[Line]) -> str:
+def _lines(lines: Sequence[DocumentLine]) -> str:
     return "\n".join(f"{one.number}{':' if one.matched else '-'} {one.text}" for one in lines)

@@ -1,4 +1,4 @@
-"""What consolidation works with: settings, vectors, token counts, a model; and a ledger of its cost."""
+"""What consolidation works with: settings, vectors, token counts, a model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from zibaldone.models.asker import Answer
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
+from zibaldone.search.clustering import unit
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
 from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
-from zibaldone.views.topics.consolidate.grouping import unit
-from zibaldone.views.topics.library import Changes, Key, Library, key_of
+from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
@@ -47,7 +47,7 @@ class Asks(Protocol):
         """The model's answer, or the offline one with the reason why."""
 
 
-class Tools:
+class Workbench:
     """One user's, kept from step to step: it remembers what it computed, which changes no result.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
@@ -82,7 +82,6 @@ class Tools:
         )
 
     def tokens(self, lines: Sequence[str]) -> list[int]:
-        """Of each line, its line break counted."""
         known = _recalled(self._tokens, lines)
         if missing := [line for line in dict.fromkeys(lines) if line not in known]:
             made = {line: tokens + 1 for line, tokens in zip(missing, self.count(missing), strict=True)}
@@ -107,18 +106,16 @@ class Tools:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is one to ask."""
         return self._ask is not None
 
     def answer(self, task: Task[R]) -> Answer[R]:
-        """The model's, or the offline one."""
         if self._ask is None:
             return Answer(task.offline(), "", "offline")
         return self._ask(task)
 
 
 def _recalled(kept: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
-    """What is kept of these keys, read once: whoever else works with the tools may empty it meanwhile."""
+    """What is kept of these keys, read once: whoever else works with the workbench may empty it meanwhile."""
     found = {key: kept.get(key) for key in keys}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -130,34 +127,24 @@ def _remember(kept: dict[str, V], made: Mapping[str, V]) -> None:
 
 
 class Work:
-    """One step: the tools, the parts of the entries that it merges, and what it costs."""
+    """One step: the workbench, and the parts of the entries that it merges."""
 
-    def __init__(self, tools: Tools, library: Library) -> None:
-        self.tools, self.settings = tools, tools.settings
+    def __init__(self, workbench: Workbench, library: Library) -> None:
+        self.workbench, self.settings = workbench, workbench.settings
         self.parts: dict[Key, tuple[Entry, ...]] = dict(library.parts)
         self.df: Counter[str] = Counter()  # in how many entries of this user each term occurs
         self.entries = 0
         self._mean: Vectors | None = None  # (d,) what all that this user says has in common
         self._ids = library.new_ids()
-        self._calls = self._tokens = 0
-        self._degraded: list[str] = []
 
     @property
     def has_model(self) -> bool:
-        """Whether there is one to ask."""
-        return self.tools.has_model
+        return self.workbench.has_model
 
     def ask(self, task: Task[R]) -> Answer[R]:
-        """The task's answer, entered in the ledger."""
-        answer = self.tools.answer(task)
-        self._calls += answer.calls
-        self._tokens += answer.prompt_tokens + answer.completion_tokens
-        if answer.degraded:
-            self._degraded.append(answer.degraded)
-        return answer
+        return self.workbench.answer(task)
 
     def new_id(self) -> str:
-        """Of the next document."""
         return next(self._ids)
 
     def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
@@ -172,18 +159,16 @@ class Work:
         return one
 
     def folded(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Duplicates as one entry each."""
         return [self.merge(group) for group in groups(entries)]
 
     def tokens(self, entries: Sequence[Entry]) -> int:
-        """Of their lines in a document."""
-        return sum(self.tools.tokens([f"- {entry.line}" for entry in entries]))
+        return sum(self.workbench.tokens([f"- {entry.line}" for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
-        total = self.tools.total(entries)
+        total = self.workbench.total(entries)
         for document in documents:
-            profile = self.tools.profile(document)
+            profile = self.workbench.profile(document)
             self.df.update(profile.terms)
             self.entries += profile.entries
             total = total + profile.total
@@ -205,24 +190,16 @@ class Work:
     def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
         """(n, d) of groups of entries."""
         listed = list(groups)
-        return self.lean(np.stack([self.tools.total(one) for one in listed]), [len(one) for one in listed])
+        return self.lean(
+            np.stack([self.workbench.total(one) for one in listed]), [len(one) for one in listed]
+        )
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
         """(n, d) of documents."""
-        profiles = [self.tools.profile(one) for one in documents]
+        profiles = [self.workbench.profile(one) for one in documents]
         return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
-
-    def changes(self, **done: object) -> Changes:
-        """What it has cost so far, with what was done."""
-        return Changes(
-            model_calls=self._calls,
-            model_tokens=self._tokens,
-            degraded=tuple(self._degraded),
-            **done,  # type: ignore[arg-type] # fields of Changes
-        )
 
 
 @lru_cache(maxsize=50_000)
 def terms_of(text: str) -> frozenset[str]:
-    """The distinct terms of an entry."""
     return frozenset(terms(text))

@@ -1,0 +1,121 @@
+"""BEAM, a benchmark of long chats of one user with an assistant: a `chat.json`, or the folder that holds it.
+
+A chat of ten million tokens is a folder of plans, `plan-0/chat.json`, `plan-1/chat.json` and so on, which
+follow each other. A `chat.json` is a list of batches; their `turns` are lists of messages, or the messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import Conversation, Head
+from zibaldone.importers.document import Labels, Node
+from zibaldone.importers.files import is_folder, read_json
+
+_DATE = re.compile(r"\s*([A-Za-z]{3,9})[\s.-]+(\d{1,2})[\s,-]+(\d{4})\s*")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_GENERATOR_INDEX = re.compile(r"\s*->->[\d\s,/NA)]*\Z")  # such as " ->-> 2,14"
+_PLAN = re.compile(r"plan-(\d{1,9})")
+
+
+class BEAM:
+    """Session: chat, plan and batch. The `id` by which questions name a message is in its metadata.
+
+    A `time_anchor` is the day of all messages up to the next one, and the first is also that of all before
+    it. Messages of a chat without any have no time.
+    """
+
+    name = "beam"
+    looks_for = "'batch_number'"
+
+    def recognises(self, head: Head) -> bool:
+        """By the number of the first batch."""
+        return "batch_number" in head.keys
+
+    def files(self, folder: Path) -> list[Path]:
+        """The chats of its plans, or its one chat."""
+        plans = {
+            int(plan[1]): file
+            for file in folder.glob("plan-*/chat.json")
+            if (plan := _PLAN.fullmatch(file.parent.name))
+        }
+        return [plans[number] for number in sorted(plans)] or list(folder.glob("chat.json"))
+
+    def read(self, path: Path) -> Iterator[Conversation]:
+        """One conversation, all plans together."""
+        folder = is_folder(path)
+        files = self.files(path) if folder else [path]
+        if not files:
+            raise InvalidImport(f"{path}: is a directory with neither chat.json nor plan-0/chat.json inside")
+        turns = [
+            turn for file in files for turn in _turns(read_json(file), file.relative_to(path).parent.name)
+        ]
+        yield Conversation(path.name if folder else path.stem, tuple(_messages(turns)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A message and its place in the chat."""
+
+    node: Node
+    plan: str  # "" in a chat without plans
+    batch: str
+    number: int  # from 1, in its batch
+    anchor: datetime | None
+
+
+def _turns(root: Node, plan: str) -> Iterator[_Turn]:
+    ids = Labels()
+    for batch in root.items():
+        label, anchor = ids.take(batch["batch_number"]), _date(batch.get("time_anchor"))
+        groups = [turn.items() if isinstance(turn.value, list) else [turn] for turn in batch["turns"].items()]
+        for number, node in enumerate((node for group in groups for node in group), 1):
+            yield _Turn(node, plan, label, number, _date(node.get("time_anchor")) or anchor)
+            anchor = None
+
+
+def _messages(turns: list[_Turn]) -> Iterator[Message]:
+    if not turns:
+        return
+    # chats number their batches alike, so that two of one user are told apart by how they begin
+    opening = turns[0].node["content"].text()
+    chat = hashlib.sha256(opening.encode()).hexdigest()[:8]
+    time = next((turn.anchor for turn in turns if turn.anchor), None)
+    for turn in turns:
+        time = turn.anchor or time
+        role, own_id = turn.node["role"].label(), turn.node.get("id")
+        content = turn.node["content"].text()
+        if role == "user":
+            content = _GENERATOR_INDEX.sub("", content)
+        if content.strip():
+            place = [part for part in (chat, turn.plan, turn.batch) if part]
+            yield turn.node.message(
+                Message(
+                    content=content,
+                    role=role,
+                    time=time,
+                    session="/".join(place),
+                    metadata={"chat_id": own_id.value} if own_id else {},
+                    id=":".join(["beam", *place, str(turn.number)]),
+                )
+            )
+
+
+def _date(node: Node | None) -> datetime | None:
+    if node is None or not node.text().strip():
+        return None
+    expected = "a date such as 'March-15-2024'"
+    date = _DATE.fullmatch(node.text())
+    if not date or date[1][:3].lower() not in _MONTHS:
+        raise node.fault(expected)
+    try:
+        return datetime(int(date[3]), _MONTHS.index(date[1][:3].lower()) + 1, int(date[2]), tzinfo=UTC)
+    except ValueError as error:
+        raise node.fault(expected) from error

@@ -1,0 +1,157 @@
+"""Blocks as evidence: the messages that they are of, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import ChannelScore, Message
+from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.embedding import embed
+from zibaldone.models.static import StaticEmbedder
+from zibaldone.search.ranker import read_question, score
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.text.words import terms
+from zibaldone.views.base import Generation, Query, Retrieved
+from zibaldone.views.kvcache.retrieve.probe import Choice
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.storage.store import NAME
+from zibaldone.views.toolkit import OFFERED, cut, evidence_of, fill, tail, to_units
+
+_MOST_TAIL = 1000  # messages that are in no block yet and that one recall looks through, the newest
+_RANK = 60  # c of reciprocal ranks
+Channels = tuple[ChannelScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMessages:
+    """What the log has for a question."""
+
+    chosen: dict[int, Message]  # by seq, of the blocks that were chosen; without what is gone by now
+    waiting: list[Message]  # in no block yet, or in one that is to be encoded again
+    note: str
+
+
+def look_up(
+    connection: Connection, query: Query, generation: Generation | None, choice: Choice | None
+) -> LoggedMessages:
+    """Of the chosen blocks, and of what is in no block yet."""
+    user, session = query.scope.user, query.scope.session
+    behind = tail(connection, user, generation.cursor if generation else 0, session=session, most=_MOST_TAIL)
+    unmade = manifest.unmade_seqs(connection, generation) if generation else set()
+    again = log.fetch(connection, user, sorted(unmade))
+    seqs = {seq for block in choice.blocks for seq in block.tile.seqs} - unmade if choice else set()
+    return LoggedMessages(
+        log.fetch(connection, user, sorted(seqs)),
+        [m for _, m in sorted(again.items()) if session in (None, m.session)] + behind.messages,
+        behind.note,
+    )
+
+
+def retrieved(
+    logged: LoggedMessages,
+    query: Query,
+    choice: Choice | None,
+    words: StaticEmbedder,
+    note: str,
+) -> Retrieved:
+    """What attention found and what is in no block yet, one after the other by rank.
+
+    Attention has no absolute scale: how relevant they are is for the ranker of all views to say.
+    """
+    wanted = set(terms(query.text))
+    by_blocks = _units_of(choice, logged.chosen, words) if choice else []
+    by_words = _by_words(logged.waiting, wanted, words)
+    known: dict[int, Channels] = {
+        unit.seq: (ChannelScore("words", 0, overlap),) for overlap, unit in by_words
+    }
+    known.update(_attention(choice))
+    ranked = [(_RANK + rank, 0, unit) for rank, unit in enumerate(by_blocks, 1)]
+    ranked += [(_RANK + rank, 1, unit) for rank, (_, unit) in enumerate(by_words, 1)]
+    ranked.sort(key=lambda entry: entry[:2])
+    evidence = fill(
+        (evidence_of(unit, NAME, 1 / place, known.get(unit.seq, ())) for place, _, unit in ranked),
+        int(OFFERED * query.budget_tokens),
+        words.count,
+    )
+    offered = {(unit.seq, unit.start): unit for _, _, unit in ranked}
+    return Retrieved(
+        evidence,
+        (len(choice.index.blocks) if choice else 0) + len(logged.waiting),
+        _relevance(query, [offered[e.sources[0], e.place] for e in evidence], words),
+        known.get,
+        "; ".join(filter(None, (note, logged.note))),
+        blocks_read=len(choice.blocks) if choice else 0,
+    )
+
+
+def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer) -> list[Unit]:
+    """In the order of the blocks: messages, and of a long one the passage around a block."""
+    units: dict[int, list[Unit]] = {}
+    for unit in to_units(list(messages.values()), cut(list(messages.values()), tokenizer)):
+        units.setdefault(unit.seq, []).append(unit)
+    shares = _shares(choice.index.blocks, {seq for seq, parts in units.items() if len(parts) > 1})
+    best: dict[tuple[int, int], Unit] = {}
+    for block in choice.blocks:
+        for seq in block.tile.seqs:
+            if seq in units:
+                middle = shares.get((seq, block.number), 0.0) * len(messages[seq].content)
+                unit = max((u for u in units[seq] if u.start <= middle), key=_start, default=units[seq][0])
+                best.setdefault(unit.key, unit)
+    return list(best.values())
+
+
+def _start(unit: Unit) -> int:
+    return unit.start
+
+
+def _shares(every: Sequence[KVBlock], seqs: set[int]) -> dict[tuple[int, int], float]:
+    """(seq, block) -> how much of the message lies before the middle of the block, for these messages."""
+    before: dict[tuple[int, int], float] = {}
+    length = dict.fromkeys(seqs, 0)
+    for block in sorted(every, key=lambda block: block.place) if seqs else ():
+        for seq, tokens in block.tile.runs:
+            if seq in seqs:
+                before[seq, block.number] = length[seq] + tokens / 2
+                length[seq] += tokens
+    return {(seq, number): middle / length[seq] for (seq, number), middle in before.items()}
+
+
+def _by_words(messages: Sequence[Message], wanted: set[str], tokenizer: Tokenizer) -> list[tuple[int, Unit]]:
+    """(words of the question in it, unit): each message's best, the best first, of equals the newest."""
+    best: dict[int, tuple[int, Unit]] = {}
+    for unit in to_units(messages, cut(messages, tokenizer)):
+        overlap = len(wanted.intersection(terms(unit.text)))
+        if unit.seq not in best or overlap > best[unit.seq][0]:
+            best[unit.seq] = (overlap, unit)
+    return sorted(best.values(), key=lambda pair: (-pair[0], -pair[1].seq))
+
+
+def _attention(choice: Choice | None) -> dict[int, Channels]:
+    """Of each message: the rank of its best block among all, and its score."""
+    if choice is None:
+        return {}
+    scores = choice.ranked.scores
+    known: dict[int, Channels] = {}
+    for rank, place in enumerate(sorted(range(len(scores)), key=lambda i: (-scores[i], i)), 1):
+        value = round(float(scores[place]), 4)
+        for seq in choice.index.blocks[place].tile.seqs:
+            known.setdefault(seq, (ChannelScore("attention", rank if value > float("-inf") else 0, value),))
+    return known
+
+
+def _relevance(query: Query, units: Sequence[Unit], embedder: Embedder) -> float:
+    if not units:
+        return 0.0
+    index = UnitIndex(embedder.dimension, embedder)
+    index.extend(units, embed(embedder, [unit.text for unit in units]))
+    question = read_question(query.text, query.now.date(), index)
+    nothing = np.zeros(embedder.dimension, dtype=np.float32)
+    vector = embed(embedder, [question.subject])[0] if question.terms else nothing
+    return score(index, question, vector).relevance

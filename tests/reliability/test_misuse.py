@@ -1,0 +1,129 @@
+"""Misuse of the interface: whatever stands where something else belongs, the error is one of ours."""
+
+import contextlib
+import inspect
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from zibaldone import (
+    Ceilings,
+    Consolidation,
+    InvalidInput,
+    MemAttention,
+    Memory,
+    Message,
+    Placement,
+    XMemory,
+    ZibaldoneError,
+)
+from zibaldone.testing import HashEmbedder
+
+VIEWS = ["messages", "chunks", "hierarchy", "topics"]
+OPTIONS = {
+    "ceilings": Ceilings,
+    "chunks": MemAttention,
+    "placement": Placement,
+    "hierarchy": XMemory,
+    "topics": Consolidation,
+}
+NEEDED = {"messages": "x", "user": "ann", "query": "cat", "seqs": [99], "doc_id": "CURRENT", "name": "grep"}
+
+
+class Hostile:
+    """Does not even say what it is."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+class HostileText(str):
+    """A text that does not say what it is."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+ODD = [
+    *(None, True, 0, -1, 2**70, 1.5, float("nan"), float("inf"), 1j),
+    *("", "nonsense", "\ud83d", "a\0b", "x" * 10_000, b"x", HostileText("h")),
+    *([], [1], [None], {}, {"a": 1}, {1, 2}, range(3), object(), Hostile(), len),
+    *(Path("nonsense"), datetime(1, 1, 1), date(2024, 1, 1), Message("x")),  # noqa: DTZ001
+]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """What is taken for a path lies in the test's own folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def filled(opened):
+    """A memory of two messages, with all views."""
+    memory = opened(embedder=HashEmbedder(8), maintained=VIEWS)
+    memory.add(["I adopted a black cat named Moss.", "Moss the cat only eats salmon."], user="ann")
+    memory.maintain()
+    return memory
+
+
+def typed(call):
+    """Nothing comes out of the call but an answer or an error of ours."""
+    with contextlib.suppress(ZibaldoneError):
+        call()
+
+
+@pytest.mark.parametrize("name", [*inspect.signature(Memory).parameters][1:])
+def test_options_of_a_memory(tmp_path, name):
+    """An option of a wrong kind is refused where it is given, or works."""
+
+    def use():
+        with Memory(tmp_path / "memory", **{"embedder": HashEmbedder(8), name: value}) as memory:
+            memory.add("x", user="ann")
+            memory.maintain(user="ann")
+
+    for value in ODD:
+        if not (name == "clock" and value is len):
+            typed(use)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options_of_the_views(option):
+    """Each setting of a view is checked when it is set."""
+    for name in inspect.signature(OPTIONS[option]).parameters:
+        for value in ODD:
+            typed(lambda: OPTIONS[option](**{name: value}))  # noqa: B023
+
+
+@pytest.mark.parametrize("value", ["noon", None, 1.5, "2024-01-01"])
+def test_a_clock_that_tells_no_time(opened, value):
+    """The error names the clock, whoever asks it."""
+    with pytest.raises(InvalidInput, match="clock must give a datetime"):
+        opened(clock=lambda: value).add("x", user="ann")
+
+
+@pytest.mark.parametrize("whose", ["memory", "topics", "tools"])
+def test_arguments_of_the_methods(filled, whose):
+    """Every argument of every method, with everything that it is not."""
+    topics = filled.topics("ann")
+    owner = {"memory": filled, "topics": topics, "tools": topics.tools()}[whose]
+    for method, call in inspect.getmembers(owner, callable):
+        if method.startswith("_") or method in ("close", "attach", "detach"):
+            continue
+        parameters = inspect.signature(call).parameters.values()
+        needed = {p.name: NEEDED.get(p.name, "nonsense") for p in parameters if p.default is p.empty}
+        for parameter in parameters:
+            for value in ODD:
+                typed(lambda: call(**{**needed, parameter.name: value}))  # noqa: B023
+
+
+@pytest.mark.parametrize("field", ["content", "role", "name", "time", "session", "metadata", "id"])
+def test_fields_of_a_message(filled, field):
+    """A message is refused whole, as an object or as a mapping."""
+    for value in ODD:
+        given = {"content": "x", field: value}
+        typed(lambda: filled.add(Message(**given), user="ann"))  # noqa: B023
+        typed(lambda: filled.add(given, user="ann"))  # noqa: B023

@@ -1,0 +1,67 @@
+"""Large calls: all of a call or none, and no more in memory than goes with it."""
+
+import pytest
+
+from zibaldone import IdConflict
+from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.views.messages import MessagesView
+
+MANY = [{"content": f"Tulip {i}.", "id": str(i)} for i in range(5000)]
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """How many messages the view is given at a time."""
+    seen = []
+    prepare = MessagesView.prepare
+
+    def counted(self, messages, *arguments, **options):
+        seen.append(len(messages))
+        return prepare(self, messages, *arguments, **options)
+
+    monkeypatch.setattr(MessagesView, "prepare", counted)
+    return seen
+
+
+def test_a_large_call_is_prepared_in_parts(opened, sizes):
+    """However many messages come at once, the view has few of them in hand, and reads them all."""
+    memory = opened(embedder=HashEmbedder(8))
+    assert [m.seq for m in memory.add(MANY, user="ann")] == list(range(1, 5001))
+    assert max(sizes) <= 2048
+    assert sum(sizes) == 5000
+    assert memory.stats(user="ann").views[0].lag == 0
+    assert (5000,) in {unit.sources for unit in memory.recall("tulip 4999", user="ann").evidence}
+    assert memory.check_integrity().ok
+
+
+def test_a_large_call_is_stored_whole_or_not_at_all(opened):
+    """A fault in its last message leaves nothing of it."""
+    memory = opened(embedder=HashEmbedder(8))
+    with pytest.raises(IdConflict):
+        memory.add([*MANY, {"content": "Another.", "id": "7"}], user="ann")
+    assert memory.users() == []
+
+
+def test_a_large_import_tells_how_far_it_is(opened, tmp_path):
+    """What progress is told never falls, and ends with all of the messages."""
+    memory = opened(embedder=HashEmbedder(8))
+    memory.add(MANY, user="ann")
+    memory.export(user="ann", path=tmp_path / "out.jsonl")
+    told = []
+    memory.import_(
+        tmp_path / "out.jsonl", user="bea", progress=lambda done, total: told.append((done, total))
+    )
+    assert told == sorted(told)
+    assert told[-1] == (5000, 5000)
+    assert len(told) > 5
+
+
+def test_a_large_call_waits_for_no_embedder(opened):
+    """It is stored while the embedder is down, found by its words, and read when the embedder is back."""
+    embedder = FailingEmbedder(HashEmbedder(8))
+    memory = opened(embedder=embedder)
+    memory.add(MANY, user="ann")
+    assert (5000,) in {unit.sources for unit in memory.recall("tulip 4999", user="ann").evidence}
+    embedder.failing = False
+    memory.maintain()
+    assert memory.stats(user="ann").views[0].lag == 0
