@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.text.sentences import PASSAGE_TOKENS, cut_messages, passages, sentences
+from zibaldone.text.sentences import passages, sentences
 
 FORTY_SCRIPTS = """
 Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։
@@ -174,13 +174,3 @@ def test_a_megabyte_is_cut_with_few_calls_of_the_tokenizer():
 def test_an_abbreviation_ends_no_sentence(text, told):
     """Neither a title before a name nor a "No." before a number."""
     assert [text[start:end] for start, end in sentences(text)] == told
-
-
-def test_messages_are_cut_where_a_line_is_too_long():
-    """Whole ones, passages of long ones, and none of white space, each with its line's tokens."""
-    long = "The cat sleeps on the mat. " * 40
-    short, cut, nothing = cut_messages(["  Hi there. ", long, " \n"], ["Ann", None, "Bob"], count)
-    assert [(one.start, one.end) for one in short] == [(2, 11)]
-    assert len(cut) > 1
-    assert all(0 < one.tokens <= PASSAGE_TOKENS + 8 for one in cut)
-    assert nothing == []

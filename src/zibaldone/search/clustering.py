@@ -58,10 +58,13 @@ def agglomerations(
     size = np.ones(n) if sizes is None else np.array(sizes, dtype=np.float64)
     weight = np.ones(n) if linkage == "mean" else np.sqrt(np.maximum(np.diag(sums), 0))
     alive = np.ones(n, dtype=np.bool_)
-    open_ = np.stack([_joined_with(row, sums, weight, size, alive, most) for row in range(n)])
+    near = np.stack([_joined_with(row, sums, weight, size, alive, most) for row in range(n)])
+    partner = near.argmax(axis=1)
+    best = near[np.arange(n), partner]
     while True:
-        a, b = divmod(int(open_.argmax()), n)
-        if open_[a, b] == -np.inf or open_[a, b] < least:
+        a = int(best.argmax())
+        b = int(partner[a])
+        if best[a] == -np.inf or best[a] < least:
             return
         groups[a] += groups[b]
         groups[b] = []
@@ -70,8 +73,14 @@ def agglomerations(
         size[a] += size[b]
         weight[a] = weight[a] + weight[b] if linkage == "mean" else np.sqrt(max(sums[a, a], 0.0))
         alive[b] = False
-        open_[b, :] = open_[:, b] = -np.inf
-        open_[a, :] = open_[:, a] = _joined_with(a, sums, weight, size, alive, most)
+        near[b, :] = near[:, b] = -np.inf
+        row = near[a, :] = near[:, a] = _joined_with(a, sums, weight, size, alive, most)
+        # Whose best partner has changed is looked for anew; all others can only have won the new one.
+        again = np.union1d(np.flatnonzero((partner == a) | (partner == b)), (a, b))
+        nearer = (row > best) | ((row == best) & (a < partner))
+        partner[nearer], best[nearer] = a, row[nearer]
+        partner[again] = near[again].argmax(axis=1)
+        best[again] = near[again, partner[again]]
         yield [list(group) for group in groups if group]
 
 

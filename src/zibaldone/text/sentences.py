@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import regex
 
-from zibaldone.rendering import line, line_tokens
-
 Span = tuple[int, int]  # text[start:end]
-
-PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this, so that one can be recalled
 
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
 # line break.
@@ -41,35 +36,6 @@ def sentences(text: str) -> list[Span]:
             start = border.end()
     spans.append(_strip(text, start, len(text)))
     return [span for span in spans if span[0] < span[1]]
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """text[start:end] of a message, and what it costs as a rendered line with its line break."""
-
-    start: int
-    end: int
-    tokens: int
-
-
-def cut_messages(
-    texts: Sequence[str], speakers: Sequence[str | None], count: Callable[[Sequence[str]], Sequence[int]]
-) -> list[list[Passage]]:
-    """Each text whole, or in passages of at most PASSAGE_TOKENS; none for one of white space."""
-    spoken = zip(speakers, texts, strict=True)
-    tokens_of = line_tokens([line(who, text.strip()) for who, text in spoken], count)
-    found: list[list[Passage]] = []
-    for text, who, tokens in zip(texts, speakers, tokens_of, strict=True):
-        start, end = _strip(text, 0, len(text))
-        if start == end:
-            found.append([])
-        elif tokens <= PASSAGE_TOKENS:
-            found.append([Passage(start, end, tokens)])
-        else:
-            spans = passages(text, PASSAGE_TOKENS, count)
-            counts = line_tokens([line(who, text[a:b]) for a, b in spans], count)
-            found.append([Passage(a, b, n) for (a, b), n in zip(spans, counts, strict=True)])
-    return found
 
 
 def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:

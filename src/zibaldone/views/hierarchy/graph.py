@@ -141,10 +141,8 @@ class Graph:
         """Which nodes are nearest to one of `removed`, as places among rising ids, and their next nearest."""
         gone = np.array([self._slot[node] for node in removed])
         alive = self._alive[: self._n]
-        hit = np.flatnonzero(np.isin(self._slots[: self._n, 0], gone) & alive)
-        left = np.where(np.isin(self._slots[hit], gone), -np.inf, self._keys[hit]).max(
-            axis=1, initial=-np.inf
-        )
+        hit = np.flatnonzero(_among(self._slots[: self._n, 0], gone) & alive)
+        left = np.where(_among(self._slots[hit], gone), -np.inf, self._keys[hit]).max(axis=1, initial=-np.inf)
         unknown = hit[np.isneginf(left) & (self._worst[hit] > -np.inf)]
         if len(unknown):
             keys = self._all_keys(unknown)
@@ -182,7 +180,7 @@ class Graph:
         if not len(gone):
             return gone, np.zeros(0)
         listed = self._slots[: self._n]
-        found = listed == gone[0] if len(gone) == 1 else np.isin(listed, gone)
+        found = _among(listed, gone)
         lost = np.unique(np.flatnonzero(found) // self._k)
         bounds = self._keys[lost, -1]
         self._write(lost, np.sort(np.where(found[lost], -np.inf, self._keys[lost]), axis=1)[:, ::-1])
@@ -287,6 +285,16 @@ class Graph:
         self._keys, self._slots, self._worst = keys, self._slots[kept], self._worst[kept]
         self._slot = {int(node): slot for slot, node in enumerate(self._ids)}
         self._write(np.arange(self._n), keys)
+
+
+def _among(slots: npt.NDArray[np.integer], gone: Ints) -> Bools:
+    """As np.isin, which takes longer to begin than to compare a few."""
+    if len(gone) > 4:
+        return np.isin(slots, gone)
+    found = np.zeros(slots.shape, dtype=np.bool_)
+    for slot in gone:
+        found |= slots == slot
+    return found
 
 
 def _keys(products: npt.NDArray[np.floating], slots: npt.NDArray[np.integer]) -> Floats:

@@ -110,13 +110,11 @@ def candidates(
         episode = episode_of[pick.id]
         support[episode] = max(support.get(episode, 0.0), pick.relevance)
     near = np.lexsort((ids, -similarity))[: config.similar]
-    chosen = {int(one) for one in ids[near]} | support.keys()
+    chosen = set(ids[near].tolist()) | support.keys()
     ranked = [
-        RankedEpisode(
-            int(one), float(own) + support.get(int(one), 0.0), float(own), support.get(int(one), 0.0)
-        )
-        for one, own in zip(ids, normalised(similarity), strict=True)
-        if int(one) in chosen
+        RankedEpisode(number, own + support.get(number, 0.0), own, support.get(number, 0.0))
+        for number, own in zip(ids.tolist(), normalised(similarity).tolist(), strict=True)
+        if number in chosen
     ]
     ranked.sort(key=lambda one: (-one.score, one.episode))
     return tuple(ranked[: config.probe])

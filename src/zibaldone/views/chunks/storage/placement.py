@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from zibaldone.errors import InvalidInput
+from zibaldone.search.clustering import agglomerate
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.validation import shown
@@ -195,26 +195,8 @@ def groups_above(
     Average linkage: the two groups with the highest mean association are merged, until none is left that
     reaches tau and fits. `association` is (n, n), `sizes` the records' bytes.
     """
-    groups = [[number] for number in ids]
-    mean = association.astype(np.float64).copy()
-    np.fill_diagonal(mean, -1)
-    weight = np.ones(len(ids))
-    filled = np.array(sizes, dtype=np.float64)
-    while len(groups) > 1:
-        fits = filled[:, None] + filled[None, :] <= most_bytes
-        allowed = np.round(np.where(fits, mean, -1), 6)
-        a, b = (int(i) for i in np.unravel_index(int(np.argmax(allowed)), allowed.shape))
-        if allowed[a, b] < tau or a == b:
-            break
-        joined = (weight[a] * mean[a] + weight[b] * mean[b]) / (weight[a] + weight[b])
-        mean[a, :], mean[:, a] = joined, joined
-        mean[b, :], mean[:, b], mean[a, a] = -1, -1, -1
-        weight[a] += weight[b]
-        filled[a] += filled[b]
-        filled[b] = np.inf
-        groups[a] += groups[b]
-        groups[b] = []
-    return [sorted(group) for group in groups if len(group) > 1]
+    groups = agglomerate(association, linkage="mean", least=tau, sizes=sizes, most=most_bytes)
+    return [sorted(ids[place] for place in group) for group in groups if len(group) > 1]
 
 
 def _size(placed: Sequence[Placed]) -> int:
