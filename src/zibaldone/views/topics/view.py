@@ -41,7 +41,8 @@ from zibaldone.views.toolkit import OFFERED, fill
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
-from zibaldone.views.topics.consolidate.workbench import Workbench
+from zibaldone.views.topics.consolidate.contradictions import forget_claims
+from zibaldone.views.topics.consolidate.workbench import Workbench, terms_of
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import written_words
 from zibaldone.views.topics.entry_units import NAME
@@ -209,6 +210,8 @@ class TopicsView:
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         forget_words()
+        forget_claims()
+        terms_of.cache_clear()
         self._states.forget(user)
         with self._lock:
             self._workbenches.pop(user, None)  # a batch under way keeps its own until it is refused as stale

@@ -73,6 +73,11 @@ class Claim:
         return self.slot == other.slot and not (self.value <= other.value or other.value <= self.value)
 
 
+def forget_claims() -> None:
+    """Empty the cache of this process that holds texts of entries."""
+    _claims.cache_clear()
+
+
 def claims(entry: Entry) -> tuple[Claim, ...]:
     """What the entry claims; nothing for most."""
     return _claims(entry.text, entry.source or "")
