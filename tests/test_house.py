@@ -148,6 +148,16 @@ def test_modules_do_not_go_in_circles():
     assert list(TopologicalSorter(graph).static_order())
 
 
+def test_a_class_name_is_used_once():
+    """Whoever reads a class's name knows which class it is; private helpers of a module are its own."""
+    defined = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined.setdefault(node.name, []).append(".".join(place(path)))
+    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
+
+
 def test_the_vocabulary_imports_no_sibling():
     """core.py and errors.py stand on their own."""
     assert list(imported(SOURCE / "core.py")) == []

@@ -183,13 +183,20 @@ class KVMemory:
     def remember(self, *, user: str | None = None) -> Remembered:
         """Encode what the log has and the pool lacks; another model's pool is made anew.
 
-        Of one user or of all.
+        Of one user or of all. A block that is damaged is encoded again. Raises what keeps the pool
+        behind, such as StorageFull.
         """
         self._open()
         if user is not None:
             key("user", user)
         self._writer.wait()
         done = self.memory.maintain(user=user, views=[self.view.name])
+        damaged = [late.user for late in done.behind if isinstance(late.error, BlockMissing | StorageCorrupt)]
+        if sum(self.view.heal(self._database, name) for name in damaged):
+            done = self.memory.maintain(user=user, views=[self.view.name])
+        for late in done.behind:
+            if late.error is not None:
+                raise late.error
         names = self.memory.users() if user is None else [user]
         with self._database.read() as connection:
             found = [self.view.stats(connection, name) for name in names]

@@ -313,10 +313,9 @@ class Memory:
         """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
 
         The format is recognised by content; a BEAM chat may be a folder. The whole file is read and checked
-        before anything is stored.
-        Importing twice adds nothing, and a message that has changed since stays as it was stored first; one
-        that was forgotten comes back. `user` is needed where the file names none; `progress` is called with
-        messages done and messages in all.
+        before anything is stored. Importing twice adds nothing, and a message that has changed since stays
+        as it was stored first; one that was forgotten comes back. `user` is needed where the file names
+        none; `progress` is called with messages done and messages in all.
         """
         if user is not None:
             key("user", user)

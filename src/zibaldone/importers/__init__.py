@@ -16,8 +16,8 @@ __all__ = ["Conversation", "Importer", "get", "names", "recognise"]
 _IMPORTERS = {
     "chatgpt": "ChatGPT",
     "claude": "Claude",
-    "locomo": "LoCoMo",
-    "longmemeval": "LongMemEval",
+    "locomo": "LoCoMoImporter",
+    "longmemeval": "LongMemEvalImporter",
     "beam": "BEAM",
     "jsonl": "JSONLines",
 }

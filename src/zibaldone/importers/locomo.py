@@ -16,7 +16,7 @@ _DATE = re.compile(r"\s*(\d{1,2}):(\d\d)\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-class LoCoMo:
+class LoCoMoImporter:
     """User: the sample's id. Session: its number. A turn's `query`, a hidden annotation, is never read."""
 
     name = "locomo"

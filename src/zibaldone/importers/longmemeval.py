@@ -16,7 +16,7 @@ from zibaldone.importers.files import read_json
 _DATE = re.compile(r"\s*(\d{4})/(\d\d?)/(\d\d?)(?:\s*\(\w+\))?(?:\s+(\d\d?):(\d\d))?\s*")
 
 
-class LongMemEval:
+class LongMemEvalImporter:
     """User: the question's id. Session: the haystack session's id."""
 
     name = "longmemeval"

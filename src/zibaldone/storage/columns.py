@@ -23,7 +23,7 @@ def _reader(kind: type, words: str) -> Callable[[Any], Any]:
     return read
 
 
-class BigInteger(sqlalchemy.BigInteger):
+class CheckedBigInteger(sqlalchemy.BigInteger):
     """64 bits."""
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002
@@ -31,7 +31,7 @@ class BigInteger(sqlalchemy.BigInteger):
         return _reader(int, "a whole number")
 
 
-class Integer(sqlalchemy.Integer):
+class CheckedInteger(sqlalchemy.Integer):
     """32 bits."""
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002
@@ -39,7 +39,7 @@ class Integer(sqlalchemy.Integer):
         return _reader(int, "a whole number")
 
 
-class Text(sqlalchemy.Text):
+class CheckedText(sqlalchemy.Text):
     """Text of any length."""
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002
@@ -47,7 +47,7 @@ class Text(sqlalchemy.Text):
         return _reader(str, "a text")
 
 
-class LargeBinary(sqlalchemy.LargeBinary):
+class CheckedBytes(sqlalchemy.LargeBinary):
     """Bytes."""
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, MetaData, Table
 
-from zibaldone.storage.columns import BigInteger, Integer, LargeBinary, Text
+from zibaldone.storage.columns import CheckedBigInteger as BigInteger
+from zibaldone.storage.columns import CheckedBytes as LargeBinary
+from zibaldone.storage.columns import CheckedInteger as Integer
+from zibaldone.storage.columns import CheckedText as Text
 
 metadata = MetaData()
 

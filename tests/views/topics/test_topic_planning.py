@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.search.clustering import halves
+from zibaldone.search.clustering import agglomerate, halves
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
@@ -252,3 +252,23 @@ def test_halves_are_two_parts(kinds: list[int]) -> None:
     assert one
     assert other
     assert sorted(one + other) == list(range(len(kinds)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_are_those_of_the_plain_algorithm(seed: int) -> None:
+    """Joining the likeliest two again and again, all pairs compared each time."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 6)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    sizes = rng.integers(1, 20, size=40).tolist()
+    plain = agglomerate(rows @ rows.T, linkage="centroid", least=0.5, sizes=sizes, most=60)
+    assert cluster(rows, sizes, 0.5, 60) == plain
+
+
+def test_many_rows_are_grouped_in_runs() -> None:
+    """A message of any length takes bounded room; rows far apart are not compared."""
+    rows = np.tile(np.eye(4, dtype=np.float32), (1_250, 1))
+    groups = cluster(rows, [1] * len(rows), 0.9, 10_000)
+    assert sorted(row for group in groups for row in group) == list(range(5_000))
+    assert all(group[-1] - group[0] < 2_000 for group in groups)
+    assert len(groups) == 12

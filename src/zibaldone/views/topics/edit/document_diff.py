@@ -1,7 +1,4 @@
-"""What a person changed in a document since it was exported, and how that is told to the log.
-
-An edit becomes a message of the role `editor` (`Edit.content` and `Edit.metadata`): it survives a rebuild.
-"""
+"""What a person changed in a document since it was exported."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
@@ -32,32 +29,6 @@ class Edit:
     path: tuple[str, ...]  # titles above it; of a heading also its own
     before: Block | None = None  # a Text for a summary; None when it was added
     after: Block | None = None  # None when it was removed
-
-    @property
-    def content(self) -> str:
-        """What the log is told: the new words, or that there are none.
-
-        Removed words are not said again, so that no recall finds them; the metadata has them.
-        """
-        if self.after is not None:
-            return words_of(self.after)
-        seq = f" of message {self.before.seq}" if isinstance(self.before, Entry) and self.before.first else ""
-        place = f" under {' > '.join(self.path)!r}" if self.path else ""
-        return f"An editor removed the {self.part}{seq}{place} from memory."
-
-    def metadata(self, document: str) -> dict[str, Any]:
-        """JSON by which the view finds again what the edit is about; `document` is an id."""
-        found: dict[str, Any] = {
-            "edit": self.kind,
-            "part": self.part,
-            "document": document,
-            "path": list(self.path),
-        }
-        if self.before is not None:
-            found["before"] = words_of(self.before)
-        if isinstance(self.before, Entry):
-            found["sources"] = list(self.before.sources)
-        return found
 
 
 Placed = tuple[tuple[str, ...], Block]

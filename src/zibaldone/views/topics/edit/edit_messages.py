@@ -113,16 +113,25 @@ def mark_of(text: str) -> str:
 
 
 def _content(edit: Edit) -> str:
+    """The new words, or that there are none: removed ones are not said, so that no recall finds them."""
     if edit.after is not None:
-        return edit.content
+        return words_of(edit.after)
     of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""
     return f"An editor removed the {edit.part}{of} from memory."
 
 
 def _metadata(document: str, edit: Edit) -> dict[str, Any]:
-    told = edit.metadata(document) | {"path": [mark_of(title) for title in edit.path]}
-    if "before" in told:
-        told["before"] = mark_of(told["before"])
+    """JSON by which the view finds again what the edit is about."""
+    told: dict[str, Any] = {
+        "edit": edit.kind,
+        "part": edit.part,
+        "document": document,
+        "path": [mark_of(title) for title in edit.path],
+    }
+    if edit.before is not None:
+        told["before"] = mark_of(words_of(edit.before))
+    if isinstance(edit.before, Entry):
+        told["sources"] = list(edit.before.sources)
     if not document and edit.path and not isinstance(edit.after, Heading):
         told["label"] = edit.path[-1]
     if isinstance(edit.after, Heading):
