@@ -8,6 +8,7 @@ import pytest
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.lexical import K1, B
+from zibaldone.search.ranker import _cosines
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
@@ -275,3 +276,10 @@ def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
     talk.say("Bea: My pear trees look poor in March.")
     assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
     assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply
+
+
+def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
+    """Neither before nor behind the others; where nothing is embedded, nothing has a cosine."""
+    rows = np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32)
+    assert _cosines(rows, np.array([1, 0], dtype=np.float32)).tolist() == [1.0, 0.5, 0.0]
+    assert _cosines(rows[1:2], np.array([1, 0], dtype=np.float32)).tolist() == [0.0]
