@@ -59,7 +59,7 @@ def test_another_embedder_rebuilds_beside_the_serving_one(opened):
     assert found.evidence[0].sources == (1,)
     assert "another embedder" in found.trace.views[0].note
     memory.add("It rained.", user="ann")
-    assert len(opened().recall("dentist bread rained", user="ann").evidence) == 3
+    assert len(opened().recall("dentist bread rained", user="ann", floor=0).evidence) == 3
     embedder.failing = False
     memory.rebuild(user="ann")
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from zibaldone import MissingExtra
 from zibaldone.bench import locality, outcome
-from zibaldone.bench.locality import BlockLayout, layouts, replay, trace, with_updates
+from zibaldone.bench.locality import PlacementArm, layouts, replay, trace, with_updates
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.cli.bench import bench_app
 from zibaldone.views.chunks.storage.placement import Placement
@@ -84,8 +84,8 @@ def test_an_update_stream_makes_room_to_collect(events, tools):
     assert len(updated) > len(events)
     assert with_updates(events, 0.5) == updated
     placement = Placement(block_bytes=8 * 1024)
-    kept = replay(updated, BlockLayout("ours", replace(placement, gc_invalid_ratio=2.0)), tools)
-    collected = replay(updated, BlockLayout("ours", placement), tools)
+    kept = replay(updated, PlacementArm("ours", replace(placement, gc_invalid_ratio=2.0)), tools)
+    collected = replay(updated, PlacementArm("ours", placement), tools)
     assert collected.space_amplification < kept.space_amplification
     assert collected.write_amplification > kept.write_amplification
 

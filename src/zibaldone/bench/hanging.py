@@ -26,7 +26,7 @@ from zibaldone.memory import Memory
 from zibaldone.models.base import ChatReply, TokenLogprob
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HangingModel, ScriptedModel
-from zibaldone.testing.fakes import Gate
+from zibaldone.testing.fakes import Latch
 from zibaldone.views.chunks import MemAttention
 from zibaldone.views.topics import Consolidation
 
@@ -152,7 +152,7 @@ class _Timed:
 
 
 @contextmanager
-def _hanging(gate: Gate, recall: Callable[[], object]) -> Iterator[None]:
+def _hanging(gate: Latch, recall: Callable[[], object]) -> Iterator[None]:
     gate.shut()
     thread = threading.Thread(target=recall, daemon=True)
     thread.start()

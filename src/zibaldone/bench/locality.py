@@ -54,7 +54,7 @@ class TraceEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockLayout:
+class PlacementArm:
     """Where chunks are put."""
 
     name: str
@@ -63,15 +63,15 @@ class BlockLayout:
     semantic: bool = False  # ... or grouped by similarity alone
 
 
-def layouts(placement: Placement) -> tuple[BlockLayout, ...]:
+def layouts(placement: Placement) -> tuple[PlacementArm, ...]:
     """Figure 10's: three layouts, and the memory manager with a part taken away or overdone."""
     return (
-        BlockLayout("append-only", placement, shared=True),
-        BlockLayout("semantic-only", placement, shared=True, semantic=True),
-        BlockLayout("ours", placement),
-        BlockLayout("ours, no relocation", replace(placement, tau_assoc=2.0)),
-        BlockLayout("ours, no collection", replace(placement, gc_invalid_ratio=2.0)),
-        BlockLayout(
+        PlacementArm("append-only", placement, shared=True),
+        PlacementArm("semantic-only", placement, shared=True, semantic=True),
+        PlacementArm("ours", placement),
+        PlacementArm("ours, no relocation", replace(placement, tau_assoc=2.0)),
+        PlacementArm("ours, no collection", replace(placement, gc_invalid_ratio=2.0)),
+        PlacementArm(
             "ours, aggressive relocation", replace(placement, tau_assoc=0.0, least_fill=0.0, least_regret=0.0)
         ),
     )
@@ -179,7 +179,7 @@ def with_updates(events: Sequence[TraceEvent], share: float, seed: int = 1) -> l
     return updated
 
 
-def replay(events: Sequence[TraceEvent], layout: BlockLayout, tools: Equipment) -> Result:
+def replay(events: Sequence[TraceEvent], layout: PlacementArm, tools: Equipment) -> Result:
     """Let the events happen to the layout; every request is read with the block files out of the cache."""
     folder = Path(tempfile.mkdtemp(dir=tools.folder))
     blocks = LocalBlocks(folder / "blocks")
@@ -231,7 +231,7 @@ def replay(events: Sequence[TraceEvent], layout: BlockLayout, tools: Equipment) 
 class _Manager:
     """A layout's memory manager: the engine's own, or what a simpler one would do with the same parts."""
 
-    def __init__(self, layout: BlockLayout, database: Database, store: RecordStore) -> None:
+    def __init__(self, layout: PlacementArm, database: Database, store: RecordStore) -> None:
         self._layout, self._database, self._store = layout, database, store
         self.owners: set[Owner] = set()
         self.moved = Moved()

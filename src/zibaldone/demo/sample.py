@@ -16,7 +16,7 @@ CONVERSATION = files(__package__) / "conversation.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DemoQuestion:
     """One question of the sample."""
 
     question: str
@@ -29,7 +29,7 @@ class Question:
 class Asked:
     """A question, what was recalled, and whether that is right."""
 
-    question: Question
+    question: DemoQuestion
     recall: Recall
     holds: dict[int, str]  # index into recall.evidence -> the phrase of the answer in it
     found: int  # parts of the answer that are in the recalled text
@@ -41,13 +41,13 @@ class Asked:
         return self.found == len(self.question.evidence) if self.question.evidence else not self.recall
 
 
-def questions() -> list[Question]:
+def questions() -> list[DemoQuestion]:
     """The ten questions, in the order in which they are asked."""
     text = (files(__package__) / "questions.jsonl").read_text(encoding="utf-8")
-    return [Question(**json.loads(line)) for line in text.splitlines()]
+    return [DemoQuestion(**json.loads(line)) for line in text.splitlines()]
 
 
-def ask(memory: Memory, question: Question, seqs: Mapping[str, int], budget_tokens: int) -> Asked:
+def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_tokens: int) -> Asked:
     """Recall, and look for each part of the answer in the evidence that cites the message holding it.
 
     `seqs` maps the messages' ids to their seqs.

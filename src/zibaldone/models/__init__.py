@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zibaldone.models.asker import Answer, Asker
+from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, TokenLogprob, Turn
 from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
@@ -11,7 +11,6 @@ from zibaldone.models.static import StaticEmbedder
 from zibaldone.models.task import Task
 
 __all__ = [
-    "Answer",
     "Asker",
     "Ceilings",
     "ChatModel",
@@ -24,6 +23,7 @@ __all__ = [
     "RecordedModel",
     "StaticEmbedder",
     "Task",
+    "TaskAnswer",
     "TokenLogprob",
     "Turn",
     "Usage",

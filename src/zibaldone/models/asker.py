@@ -23,7 +23,7 @@ _SHOWN_ERROR = 1000  # characters of an error that a model is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[R]):
+class TaskAnswer(Generic[R]):
     """What came of a question."""
 
     result: R
@@ -59,7 +59,7 @@ class Asker:
 
     def ask(
         self, task: Task[R], *, user: str, patient: bool = False, timeout_s: float | None = None
-    ) -> Answer[R]:
+    ) -> TaskAnswer[R]:
         """The task's answer, from the model or from its `offline`.
 
         A bad answer (not JSON, not of the schema, refused by `task.check`, cut off) is shown to the model
@@ -70,7 +70,7 @@ class Asker:
         somebody is waiting: a request that fails is not tried again.
         """
         if self._model is None:
-            return Answer(task.offline(), "", OFFLINE)
+            return TaskAnswer(task.offline(), "", OFFLINE)
         model, cost = self._model, _Cost()
 
         def call(request: ChatRequest) -> ChatReply:
@@ -97,7 +97,7 @@ class Asker:
         else:
             self._breaker.succeeded(user, task.name)
             made, degraded, made_by = result, "", f"{model.name}/{task.prompt_hash}"
-        return Answer(made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens)
+        return TaskAnswer(made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens)
 
     def ask_text(
         self,

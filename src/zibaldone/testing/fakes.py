@@ -111,7 +111,7 @@ class ScriptedModel:
         return ChatReply(text, prompt_tokens=10, completion_tokens=5)
 
 
-class Gate:
+class Latch:
     """Stands before a model: the first call after `shut` waits there until `open`, all others pass."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class HangingModel:
     """A chat model or an embedder that hangs in one call while its gate is shut."""
 
     def __init__(self, *, chat: ChatModel | None = None, embedder: Embedder | None = None) -> None:
-        self.gate = Gate()
+        self.gate = Latch()
         self._chat, self._embedder = chat, embedder
 
     @property

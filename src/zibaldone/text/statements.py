@@ -39,7 +39,7 @@ _LONGEST_VALUE = 6  # words
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PlainStatement:
     """One value of one relation of one subject."""
 
     subject: str  # who says it, of themselves
@@ -47,7 +47,7 @@ class Statement:
     value: frozenset[str]  # its terms
 
 
-def statements(sentence: str, speaker: str) -> list[Statement]:
+def statements(sentence: str, speaker: str) -> list[PlainStatement]:
     """What the speaker states of themselves; nothing where the sentence asks, hedges or denies."""
     if sentence.rstrip().endswith("?") or not _HEDGED.isdisjoint(words(sentence)):
         return []
@@ -64,11 +64,11 @@ def statements(sentence: str, speaker: str) -> list[Statement]:
     for relation, value in found:
         said = [word for word in words(value) if word not in STOP_WORDS][:_LONGEST_VALUE]
         if said:
-            told.append(Statement(speaker.casefold(), relation, frozenset(terms(" ".join(said)))))
+            told.append(PlainStatement(speaker.casefold(), relation, frozenset(terms(" ".join(said)))))
     return told
 
 
-def supersedes(later: Statement, earlier: Statement) -> bool:
+def supersedes(later: PlainStatement, earlier: PlainStatement) -> bool:
     """Whether the later one gives another value for the same subject and relation."""
     return (
         (later.subject, later.relation) == (earlier.subject, earlier.relation)

@@ -15,7 +15,13 @@ from zibaldone.views.hierarchy.stage_two import (
     candidates,
     include,
 )
-from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds, Probe
+from zibaldone.views.hierarchy.uncertainty import (
+    COVERAGE,
+    CoverageSignal,
+    Gain,
+    GainThresholds,
+    UncertaintyProbe,
+)
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)
@@ -34,7 +40,7 @@ class Scripted:
         """As CoverageSignal has it."""
         self.asked.append((before, after))
         low, high = (self.uncertainty([u.text for u in c.units]) for c in (after, before))
-        return Gain(high - low, self.name, Probe(high), Probe(low), self.thresholds)
+        return Gain(high - low, self.name, UncertaintyProbe(high), UncertaintyProbe(low), self.thresholds)
 
 
 def ranked(*episodes):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.views.hierarchy.calibration import Thresholds
-from zibaldone.views.hierarchy.changes import Changes, Move
+from zibaldone.views.hierarchy.changes import Changes, ThemeMove
 from zibaldone.views.hierarchy.objective import objective
 from zibaldone.views.hierarchy.themes import ThemeMap
 
@@ -151,10 +151,10 @@ def test_attached_to_the_nearest():
     """Above the attach cosine a semantic joins the nearest theme; below the lenient one it founds its own."""
     themes = ThemeMap(2, LIMITS)
     vectors = at(0, 90, 50, 180)
-    assert themes.add(1, vectors[0]) == Changes((Move(1, None, 1),), created=(1,), relinked=(1,))
+    assert themes.add(1, vectors[0]) == Changes((ThemeMove(1, None, 1),), created=(1,), relinked=(1,))
     assert themes.add(2, vectors[1]).created == (2,)
     changes = themes.add(3, vectors[2])
-    assert changes.moves == (Move(3, None, 2),)
+    assert changes.moves == (ThemeMove(3, None, 2),)
     assert (changes.created, changes.changed) == ((), (2,))
     assert themes.add(4, vectors[3]).created == (3,)
 
@@ -170,7 +170,7 @@ def test_a_full_theme_splits_in_its_topics():
     changes = themes.add(13, vectors[12])
     assert dict(themes.themes) == {1: list(range(7, 14)), 2: list(range(1, 7))}
     assert changes.reassigned == 6
-    assert changes.moves == (*(Move(one, 1, 2) for one in range(1, 7)), Move(13, None, 1))
+    assert changes.moves == (*(ThemeMove(one, 1, 2) for one in range(1, 7)), ThemeMove(13, None, 1))
     assert (changes.created, changes.changed, changes.removed) == ((2,), (1,), ())
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
-from zibaldone.models.asker import Answer
+from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import ChatRequest
 from zibaldone.models.task import Task
 from zibaldone.testing import HashEmbedder, ScriptedModel
@@ -40,22 +40,22 @@ class Asking:
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
 
-    def __call__(self, task: Task[R]) -> Answer[R]:
+    def __call__(self, task: Task[R]) -> TaskAnswer[R]:
         """The answer, checked."""
         fault = ""
         for calls in (1, 2):
             try:
                 reply = self.model.chat(ChatRequest(task.name, task.turns(), task.schema()))
             except ModelFailed as error:
-                return Answer(task.offline(), str(error), "offline", calls)
+                return TaskAnswer(task.offline(), str(error), "offline", calls)
             try:
                 result: Any = task.result.model_validate_json(reply.text)
                 task.check(result)
             except ValueError as error:
                 fault = str(error)
                 continue
-            return Answer(result, "", "scripted", calls, 10, 5)
-        return Answer(task.offline(), fault, "offline", 2, 20, 10)
+            return TaskAnswer(result, "", "scripted", calls, 10, 5)
+        return TaskAnswer(task.offline(), fault, "offline", 2, 20, 10)
 
 
 def tools(

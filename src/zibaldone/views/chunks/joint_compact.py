@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.text.sentences import sentences
-from zibaldone.text.statements import Statement, statements, supersedes
+from zibaldone.text.statements import PlainStatement, statements, supersedes
 from zibaldone.text.words import terms
 from zibaldone.views.chunks.chunk import Item
 
@@ -113,5 +113,5 @@ def _less_superseded(old: _ComparedItem, newer: Sequence[_ComparedItem]) -> tupl
     return " ".join(kept), tuple(sorted(because))
 
 
-def _superseding(new: _ComparedItem, claims: Sequence[Statement]) -> tuple[int, ...]:
+def _superseding(new: _ComparedItem, claims: Sequence[PlainStatement]) -> tuple[int, ...]:
     return new.item.sources if any(supersedes(a, b) for a in new.states for b in claims) else ()

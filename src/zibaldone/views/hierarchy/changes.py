@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ThemeMove:
     """A semantic's theme."""
 
     semantic: int
@@ -18,7 +18,7 @@ class Move:
 class Changes:
     """What an addition or a removal changed; all ids rising."""
 
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ThemeMove, ...] = ()
     created: tuple[int, ...] = ()
     changed: tuple[int, ...] = ()  # themes that were there before, whose members are not what they were
     removed: tuple[int, ...] = ()

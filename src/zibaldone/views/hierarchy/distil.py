@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from zibaldone.core import Message
-from zibaldone.models.asker import OFFLINE, Answer, Asker
+from zibaldone.models.asker import OFFLINE, Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.models.task import Task
@@ -135,7 +135,7 @@ class EpisodeReader:
         calls, prompt_tokens, completion_tokens = exchange.cost
         return EpisodeReading(episode, distilled, calls, prompt_tokens, completion_tokens)
 
-    def name_theme(self, texts: Sequence[str]) -> Answer[ThemeName]:
+    def name_theme(self, texts: Sequence[str]) -> TaskAnswer[ThemeName]:
         """A name for a theme of these statements; offline the words that most of them have."""
 
         def fallback() -> ThemeName:

@@ -15,7 +15,7 @@ import numpy as np
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
-from zibaldone.views.hierarchy.uncertainty import Context, Gain, Probe, ShownEpisode, Signal
+from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, Signal, UncertaintyProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Inclusion:
     units: tuple[ShownEpisode, ...]  # in the order of admission
     decisions: tuple[EpisodeDecision, ...]  # one per candidate, in the order of rank
     tokens: int  # of the units
-    probes: tuple[Probe, ...]  # all that a model was asked
+    probes: tuple[UncertaintyProbe, ...]  # all that a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.views.hierarchy.calibration import Thresholds
-from zibaldone.views.hierarchy.changes import Changes, Move
+from zibaldone.views.hierarchy.changes import Changes, ThemeMove
 from zibaldone.views.hierarchy.graph import Neighbours, on_grid
 from zibaldone.views.hierarchy.objective import Group, Objective, Regrouping, group
 from zibaldone.views.hierarchy.theme_splits import Partition, mean_cosine, partitions
@@ -274,7 +274,7 @@ class _Before:
 
     def changes(self, themes: ThemeMap) -> Changes:
         moves = tuple(
-            Move(semantic, old, themes.theme(semantic))
+            ThemeMove(semantic, old, themes.theme(semantic))
             for semantic, old in sorted(self.old.items())
             if old != themes.theme(semantic)
         )

@@ -68,7 +68,7 @@ class GainThresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class UncertaintyProbe:
     """One look at a context."""
 
     value: float  # the uncertainty
@@ -85,8 +85,8 @@ class Gain:
 
     value: float  # before - after; below 0 when doubt grew
     signal: str  # NLL or COVERAGE
-    before: Probe
-    after: Probe
+    before: UncertaintyProbe
+    after: UncertaintyProbe
     thresholds: GainThresholds
     degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
 
@@ -98,7 +98,7 @@ class Signal(Protocol):
         """`after` holds all of `before`, its last unit changed or one more."""
 
     @property
-    def probes(self) -> Sequence[Probe]:
+    def probes(self) -> Sequence[UncertaintyProbe]:
         """All that a model was asked, in order; empty without one."""
 
 
@@ -119,14 +119,16 @@ class CoverageSignal:
         self._terms: dict[str, frozenset[str]] = {}
 
     @property
-    def probes(self) -> Sequence[Probe]:
+    def probes(self) -> Sequence[UncertaintyProbe]:
         return ()
 
     def gain(self, before: Context, after: Context) -> Gain:
         """Never below 0 but for rounding, as long as `after` only adds."""
         open_before, open_after = self.uncertainty(before.units), self.uncertainty(after.units)
         fall = open_before - open_after
-        return Gain(fall, COVERAGE, Probe(open_before), Probe(open_after), self._thresholds)
+        return Gain(
+            fall, COVERAGE, UncertaintyProbe(open_before), UncertaintyProbe(open_after), self._thresholds
+        )
 
     def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
         """The sum over wanted terms of their weight times the probability that no unit settles them."""
@@ -174,12 +176,12 @@ class ReaderSignal:
         self._limits = (draft_tokens, alternatives)
         self._timeout_s = timeout_s
         self._give_up: float | None = None  # once there was a probe, where there is a timeout
-        self._seen: dict[Context, Probe] = {}
-        self._probes: list[Probe] = []
+        self._seen: dict[Context, UncertaintyProbe] = {}
+        self._probes: list[UncertaintyProbe] = []
         self._failed = ""
 
     @property
-    def probes(self) -> Sequence[Probe]:
+    def probes(self) -> Sequence[UncertaintyProbe]:
         """In the order in which they were made."""
         return tuple(self._probes)
 
@@ -194,7 +196,7 @@ class ReaderSignal:
                 return Gain(first.value - second.value, NLL, first, second, self._thresholds)
         return replace(self._offline.gain(before, after), degraded=self._failed)
 
-    def _probe(self, context: Context) -> Probe:
+    def _probe(self, context: Context) -> UncertaintyProbe:
         if context in self._seen:
             return self._seen[context]
         most, alternatives = self._limits
@@ -215,7 +217,7 @@ class ReaderSignal:
                 raise ModelFailed(f"{self._drafter.name!r} offers no alternatives to measure an entropy by")
             value = draft.entropy
         fresh, shared = self._prompt_tokens(context)
-        probe = Probe(value, draft.entropy, draft.text, fresh, shared, draft.draft_tokens)
+        probe = UncertaintyProbe(value, draft.entropy, draft.text, fresh, shared, draft.draft_tokens)
         self._seen[context] = probe
         self._probes.append(probe)
         return probe

@@ -58,7 +58,7 @@ class Snippet(BaseModel):
     end_line: int
 
 
-class Move(BaseModel):
+class AgentMove(BaseModel):
     """One answer of the agent: tools to call, or the evidence."""
 
     done: bool = False
@@ -93,12 +93,12 @@ class PickDocuments(Task[Picked]):
 
 
 @dataclass(frozen=True)
-class SearchMemory(Task[Move]):
+class SearchMemory(Task[AgentMove]):
     """Infini Memory-A: the next move. What does not change between rounds comes first, for prefix caches."""
 
     view = "topics"
     prompt = "search_memory"
-    result = Move
+    result = AgentMove
     max_tokens = 1200
 
     question: str
@@ -109,6 +109,6 @@ class SearchMemory(Task[Move]):
     rounds: tuple[Round, ...]
     rounds_left: int
 
-    def offline(self) -> Move:
+    def offline(self) -> AgentMove:
         """Nothing: without a model there is no agent."""
-        return Move(done=True)
+        return AgentMove(done=True)

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from zibaldone.models.asker import Answer
+from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
 from zibaldone.search.clustering import unit
@@ -43,7 +43,7 @@ class Profile:
 class Asks(Protocol):
     """Such as models.asking.Asker.ask with its user filled in."""
 
-    def __call__(self, task: Task[R]) -> Answer[R]:
+    def __call__(self, task: Task[R]) -> TaskAnswer[R]:
         """The model's answer, or the offline one with the reason why."""
 
 
@@ -108,9 +108,9 @@ class Workbench:
     def has_model(self) -> bool:
         return self._ask is not None
 
-    def answer(self, task: Task[R]) -> Answer[R]:
+    def answer(self, task: Task[R]) -> TaskAnswer[R]:
         if self._ask is None:
-            return Answer(task.offline(), "", "offline")
+            return TaskAnswer(task.offline(), "", "offline")
         return self._ask(task)
 
 
@@ -141,7 +141,7 @@ class Work:
     def has_model(self) -> bool:
         return self.workbench.has_model
 
-    def ask(self, task: Task[R]) -> Answer[R]:
+    def ask(self, task: Task[R]) -> TaskAnswer[R]:
         return self.workbench.answer(task)
 
     def new_id(self) -> str:

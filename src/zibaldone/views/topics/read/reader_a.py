@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from zibaldone.errors import InvalidInput
-from zibaldone.models.asker import Answer, Asker
+from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
@@ -17,10 +17,10 @@ from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Pa
 from zibaldone.views.topics.read.tool_text import ToolAnswer, shortened, told
 from zibaldone.views.topics.tasks_reading import (
     MOST_CALLS,
+    AgentMove,
     Call,
     Called,
     Listed,
-    Move,
     Round,
     SearchMemory,
 )
@@ -94,7 +94,7 @@ class _AgentSearch:
         self._seen.documents.update(one.id for one in self._catalogue)
 
     def run(self) -> ReadingResult:
-        last: Move | None = None
+        last: AgentMove | None = None
         stopped = "rounds"
         idle = bad = 0
         while len(self._rounds) < self._settings.max_iterations:
@@ -123,7 +123,7 @@ class _AgentSearch:
                 break
         return self._reading(last, stopped)
 
-    def _ask(self) -> Answer[Move]:
+    def _ask(self) -> TaskAnswer[AgentMove]:
         task = SearchMemory(
             self._question,
             self._today.isoformat(),
@@ -135,7 +135,7 @@ class _AgentSearch:
         )
         return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
 
-    def _play(self, move: Move) -> tuple[bool, bool]:
+    def _play(self, move: AgentMove) -> tuple[bool, bool]:
         """Call the tools; whether they showed anything new, and whether any call was one at all."""
         called = []
         new = useful = False
@@ -166,8 +166,8 @@ class _AgentSearch:
             return text, new, True
         return text, self._seen.take(_excerpts(found)), True
 
-    def _reading(self, last: Move | None, stopped: str) -> ReadingResult:
-        chosen = last if last is not None else Move()
+    def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
+        chosen = last if last is not None else AgentMove()
         tiers = [self._found(self._rows_of(chosen), "picked"), self._found(self._blocks_of(chosen), "picked")]
         if stopped != "done" or not tiers[0]:
             # An agent that never finished keeps what it saw.
@@ -189,7 +189,7 @@ class _AgentSearch:
             note,
         )
 
-    def _rows_of(self, move: Move) -> list[int]:
+    def _rows_of(self, move: AgentMove) -> list[int]:
         """The entries on the lines that the agent chose; ranges that do not exist choose nothing."""
         rows: list[int] = []
         for one in move.relevant_snippets:
@@ -199,7 +199,7 @@ class _AgentSearch:
                 rows += self._ranked.best(self._global(one.doc_id, local))
         return rows
 
-    def _blocks_of(self, move: Move) -> list[int]:
+    def _blocks_of(self, move: AgentMove) -> list[int]:
         """The rest of their heading blocks (§3.4), then the documents that it wants whole."""
         rows: list[int] = []
         for one in move.relevant_snippets:
