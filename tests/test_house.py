@@ -14,6 +14,7 @@ import pytest
 
 import zibaldone
 from zibaldone import errors
+from zibaldone.storage.schema import metadata
 
 SOURCE = Path(zibaldone.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -91,6 +92,18 @@ def test_every_item_of_the_list_says_something():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     items = re.findall(r"^- `\w+/?`(.*)$", page.split("\n## The packages\n")[1], re.MULTILINE)
     assert all(re.match(r": \S.{10,}", item) for item in items)
+
+
+def test_the_architecture_page_names_what_is_there():
+    """Every module and table that the page names is in the house, and no table is missing."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tables = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert tables == set(metadata.tables)
+    modules = {"/".join(place(path)[i:]) for path in MODULES for i in range(len(place(path)))}
+    modules |= {"/".join(place(path)[i:-1]) for path in MODULES for i in range(len(place(path)) - 1)}
+    methods = {"add", "editor", "housekeep", "maintain", "rebuild", "remember", "secure_delete", "prompts"}
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/?`", page):
+        assert name in modules | tables | methods | {"tests/contracts"}, name
 
 
 def test_all_is_what_is_public():
