@@ -227,3 +227,27 @@ def test_a_database_that_is_deleted_during_a_write(open_database):
     with pytest.raises(StorageUnusable, match="deleted or replaced"), database.write() as connection:  # noqa: PT012
         put(connection, "ann")
         database.path.unlink()
+
+
+def test_an_error_that_is_kept_keeps_no_snapshot(tmp_path):
+    """Whoever holds on to an exception from the middle of a result keeps nobody from writing."""
+    database = Database(tmp_path, busy_timeout_s=0.2)
+    with database.write() as connection:
+        connection.execute(text("CREATE TABLE numbers (n INTEGER)"))
+        connection.execute(text("INSERT INTO numbers VALUES (1), (2), (3)"))
+
+    def stop_half_way():
+        with database.read() as connection:
+            rows = connection.execute(text("SELECT n FROM numbers"))
+            raise LookupError(next(rows).n)
+
+    with pytest.raises(LookupError) as kept:
+        stop_half_way()
+    other = Database(tmp_path, busy_timeout_s=0.2)
+    with other.write() as connection:
+        connection.execute(text("INSERT INTO numbers VALUES (4)"))
+    other.close()
+    with database.write() as connection:
+        connection.execute(text("INSERT INTO numbers VALUES (5)"))
+    assert kept.value.args == (1,)
+    database.close()

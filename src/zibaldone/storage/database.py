@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -35,6 +36,7 @@ from zibaldone.storage.migrations import OURS, migrate
 FILE = "zibaldone.sqlite3"
 _EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
+_CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
@@ -59,6 +61,7 @@ class Database:
             pool_timeout=busy_timeout_s,
         )
         event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "after_cursor_execute", _note_cursor)
         start_anew_in_children(self)
         try:
             migrate(self.write)
@@ -95,12 +98,14 @@ class Database:
         self._check_file()  # before a connection is made, which would make an empty database
         try:
             with self._engine.connect() as connection:
+                connection.info[_CURSORS] = WeakSet()
                 self._begin(connection, begin)
                 try:
                     yield connection
                     self._check_file()
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
+                    _close_cursors(connection)
                     # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
                     # a statement is interrupted (KeyboardInterrupt).
                     if not connection.invalidated and _driver(connection).in_transaction:
@@ -307,6 +312,21 @@ def _configure(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
     cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
     cursor.close()
+
+
+def _note_cursor(connection: Connection, cursor: sqlite3.Cursor, *_: object) -> None:
+    connection.info.setdefault(_CURSORS, WeakSet()).add(cursor)
+
+
+def _close_cursors(connection: Connection) -> None:
+    """Of a transaction that an exception ends: rows that nobody will fetch.
+
+    Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
+    SQLite keeps the connection at its old snapshot, and it can never write again.
+    """
+    for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
+        with suppress(sqlite3.Error):
+            cursor.close()
 
 
 def _driver(connection: Connection) -> sqlite3.Connection:
