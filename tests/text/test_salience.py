@@ -72,9 +72,9 @@ def test_a_run_of_names_takes_time_by_its_length():
     """Ten times the names, not a hundred times the time."""
 
     def seconds(count):
-        start = time.perf_counter()
+        start = time.process_time()
         names("Lee met Roe " * count)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)  # whatever is made once
-    assert seconds(10_000) < 50 * max(seconds(1_000), 0.001)
+    assert seconds(10_000) < 60 * max(seconds(1_000), 0.02)
