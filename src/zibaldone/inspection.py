@@ -102,6 +102,7 @@ def _faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
     """Counts of one user, or of all."""
+    usage = tuple(meter.usage(user))  # in a transaction of its own: one inside another waits for the pool
     with database.read() as connection:
         names = log.all_users(connection) if user is None else [user]
         held = []
@@ -123,7 +124,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             sessions=sum(len(log.sessions(connection, name)) for name in names),
             views=tuple(held),
             bytes_on_disk=database.bytes_on_disk(),
-            usage=tuple(meter.usage(user)),
+            usage=usage,
         )
 
 

@@ -451,10 +451,11 @@ class Memory:
 
     def _users_behind(self) -> list[str]:
         with self._database.read() as connection:
-            late = set().union(*(generations.users_behind(connection, v) for v in self._chosen(None)))
-            if self._topics.name in self._maintained:
-                late |= {name for name in log.all_users(connection) if self._topics.is_due(connection, name)}
-            return sorted(late)
+            views = self._chosen(None)
+            late = set().union(*(generations.users_behind(connection, view) for view in views))
+            others = set(log.all_users(connection)) - late
+            due = {name for name in others if any(view.is_due(connection, name) for view in views)}
+            return sorted(late | due)
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

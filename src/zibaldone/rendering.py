@@ -98,7 +98,7 @@ _OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
 def _prefix(speaker: str | None, text: str) -> str:
     """What stands before a unit's words: who said it, or a dash where they could pass for another's line."""
     if speaker:
-        return f"{indented(speaker)}: "
+        return f"{indented(speaker.strip())}: "
     return "- " if _OURS.match(text) else ""
 
 

@@ -70,7 +70,8 @@ class MeteredChat:
                 requests = 0  # a recording is damaged: no model was asked
                 raise
             except ModelFailed as error:
-                requests = error.requests
+                counted = whole_number(error.requests)  # somebody else's client may say anything
+                requests = 1 if counted is None else counted
                 if requests and isinstance(error, ModelUnavailable):
                     self._breaker.failed(reason=str(error), times=requests)
                 raise

@@ -42,6 +42,7 @@ class UnitIndex:
 
     def __init__(self, dimension: int, word_embedder: Embedder) -> None:
         self.units: list[Unit] = []
+        self.note = ""  # in words, what was left out of it
         self.vectors = Matrix(dimension)
         self.lexical = LexicalIndex()
         self.thesaurus = Thesaurus(word_embedder)

@@ -36,6 +36,7 @@ from zibaldone.storage.migrations import OURS, migrate
 FILE = "zibaldone.sqlite3"
 _EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
+_SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
 _CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
@@ -103,6 +104,7 @@ class Database:
                 try:
                     yield connection
                     self._check_file()
+                    self._check_log()
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
                     _close_cursors(connection)
@@ -124,6 +126,14 @@ class Database:
                 " stored: put the file back, or open the memory again with Memory(path)"
             )
 
+    def _check_log(self) -> None:
+        """Raise StorageUnusable when the write-ahead log was deleted: SQLite would write into nowhere."""
+        if self._file is not None and not self.path.with_name(self.path.name + "-wal").exists():
+            raise StorageUnusable(
+                f"the write-ahead log of {str(self.path)!r} was deleted while it was open, and nothing of"
+                " this call was stored: open the memory again with Memory(path)"
+            )
+
     def _file_there(self) -> tuple[int, int] | None:
         try:
             status = self.path.stat()
@@ -134,13 +144,19 @@ class Database:
     def keep_out(self, target: Path) -> None:
         """Raise InvalidInput when a file or folder to be written would be in the memory's own folder.
 
-        It would destroy what is stored there, or outlive a forgetting.
+        It would destroy what is stored there, or outlive a forgetting. Any other database is kept too.
         """
         try:
             own = self.folder.stat()
             for part in (target.absolute(), *target.absolute().parents, *target.resolve().parents):
                 if part.exists() and os.path.samestat(part.stat(), own):
                     raise InvalidInput(f"{str(target)!r} is inside the memory's own folder: choose another")
+            if target.is_file():
+                with target.open("rb") as there:
+                    if there.read(len(_SQLITE)) == _SQLITE:
+                        raise InvalidInput(
+                            f"{str(target)!r} is a database, of a memory perhaps: choose another"
+                        )
         except (OSError, RuntimeError) as error:  # not allowed to look; a circle of links
             raise InvalidInput(f"cannot write {str(target)!r} ({error}): choose another") from error
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, inspect, select, text
 
 from zibaldone.errors import NewerSchema, StorageUnusable
 from zibaldone.storage.schema import migrations as record
-from zibaldone.text.dates import find_days
 
 Migration = Callable[[Connection], None]
 
@@ -192,104 +190,28 @@ def units_of_all_views(connection: Connection) -> None:
 
 
 def units_of_the_hierarchy(connection: Connection) -> None:
-    """Statements, episodes and messages without an episode become units; structure stays where it was."""
+    """Statements and episodes are units from now on: the hierarchy is made anew from the log."""
     key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
-    nothing = "zeroblob(:n)" if connection.dialect.name == "sqlite" else "decode(repeat('00', :n), 'hex')"
     for statement in (
-        f"""CREATE TABLE new_states (
+        "DELETE FROM view_states WHERE view = 'hierarchy'",
+        "DELETE FROM hierarchy_semantics",
+        "DELETE FROM hierarchy_themes",
+        "DROP TABLE hierarchy_messages",
+        "DROP TABLE hierarchy_states",
+        "DROP TABLE hierarchy_episodes",
+        "DROP TABLE hierarchy_statements",
+        f"""CREATE TABLE hierarchy_states (
             {key}, next_episode BIGINT NOT NULL, next_semantic BIGINT NOT NULL, next_theme BIGINT NOT NULL,
             next_unit BIGINT NOT NULL, embedder TEXT NOT NULL, PRIMARY KEY ("user", generation))""",
-        """INSERT INTO new_states
-            SELECT s."user", s.generation, s.next_episode, s.next_semantic, s.next_theme,
-                1000000 + (SELECT count(*) FROM hierarchy_statements AS t
-                    WHERE t."user" = s."user" AND t.generation = s.generation),
-                s.embedder
-            FROM hierarchy_states AS s""",
-        f"""CREATE TABLE new_statements (
-            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL,
-            part BIGINT NOT NULL,
-            PRIMARY KEY ("user", generation, semantic, place))""",
-        """INSERT INTO new_statements
-            SELECT "user", generation, semantic, place, seq,
-                999999 + row_number() OVER (PARTITION BY "user", generation ORDER BY semantic, place)
-            FROM hierarchy_statements""",
-        f"""CREATE TABLE new_episodes (
+        f"""CREATE TABLE hierarchy_episodes (
             {key}, episode BIGINT NOT NULL, seq BIGINT NOT NULL, start_us BIGINT NOT NULL,
             end_us BIGINT NOT NULL, made_by TEXT NOT NULL, degraded TEXT NOT NULL,
             PRIMARY KEY ("user", generation, episode))""",
-        """INSERT INTO new_episodes
-            SELECT e."user", e.generation, e.episode, min(m.seq), e.start_us, e.end_us, e.made_by, e.degraded
-            FROM hierarchy_episodes AS e JOIN hierarchy_messages AS m
-                ON m."user" = e."user" AND m.generation = e.generation AND m.episode = e.episode
-            GROUP BY e."user", e.generation, e.episode, e.start_us, e.end_us, e.made_by, e.degraded""",
-        """INSERT INTO units
-            SELECT n."user", 'hierarchy episodes', n.generation, n.seq, n.episode, 'episode', 0, 0,
-                e.title || chr(10) || e.narrative, 0, '', e.vector
-            FROM new_episodes AS n JOIN hierarchy_episodes AS e
-                ON e."user" = n."user" AND e.generation = n.generation AND e.episode = n.episode""",
-        """INSERT INTO unit_sources
-            SELECT n."user", 'hierarchy episodes', n.generation, n.seq, n.episode, m.seq
-            FROM new_episodes AS n JOIN hierarchy_messages AS m
-                ON m."user" = n."user" AND m.generation = n.generation AND m.episode = n.episode
-            WHERE m.seq <> n.seq""",
+        f"""CREATE TABLE hierarchy_statements (
+            {key}, semantic BIGINT NOT NULL, place INTEGER NOT NULL, seq BIGINT NOT NULL,
+            part BIGINT NOT NULL, PRIMARY KEY ("user", generation, semantic, place))""",
     ):
-        sqlite = connection.dialect.name == "sqlite"
-        connection.execute(text(statement.replace("chr(10)", "char(10)") if sqlite else statement))
-    _move_statements(connection)
-    zero = f"""INSERT INTO units
-        SELECT m."user", 'hierarchy', v.generation, m.seq, 0, 'message', 0, length(m.content), NULL, 0, '',
-            {nothing}
-        FROM view_states AS v JOIN messages AS m ON m."user" = v."user" AND m.seq <= v.cursor
-        WHERE v.view = 'hierarchy' AND v."user" = :user AND v.generation = :generation
-            AND trim(m.content) <> '' AND m.seq NOT IN (SELECT h.seq FROM hierarchy_messages AS h
-                WHERE h."user" = v."user" AND h.generation = v.generation)"""  # noqa: S608 - one of two literals
-    for user, generation, embedder in connection.execute(
-        text('SELECT "user", generation, embedder FROM hierarchy_states')
-    ).all():
-        size = 2 * int(embedder.rsplit("/", 2)[1])
-        connection.execute(text(zero), {"n": size, "user": user, "generation": generation})
-    for old in ("states", "episodes", "statements", "messages"):
-        connection.execute(text(f"DROP TABLE hierarchy_{old}"))
-    for new in ("states", "episodes", "statements"):
-        connection.execute(text(f"ALTER TABLE new_{new} RENAME TO hierarchy_{new}"))
-
-
-def _move_statements(connection: Connection) -> None:
-    """With the days that they name, and where in their messages their words begin."""
-    rows = connection.execute(
-        text(
-            """SELECT n."user", n.generation, n.seq, n.part, t.text, t.verbatim, t.vector, m.content,
-                m.time_us + 1000000 * m.utc_offset_s AS said_us
-            FROM new_statements AS n JOIN hierarchy_statements AS t
-                ON t."user" = n."user" AND t.generation = n.generation AND t.semantic = n.semantic
-                AND t.place = n.place
-            JOIN messages AS m ON m."user" = n."user" AND m.seq = n.seq"""
-        )
-    )
-    insert = text(
-        """INSERT INTO units VALUES (:user, 'hierarchy', :generation, :seq, :part, 'statement', :start, :end,
-            :text, 0, :days, :vector)"""
-    )
-    for some in rows.partitions(1000):
-        values = []
-        for row in some:
-            said = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=row.said_us)).date()
-            named = find_days(row.text, said)
-            start = max(row.content.find(row.verbatim), 0)
-            values.append(
-                {
-                    "user": row.user,
-                    "generation": row.generation,
-                    "seq": row.seq,
-                    "part": row.part,
-                    "start": start,
-                    "end": start + len(row.verbatim),
-                    "text": row.text,
-                    "days": " ".join(f"{d.first.toordinal()}-{d.last.toordinal()}" for d in named),
-                    "vector": row.vector,
-                }
-            )
-        connection.execute(insert, values)
+        connection.execute(text(statement))
 
 
 MIGRATIONS: tuple[Migration, ...] = (

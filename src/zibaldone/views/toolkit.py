@@ -19,6 +19,7 @@ PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
+MOST_UNREAD = 1000  # messages behind a cursor that one recall looks through, where units are made of them
 _AT_ONCE = 16  # lines counted at a time while room is filled
 
 

@@ -18,6 +18,7 @@ from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Snapshot
+from zibaldone.views.toolkit import tail
 
 _MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
@@ -34,7 +35,7 @@ class Slot:
     version: int = 0
     deletions: int = 0
     cursor: int = 0  # the highest seq whose units came from the table
-    has_tail: bool = False  # units behind the cursor are in it, without vectors
+    tail_to: int = 0  # the highest seq behind the cursor whose units are in it, without vectors; 0: none
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -46,13 +47,25 @@ class UnitCache:
     """
 
     def __init__(
-        self, view: str, new_index: Callable[[], UnitIndex], tail_units: ToUnits, *, appends: bool
+        self,
+        view: str,
+        new_index: Callable[[], UnitIndex],
+        tail_units: ToUnits,
+        *,
+        appends: bool,
+        alone: bool = True,
+        most_unread: int | None = None,
     ) -> None:
-        """`tail_units` makes units of messages that the view has not read."""
+        """`tail_units` makes units of messages that the view has not read, the newest `most_unread` of them.
+
+        `alone`: those of one message do not depend on other messages.
+        """
         self._view = view
         self._new_index = new_index
         self._tail_units = tail_units
         self._appends = appends
+        self._alone = alone
+        self._most_unread = most_unread
         self._slots: OrderedDict[str, Slot] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._total = 0
@@ -79,6 +92,11 @@ class UnitCache:
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
         with self._lock:
+            if (
+                not self._appends
+            ):  # to find out what has to go costs as much as to begin anew, when asked again
+                self._slots.pop(user, None)
+                self._total -= self._sizes.pop(user, 0)
             known = self._slots.get(user)
         if known is not None and known.index is not None:
             with self.index(now, user, generation):
@@ -114,14 +132,18 @@ class UnitCache:
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
-        gone = (
-            {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
-            if slot.has_tail
-            else set()
-        )
+        keeps_tail = slot.tail_to and self._alone and not forgotten and cursor == slot.cursor
+        gone = set()
+        if slot.tail_to and not keeps_tail:
+            gone = {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
         if generation is not None and (forgotten or not self._appends):
             stored = set(units.keys(connection, self._view, generation))
-            held = {unit.key: row for row, unit in enumerate(index.units) if row not in gone}
+            behind = slot.cursor if keeps_tail else state.last_seq  # what is kept of the tail has no rows yet
+            held = {
+                unit.key: row
+                for row, unit in enumerate(index.units)
+                if row not in gone and unit.seq <= behind
+            }
             gone |= {row for key, row in held.items() if key not in stored}
         elif forgotten:
             gone = set(range(len(index)))
@@ -129,10 +151,13 @@ class UnitCache:
             index.remove(gone)
         if generation is not None:
             self._load_new(connection, index, generation, slot.cursor)
-        slot.has_tail = cursor < state.last_seq
-        if slot.has_tail:
-            unread = self._tail_units(log.read(connection, user, after=cursor))
+        if not keeps_tail:
+            slot.tail_to, index.note = 0, ""
+        if max(cursor, slot.tail_to) < state.last_seq:
+            new = tail(connection, user, max(cursor, slot.tail_to), most=self._most_unread)
+            unread = self._tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
+            slot.tail_to, index.note = state.last_seq, index.note or new.note
         slot.index, slot.generation, slot.cursor = index, number, cursor
         slot.version, slot.deletions = state.version, state.deletions
         self._resized(user, len(index) + len(index.thesaurus))

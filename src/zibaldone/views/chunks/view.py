@@ -35,10 +35,9 @@ from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
-from zibaldone.views.toolkit import OFFERED
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
 
-_ANALYSIS = 1  # raise it when other chunks would be made of the same log without a model
-_MOST_TAIL = 1000  # messages that no chunk has read and that one recall looks through, the newest
+_ANALYSIS = 2  # raise it when other chunks would be made of the same log without a model
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 T = TypeVar("T")
 R = TypeVar("R")
@@ -202,7 +201,8 @@ class ChunksView:
         ids = sorted(chunk.id for chunk in selected.chunks)
         chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
         if chosen is None:  # the view was made anew while a model was asked: these are other chunks now
-            return self.retrieve(take_snapshot, query)
+            notes.append("the chunks were made anew meanwhile: only what is in none yet")
+            chosen = ChosenItems(memory.tail, 0, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
         ranked = rank(question, chosen.items, self._text_vectors)
@@ -237,12 +237,12 @@ class ChunksView:
             inside = frozenset(log.seqs_where(connection, user, session=session))
             here = {number for seq in inside for number in covered.get(seq, ())}
             chunks = tuple(chunk for chunk in chunks if chunk.id in here)
-        seqs = table.uncovered(connection, usable, user, session, _MOST_TAIL + 1)
-        if len(seqs) > _MOST_TAIL:
+        seqs = table.uncovered(connection, usable, user, session, MOST_UNREAD + 1)
+        if len(seqs) > MOST_UNREAD:
             notes.append(
-                f"only the newest {_MOST_TAIL} messages that are in no chunk yet were looked through"
+                f"only the newest {MOST_UNREAD} messages that are in no chunk yet were looked through"
             )
-        unread = log.fetch(connection, user, seqs[-_MOST_TAIL:])
+        unread = log.fetch(connection, user, seqs[-MOST_UNREAD:])
         cut = pieces([unread[seq] for seq in sorted(unread)], self._tokenizer)
         tail = tuple(verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts)
         return ReadableMemory(usable, state.deletions, chunks, covered, inside, tail, tuple(notes))

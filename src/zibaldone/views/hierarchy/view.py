@@ -19,6 +19,7 @@ from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.models.logprobs import Drafter
+from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import read_question
 from zibaldone.search.unit_index import UnitIndex
@@ -48,10 +49,10 @@ from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
-from zibaldone.views.toolkit import cut, to_units
+from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units
 from zibaldone.views.unit_cache import UnitCache
 
-_ANALYSIS = 2  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other nodes would be made of the same log without a model
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 Read = Callable[[], AbstractContextManager[Connection]]
@@ -95,7 +96,11 @@ class HierarchyView:
             return UnitIndex(embedder.dimension, word_embedder)
 
         self._units = UnitCache(
-            NAME, new_index, lambda new: to_units(new, cut(new, tokenizer)), appends=False
+            NAME,
+            new_index,
+            lambda new: to_units(new, cut(new, tokenizer)),
+            appends=False,
+            most_unread=MOST_UNREAD,
         )
         self._episodes = UnitCache(EPISODES, new_index, lambda _: [], appends=False)
         self._builders: OrderedDict[tuple[str, int], Builder] = OrderedDict()
@@ -152,21 +157,21 @@ class HierarchyView:
         user = query.scope.user
         with take_snapshot() as now:
             if not log.state(now.connection, user).last_seq:
-                return Retrieved((), 0, 0.0, lambda _: None)
+                return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._units.index(now, user, self._usable(now.generation)) as index:
-                question = read_question(query.text, query.now.date(), index)
+                question, left_out = read_question(query.text, query.now.date(), index), index.note
         vector, note = self._question_vector(question)
         with take_snapshot() as now:
             descent = self._descent(now, query, question, vector)
             if descent is None:
-                return Retrieved((), 0, 0.0, lambda _: None)
+                return Retrieved((), 0, 0.0, Explanation.of_nothing())
             messages = log.fetch(now.connection, user, descent.seqs())
             if now.generation is not None and self._usable(now.generation) is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
         offline = CoverageSignal(descent.wanted)
         signal = ReaderSignal(self._drafter, offline, self._tokenizer, user) if self._drafter else offline
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
-        notes = [note, inclusion.degraded if inclusion else ""]
+        notes = [note, left_out, inclusion.degraded if inclusion else ""]
         return Retrieved(
             gather(descent, messages, inclusion, self._tokenizer),
             len(descent.standing.units),

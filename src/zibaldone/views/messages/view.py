@@ -26,7 +26,7 @@ from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Ret
 from zibaldone.views.toolkit import OFFERED, PASSAGE_TOKENS, CutMessage, cut, evidence_of, to_units
 from zibaldone.views.unit_cache import UnitCache
 
-_ANALYSIS = 1  # raise it when other spans, tokens or days would be stored for the same message
+_ANALYSIS = 2  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from zibaldone.text.words import pieces
+from zibaldone.text.words import terms
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
@@ -15,6 +15,8 @@ from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
+
+_LONG = 5  # letters: of a shorter term, another that begins with it is another word
 
 
 def forget(
@@ -122,14 +124,28 @@ def _lost(
         left = _said(changed.get(doc_id, before).entries)
         here, lost = _said(before.entries) - left, everywhere - left
         shown = {before.summary, *(heading.title for heading in before.headings)}
-        stale = {one for one in shown if not pieces(one).isdisjoint(here if one in by_people else lost)}
+        stale = {title for title in shown if _has_any(title, here if title in by_people else lost)}
         if stale:
             found[doc_id] = stale
     return found
 
 
+def _has_any(title: str, gone: AbstractSet[str]) -> bool:
+    """Whether a title has one of these terms, or another form of one that the stemmer does not know."""
+    own = set(terms(title))
+    if not own.isdisjoint(gone):
+        return True
+    long = [term for term in own if len(term) >= _LONG]
+    return any(
+        term.startswith(other) or other.startswith(term)
+        for term in long
+        for other in gone
+        if len(other) >= _LONG
+    )
+
+
 def _said(entries: Iterable[Entry]) -> set[str]:
-    return {word for entry in entries for word in pieces(entry.text)}
+    return {word for entry in entries for word in terms(entry.text)}
 
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:

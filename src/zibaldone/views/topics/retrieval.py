@@ -18,7 +18,6 @@ from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found
 
 SUPERSEDED = "[superseded]"
-MOST_TAIL = 1000  # messages that the view has not read and that one recall looks through, the newest
 _MOST_USERS = 32  # whose states stay in memory
 
 

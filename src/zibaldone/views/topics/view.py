@@ -37,7 +37,7 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.toolkit import OFFERED, fill
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, tail
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
@@ -52,7 +52,7 @@ from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import Agentic
 from zibaldone.views.topics.read.reader_h import Hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
-from zibaldone.views.topics.retrieval import MOST_TAIL, ReadableStates, evidence_of, noted
+from zibaldone.views.topics.retrieval import ReadableStates, evidence_of, noted
 from zibaldone.views.unit_cache import UnitCache
 
 _ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
@@ -94,7 +94,12 @@ class TopicsView:
         self._workbenches: OrderedDict[str, Workbench] = OrderedDict()
         self._states = ReadableStates()
         self._cache = UnitCache(
-            NAME, lambda: UnitIndex(embedder.dimension, word_embedder), self._tail_units, appends=False
+            NAME,
+            lambda: UnitIndex(embedder.dimension, word_embedder),
+            self._tail_units,
+            appends=False,
+            alone=False,  # an answer is read with its question
+            most_unread=MOST_UNREAD,
         )
         self._lock = threading.Lock()
         start_anew_in_children(self)
@@ -154,7 +159,7 @@ class TopicsView:
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, self._usable(now.generation)) as index:
-                question = read_question(query.text, query.now.date(), index)
+                question, left_out = read_question(query.text, query.now.date(), index), index.note
         embedding = _Embedding(self._embed, self._embedder.dimension)
         vector = np.zeros(self._embedder.dimension, dtype=np.float32)
         if question.terms:
@@ -162,7 +167,7 @@ class TopicsView:
         with take_snapshot() as now:
             usable = self._usable(now.generation)
             library = (self._library(now.connection, usable) if usable else None) or Library()
-            unread = self._newest(now.connection, user, usable.cursor if usable else 0)
+            unread = tail(now.connection, user, usable.cursor if usable else 0, most=MOST_UNREAD).messages
             inside = None if session is None else set(log.seqs_where(now.connection, user, session=session))
             with self._cache.index(now, user, usable) as index:
                 if not len(index):
@@ -175,7 +180,7 @@ class TopicsView:
         with take_snapshot() as now:
             messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
         room = int(OFFERED * query.budget_tokens)
-        notes = [embedding.note, reading.note]
+        notes = [embedding.note, reading.note, left_out]
         if now.generation is not None and usable is None:
             notes.append(
                 "the topics were made with other settings: the newest messages only, until a rebuild"
@@ -328,7 +333,7 @@ class TopicsView:
         workbench = self._offline_workbench()
         return [
             unit
-            for message, entries in noted(unread[-MOST_TAIL:], workbench)
+            for message, entries in noted(unread, workbench)
             for unit in entry_units.to_units(entries, message, self._tokenizer)
         ]
 
@@ -381,12 +386,6 @@ class TopicsView:
         seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
         found = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
         return {message.session: message for message in found.values()}
-
-    @staticmethod
-    def _newest(connection: Connection, user: str, after: int) -> list[Message]:
-        """The newest messages that the view has not read, in their order."""
-        last = log.state(connection, user).last_seq
-        return log.read(connection, user, after=max(after, last - MOST_TAIL))
 
 
 class _Embedding:

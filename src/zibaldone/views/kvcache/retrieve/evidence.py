@@ -22,9 +22,8 @@ from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import NAME
-from zibaldone.views.toolkit import OFFERED, cut, evidence_of, fill, tail, to_units
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, cut, evidence_of, fill, tail, to_units
 
-_MOST_TAIL = 1000  # messages that are in no block yet and that one recall looks through, the newest
 _RANK = 60  # c of reciprocal ranks
 Channels = tuple[ChannelScore, ...]
 
@@ -43,7 +42,7 @@ def look_up(
 ) -> LoggedMessages:
     """Of the chosen blocks, and of what is in no block yet."""
     user, session = query.scope.user, query.scope.session
-    behind = tail(connection, user, generation.cursor if generation else 0, session=session, most=_MOST_TAIL)
+    behind = tail(connection, user, generation.cursor if generation else 0, session=session, most=MOST_UNREAD)
     unmade = manifest.unmade_seqs(connection, generation) if generation else set()
     again = log.fetch(connection, user, sorted(unmade))
     seqs = {seq for block in choice.blocks for seq in block.tile.seqs} - unmade if choice else set()
