@@ -21,7 +21,6 @@ from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.blocks import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.cache import TableCache, TextVectors
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
@@ -29,6 +28,7 @@ from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.forgetting import owner_of, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
+from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.relevance import Target
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank
 from zibaldone.views.chunks.select_related import select

@@ -10,7 +10,6 @@ does each line of a list. The order of a message's entries is that of their rece
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -121,11 +120,6 @@ def _borne_out(
             if one in missing or len(told & set(terms(one.text))) * 2 < len(set(terms(one.text)))
         ]
     return [*taken, *missing]
-
-
-def _mostly_new(entry: Entry, told: AbstractSet[str]) -> bool:
-    own = set(terms(entry.text))
-    return len(own & told) * 2 < len(own)
 
 
 def _day(fact: FactNoted, message: Message) -> date | None:

@@ -30,7 +30,7 @@ _EVENTS = 32  # kept of an update log: the first, and the newest
 
 def title(entries: Sequence[Entry], work: Work) -> str:
     """The words that tell the entries from the user's others: "Adoption, agencies, application"."""
-    best = telling(entries, work, _TITLE_WORDS)
+    best = telling_words(entries, work, _TITLE_WORDS)
     if not best:
         return "Notes"
     return ", ".join([best[0][0].upper() + best[0][1:], *best[1:]])
@@ -47,7 +47,7 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     central = current[int((likeness + telling_something).argmax())]
     text = own_words(central.text)
     told = f"{central.source}: {text}" if central.source else text
-    return fitted(f"{', '.join(telling(current, work, _KEYWORDS))}; {told}", work)
+    return fitted(f"{', '.join(telling_words(current, work, _KEYWORDS))}; {told}", work)
 
 
 def own_words(text: str) -> str:
@@ -72,7 +72,7 @@ def fitted(text: str, work: Work) -> str:
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
-def telling(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
+def telling_words(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
     """The weightiest words, names as they are written; those who speak are not named."""
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
     texts = [own_words(entry.text) for entry in entries]
