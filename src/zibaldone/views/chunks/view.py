@@ -173,6 +173,9 @@ class ChunksView:
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
+        return self._retrieve(take_snapshot, query, once_more=True)
+
+    def _retrieve(self, take_snapshot: TakeSnapshot, query: Query, *, once_more: bool) -> Retrieved:
         with take_snapshot() as now:
             memory = self._readable(now, query)
         if memory is None:
@@ -200,7 +203,9 @@ class ChunksView:
             notes.append(f"chunks selected offline: {selected.degraded}")
         ids = sorted(chunk.id for chunk in selected.chunks)
         chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
-        if chosen is None:  # the view was made anew while a model was asked: these are other chunks now
+        if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
+            return self._retrieve(take_snapshot, query, once_more=False)
+        if chosen is None:
             notes.append("the chunks were made anew meanwhile: only what is in none yet")
             chosen = ChosenItems(memory.tail, 0, "")
         if chosen.unreadable:
