@@ -8,10 +8,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, update
 
+from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.search import dense
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import chunk_history, chunk_namespaces, chunk_sources, chunks, messages
+from zibaldone.validation import shown
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
 
@@ -227,8 +229,8 @@ def _to_chunk(row: Row[Any], dimension: int) -> Chunk:
         tokens=row.tokens,
         items=row.items,
         metadata=Metadata(
-            keywords=tuple(json.loads(row.keywords)),
-            entities=tuple(json.loads(row.entities)),
+            keywords=_texts(row.keywords),
+            entities=_texts(row.entities),
             summary=row.summary,
             first=from_us(row.first_us),
             last=from_us(row.last_us),
@@ -237,6 +239,19 @@ def _to_chunk(row: Row[Any], dimension: int) -> Chunk:
         made_by=row.made_by,
         degraded=row.degraded,
     )
+
+
+def _texts(stored: str) -> tuple[str, ...]:
+    try:
+        given = json.loads(stored)
+    except ValueError:
+        given = None
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise StorageCorrupt(
+            f"the words of a chunk are damaged ({shown(stored)}):"
+            " memory.rebuild(user=..., view='chunks') makes them anew"
+        )
+    return tuple(given)
 
 
 def _to_row(generation: Generation, chunk: Chunk) -> dict[str, Any]:

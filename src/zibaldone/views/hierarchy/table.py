@@ -103,9 +103,15 @@ class Written:
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
-    """As it was after the last change; None for a generation that has no rows yet."""
+    """As it was after the last change; None for a generation that has no rows yet. Raises StorageCorrupt."""
     row = connection.execute(select(hierarchy_states).where(of(hierarchy_states, generation))).first()
     if row is None:
+        s = hierarchy_semantics.c
+        if connection.execute(select(s.semantic).where(of(hierarchy_semantics, generation)).limit(1)).first():
+            raise StorageCorrupt(
+                "the hierarchy has lost the row that says which ids come next:"
+                " memory.rebuild(user=..., view='hierarchy') makes it anew"
+            )
         return None
     return State(row.embedder, row.next_episode, row.next_semantic, row.next_theme, row.next_unit)
 
