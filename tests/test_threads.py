@@ -1,6 +1,5 @@
 """Calls that wait: side by side in threads, with Ctrl-C in between."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -63,10 +62,7 @@ finally:
 
 @pytest.mark.skipif(os.name == "nt", reason="another kind of signal")
 def test_ctrl_c_ends_a_maintenance_whose_model_hangs(tmp_path):
-    """KeyboardInterrupt is raised at once, and the process ends, though a model never answers.
-
-    Whoever presses it again, because the first came while a thread was being started, is heard as well.
-    """
+    """KeyboardInterrupt is raised at once, and the process ends, though a model never answers."""
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(tmp_path / "memory")],
         stdout=subprocess.PIPE,
@@ -76,11 +72,8 @@ def test_ctrl_c_ends_a_maintenance_whose_model_hangs(tmp_path):
     ) as child:
         try:
             first = child.stdout.readline()
-            for _ in range(8):
-                child.send_signal(signal.SIGINT)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    told, error = child.communicate(timeout=5)
-                    break
+            child.send_signal(signal.SIGINT)
+            told, error = child.communicate(timeout=20)
         finally:
             child.kill()
     assert first == "asked\n"

@@ -14,6 +14,8 @@ from anyio.lowlevel import checkpoint
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
+# A Ctrl-C that comes just before a wait without end begins wakes nobody: so waits end, and begin again.
+_LOOK_S = 0.2
 
 
 def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
@@ -48,7 +50,8 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
         thread.start()
     try:
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(_LOOK_S)
     except BaseException as error:
         errors.append(error)
         raise
