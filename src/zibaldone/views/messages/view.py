@@ -14,7 +14,7 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import forget_words
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, read_question
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
@@ -57,7 +57,7 @@ class MessagesView(UnitsView):
         embedder: Embedder,
         word_embedder: Embedder,
         tokenizer: Tokenizer,
-        weights: Weights = DEFAULT_WEIGHTS,
+        weights: TalkWeights = DEFAULT_WEIGHTS,
     ) -> None:
         """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in."""
         super().__init__(embedder, f"{_ANALYSIS}/{PASSAGE_TOKENS}")
