@@ -41,7 +41,7 @@ class Tokenizer(Protocol):
 
 
 class WordEmbedder(Embedder, Tokenizer, Protocol):
-    """A table of vectors: quick enough to ask for single words, and it says in how many pieces it knows one."""
+    """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
 
 
 @dataclass(frozen=True, slots=True)

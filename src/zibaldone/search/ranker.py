@@ -1,11 +1,11 @@
 """The one ranker: the score of every unit for a question is a weighted sum of few features.
 
-There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean on
-their neighbours and say who they are of; and with an assistant, where the user's turns stand for themselves and
-what the assistant says is many times as much and seldom what is looked for. Each kind has its weights, fitted
-on conversations of that kind and judged on others (docs/log.md has the tables: what each feature is worth, and
-what did not help). Both are log-odds, so that units of both compare. Where the English words of
-`when`-questions, times and questions do not occur, the language-neutral parts are left.
+There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
+on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
+themselves and what the assistant says is many times as much and seldom what is looked for. Each kind has its
+weights, fitted on conversations of that kind and judged on others (docs/log.md has the tables: what each
+feature is worth, and what did not help). Both are log-odds, so that units of both compare. Where the English
+words of `when`-questions, times and questions do not occur, the language-neutral parts are left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LONG_DAYS = 14  # a question that names a longer time asks for what was said in 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Per feature, for one kind of talk; windows are the units up to 2 or 5 before and behind in the session."""
+    """Per feature, for one kind of talk; windows are units up to 2 or 5 before and behind in the session."""
 
     lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
     lexical_2: float = 0.15  # in its window of 2
@@ -307,7 +307,7 @@ def _by_turns(
     index: UnitIndex,
     share: AssistantShare,
 ) -> list[int]:
-    """One ranking of two: an assistant's next unit comes when the whole has grown enough to hold its share."""
+    """One ranking of two: an assistant's next unit comes when its share of the whole has room for it."""
     waiting, taken, tokens, answered = list(reversed(assistants)), [], 0, 0
     for row in people:
         while waiting and answered + index.units[waiting[-1]].tokens <= share.of(tokens):

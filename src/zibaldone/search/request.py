@@ -1,8 +1,8 @@
 """How a question wants to be answered, apart from what it is about; English, by grammar.
 
-"Can you list the order in which I brought up my book club, in five items?" is about a book club. The other words
-say what to do with it: they match whatever talks about talking, and hide the subject. A question of which nothing
-else is left keeps them. Other languages are read whole, as facts asked for.
+"Can you list the order in which I brought up my book club, in five items?" is about a book club. The other
+words say what to do with it: they match whatever talks about talking, and hide the subject. A question of
+which nothing else is left keeps them. Other languages are read whole, as facts asked for.
 """
 
 from __future__ import annotations

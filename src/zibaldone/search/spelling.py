@@ -14,8 +14,8 @@ _LONG = 8  # from here on two letters may be wrong
 def as_spelled(word: str, uses: Mapping[str, int]) -> str | None:
     """The word of memory that this one is a slip of: the nearest, of those the most used; None for none.
 
-    One letter may be missing, too many, another or out of place (Damerau's four slips; optimal string alignment), two in
-    a long word. `uses` says how often memory has each of its words.
+    One letter may be missing, too many, another or out of place (Damerau's four slips, by optimal string
+    alignment), two in a long word. `uses` says how often memory has each of its words.
     """
     if len(word) < _SHORTEST or not word.isalpha():
         return None

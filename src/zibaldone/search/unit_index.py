@@ -133,7 +133,7 @@ class UnitIndex:
     def centred_cosines(self, vector: Vectors) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
 
-        Vectors of one log point into a narrow cone; what they have in common says nothing. 0 without a vector.
+        Vectors of one log point into a narrow cone, and what they share says nothing. 0 without a vector.
         """
         rows = self.vectors.rows
         if not vector.any():

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk
@@ -72,7 +72,7 @@ class TableCache:
 class TextVectors:
     """An embedder in front of another: words and items come again from recall to recall."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: WordEmbedder) -> None:
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 
@@ -93,6 +93,9 @@ class TextVectors:
         if missing:
             vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
         return np.array([vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return self._embedder.count(texts)
 
     def drop(self) -> None:
         self._vectors = {}

@@ -14,7 +14,7 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
@@ -82,7 +82,7 @@ class ChunksView:
     def __init__(
         self,
         embedder: Embedder,
-        static: Embedder,
+        static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         store: RecordStore,

@@ -15,7 +15,7 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import OFFLINE, Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
@@ -75,7 +75,7 @@ class HierarchyView:
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: XMemory | None = None,

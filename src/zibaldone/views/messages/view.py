@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import forget_words
@@ -55,7 +55,7 @@ class MessagesView(UnitsView):
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         weights: TalkWeights = DEFAULT_WEIGHTS,
     ) -> None:
