@@ -47,7 +47,7 @@ class Weights:
     tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
-    by_assistant: float = 0.0  # an assistant says it, and the question does not ask what it said
+    by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,19 @@ class TalkWeights:
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(),
     Weights(
-        lexical=0.2,
-        lexical_2=0.08,
-        lexical_5=0.0,
-        dense=0.8,
-        dense_2=0.05,
-        speaker=1.0,
+        lexical=0.16,
+        lexical_2=0.115,
+        lexical_5=0.11,
+        dense=0.65,
+        dense_2=0.275,
+        speaker=1.9,
         answers=0.0,
         asks=0.0,
-        proper_nouns=0.2,
-        tells_when=0.5,
-        date=1.0,
-        same_day=1.0,
-        by_assistant=-7.0,
+        proper_nouns=0.55,
+        tells_when=1.5,
+        date=2.5,
+        same_day=1.5,
+        by_assistant=-2.5,
     ),
 )
 
@@ -279,9 +279,8 @@ def best_first(
         return list(_falling(scores, room_tokens, index, rows))
     answers = index.by_assistant[rows] > 0
     people = _falling(scores, room_tokens, index, rows[~answers])
-    return _by_turns(
-        people, _falling(scores, room_tokens, index, rows[answers]), room_tokens, index, assistant
-    )
+    assistants = _falling(scores, room_tokens, index, rows[answers])
+    return _by_turns(people, assistants, scores, room_tokens, index, assistant)
 
 
 def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -> list[int]:
@@ -303,21 +302,27 @@ def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -
 def _by_turns(
     people: Sequence[int],
     assistants: Sequence[int],
+    scores: Floats,
     room_tokens: float,
     index: UnitIndex,
     share: AssistantShare,
 ) -> list[int]:
-    """One ranking of two: an assistant's next unit comes when its share of the whole has room for it."""
-    waiting, taken, tokens, answered = list(reversed(assistants)), [], 0, 0
+    """One ranking of two: an assistant's unit comes when it is the better one, or its share has room."""
+    waiting = list(reversed(assistants))
+    taken: list[int] = []
+    tokens = answered = 0
     for row in people:
-        while waiting and answered + index.units[waiting[-1]].tokens <= share.of(tokens):
-            answered += index.units[waiting[-1]].tokens
-            tokens += index.units[waiting[-1]].tokens
+        while waiting and tokens <= room_tokens:
+            answer, size = waiting[-1], index.units[waiting[-1]].tokens
+            if scores[answer] <= scores[row] and answered + size > share.of(tokens):
+                break
             taken.append(waiting.pop())
-        taken.append(row)
-        tokens += index.units[row].tokens
+            answered += size
+            tokens += size
         if tokens > room_tokens:
             return taken
+        taken.append(row)
+        tokens += index.units[row].tokens
     while waiting and tokens <= room_tokens:
         tokens += index.units[waiting[-1]].tokens
         taken.append(waiting.pop())

@@ -56,7 +56,8 @@ class UnitIndex:
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
-        self.by_assistant: Floats = np.zeros(0, dtype=np.float32)  # 1 where an assistant says it
+        # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
+        self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
         # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
@@ -194,7 +195,8 @@ class UnitIndex:
         ends = np.cumsum(counts)
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
-        self.by_assistant = by_assistant
+        told, answered = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
+        self.by_assistant = by_assistant * np.float32(1 + math.log(max(1.0, answered / max(told, 1.0))))
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
         self.with_assistant = np.bincount(sessions, by_assistant)[sessions] > 0
         asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
