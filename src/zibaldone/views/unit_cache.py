@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Snapshot
 from zibaldone.views.toolkit import tail
+from zibaldone.views.user_cache import UserCache
 
 _MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
@@ -66,16 +65,7 @@ class UnitCache:
         self._appends = appends
         self._alone = alone
         self._most_unread = most_unread
-        self._slots: OrderedDict[str, Slot] = OrderedDict()
-        self._sizes: dict[str, int] = {}
-        self._total = 0
-        self._lock = threading.Lock()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child: the parent's threads may have held the locks, half way through a change."""
-        self._slots, self._sizes, self._total = OrderedDict(), {}, 0
-        self._lock = threading.Lock()
+        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=_MOST_UNITS, size=_size)
 
     @contextmanager
     def index(self, now: Snapshot, user: str, generation: Generation | None) -> Iterator[UnitIndex]:
@@ -83,35 +73,19 @@ class UnitCache:
 
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
         """
-        with self._lock:
-            slot = self._slots.setdefault(user, Slot())
-            self._slots.move_to_end(user)
+        slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
             yield self._refresh(slot, now.connection, user, generation)
 
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        with self._lock:
-            if (
-                not self._appends
-            ):  # to find out what has to go costs as much as to begin anew, when asked again
-                self._slots.pop(user, None)
-                self._total -= self._sizes.pop(user, 0)
-            known = self._slots.get(user)
-        if known is not None and known.index is not None:
-            with self.index(now, user, generation):
-                pass
-
-    def _resized(self, user: str, size: int) -> None:
-        """Note how large the user's index is now; drops others' while all are too large together."""
-        with self._lock:
-            self._total += size - self._sizes.get(user, 0)
-            self._sizes[user] = size
-            for name in list(self._slots):
-                if name == user or (self._total <= _MOST_UNITS and len(self._slots) <= _MOST_USERS):
-                    break
-                del self._slots[name]
-                self._total -= self._sizes.pop(name, 0)
+        slot = self._slots.get(user)
+        self._slots.drop(user, log.state(now.connection, user))
+        # Where units do not just follow each other, finding what has to go costs as much as beginning anew.
+        if slot is not None and self._appends:
+            with slot.lock:
+                if slot.index is not None:
+                    self._refresh(slot, now.connection, user, generation)
 
     def _refresh(
         self, slot: Slot, connection: Connection, user: str, generation: Generation | None
@@ -158,9 +132,13 @@ class UnitCache:
             unread = self._tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
             slot.tail_to, index.note = state.last_seq, index.note or new.note
-        slot.index, slot.generation, slot.cursor = index, number, cursor
+        slot.generation, slot.cursor = number, cursor
         slot.version, slot.deletions = state.version, state.deletions
-        self._resized(user, len(index) + len(index.thesaurus))
+        slot.index = index
+        if not self._slots.put(user, slot, state):
+            slot.index = (
+                None  # something was forgotten meanwhile: this snapshot still has it, memory must not
+            )
         return index
 
     def _load_new(
@@ -175,3 +153,7 @@ class UnitCache:
         new = [key for key in units.keys(connection, self._view, generation) if key not in here]
         if new:
             index.extend(*units.load(connection, self._view, generation, dimension, only=new))
+
+
+def _size(slot: Slot) -> int:
+    return len(slot.index) + len(slot.index.thesaurus) if slot.index else 0

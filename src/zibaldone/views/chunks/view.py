@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageCorrupt
+from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
@@ -21,7 +22,7 @@ from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import TableCache, TextVectors
+from zibaldone.views.chunks.cache import ChunkTable, TextVectors, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -36,9 +37,11 @@ from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
+from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 2  # raise it when other chunks would be made of the same log without a model
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
+_MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -56,7 +59,7 @@ class ReadableMemory:
     """What one snapshot shows to a recall: metadata alone, and what is in no chunk yet."""
 
     generation: Generation | None  # None: none that can be used
-    deletions: int  # the user's counter
+    state: UserState
     chunks: tuple[Chunk, ...]  # live ones that may be selected
     covered: Mapping[int, Sequence[int]]  # by seq, the chunks that have read the message
     inside: frozenset[int] | None  # seqs of the session that is asked for; None: of all
@@ -98,7 +101,7 @@ class ChunksView:
         self.config, self.placement = config or MemAttention(), placement or Placement()
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._store, self._workers = asker, store, workers
-        self._cache = TableCache(embedder.dimension)
+        self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
         self._text_vectors = TextVectors(static)
         self._read_sets = ReadSets()
 
@@ -152,6 +155,7 @@ class ChunksView:
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
+        state = log.state(connection, generation.user)
         for space in prepared.spaces:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
@@ -166,7 +170,7 @@ class ChunksView:
             past += space.past
             for together in space.together:
                 self._store.note_together(connection, owner_of(generation), together)
-                self._read_sets.add(generation, together, 0)
+                self._read_sets.add(generation, together, state, 0)
         table.add_history(connection, generation, past)
         for namespace, seq in prepared.compacted_to.items():
             table.set_compacted_to(connection, generation, namespace, seq)
@@ -235,7 +239,7 @@ class ChunksView:
             notes.append(
                 "the chunks were made with other settings: the newest messages only, until a rebuild"
             )
-        held = self._cache.get(connection, usable) if usable else None
+        held = table_of(self._tables, connection, usable, self._embedder.dimension) if usable else None
         chunks, covered = (held.chunks, held.covered) if held else ((), {})
         inside = None
         if session is not None:
@@ -250,7 +254,7 @@ class ChunksView:
         unread = log.fetch(connection, user, seqs[-MOST_UNREAD:])
         cut = pieces([unread[seq] for seq in sorted(unread)], self._tokenizer)
         tail = tuple(verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts)
-        return ReadableMemory(usable, state.deletions, chunks, covered, inside, tail, tuple(notes))
+        return ReadableMemory(usable, state, chunks, covered, inside, tail, tuple(notes))
 
     def _read_chosen(
         self, take_snapshot: TakeSnapshot, user: str, memory: ReadableMemory, ids: Sequence[int]
@@ -260,7 +264,7 @@ class ChunksView:
         def read(*, readable: bool = False) -> ChosenItems | None:
             with take_snapshot() as now:
                 tail = memory.tail
-                if log.state(now.connection, user).deletions != memory.deletions:
+                if log.state(now.connection, user).deletions != memory.state.deletions:
                     here = log.present(now.connection, user, sources_of(tail))
                     tail = tuple(item for item in tail if here.issuperset(item.sources))
                 if memory.generation is None or not ids:
@@ -283,7 +287,7 @@ class ChunksView:
         except StorageCorrupt:  # the other chunks can be read
             chosen = read(readable=True)
         if memory.generation is not None and len(ids) > 1 and chosen is not None:
-            self._read_sets.add(memory.generation, ids)
+            self._read_sets.add(memory.generation, ids, memory.state)
         return chosen
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -308,9 +312,11 @@ class ChunksView:
         Only an embedder of this process is asked: whoever forgets waits for no model. Until `housekeep` has
         their vectors, chunks are found by their words.
         """
-        self._cache.drop(user)
+        with database.read() as connection:
+            state = log.state(connection, user)
+        self._tables.drop(user, state)
+        self._read_sets.drop(user, state)
         self._text_vectors.drop()
-        self._read_sets.drop(user)
         release(database, self._store, user)
         reclaim_orphans(database, self._store, 0, user)
         at_once = generation is not None and self._embedder is self._static
@@ -348,7 +354,7 @@ class ChunksView:
 
     def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
         """Whether chunks were read together since."""
-        return self._read_sets.has(user)
+        return user in self._read_sets
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
