@@ -49,33 +49,35 @@ class UnitCache:
         self,
         view: str,
         new_index: Callable[[], UnitIndex],
-        tail_units: ToUnits,
+        tail_units: ToUnits = lambda _: [],
         *,
         appends: bool,
-        alone: bool = True,
         most_unread: int | None = None,
     ) -> None:
-        """`tail_units` makes units of messages that the view has not read, the newest `most_unread` of them.
-
-        `alone`: those of one message do not depend on other messages.
-        """
+        """`tail_units` makes units of what the view has not read, of the newest `most_unread` messages."""
         self._view = view
         self._new_index = new_index
         self._tail_units = tail_units
         self._appends = appends
-        self._alone = alone
         self._most_unread = most_unread
         self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=_MOST_UNITS, size=_size)
 
     @contextmanager
-    def index(self, now: Snapshot, user: str, generation: Generation | None) -> Iterator[UnitIndex]:
+    def index(
+        self,
+        now: Snapshot,
+        user: str,
+        generation: Generation | None,
+        tail_units: ToUnits | None = None,
+    ) -> Iterator[UnitIndex]:
         """The user's index as of a snapshot, with its lock held: ask nobody inside.
 
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
+        `tail_units`: for a view that knows more of the snapshot than when the cache was made.
         """
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
-            yield self._refresh(slot, now.connection, user, generation)
+            yield self._refresh(slot, now.connection, user, generation, tail_units or self._tail_units)
 
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
@@ -85,10 +87,15 @@ class UnitCache:
         if slot is not None and self._appends:
             with slot.lock:
                 if slot.index is not None:
-                    self._refresh(slot, now.connection, user, generation)
+                    self._refresh(slot, now.connection, user, generation, self._tail_units)
 
     def _refresh(
-        self, slot: Slot, connection: Connection, user: str, generation: Generation | None
+        self,
+        slot: Slot,
+        connection: Connection,
+        user: str,
+        generation: Generation | None,
+        tail_units: ToUnits,
     ) -> UnitIndex:
         """New units are appended and forgotten ones taken out; another generation makes a new index.
 
@@ -101,12 +108,13 @@ class UnitCache:
         if slot.index is not None and slot.version > state.version and slot.generation == number:
             return slot.index  # an older snapshot: what the index has too much of is the newest
         if slot.index is None or slot.generation != number:
-            slot.index, slot.cursor, slot.deletions = self._new_index(), 0, state.deletions
+            slot.index, slot.cursor, slot.tail_to = self._new_index(), 0, 0
+            slot.deletions = state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
-        keeps_tail = slot.tail_to and self._alone and not forgotten and cursor == slot.cursor
+        keeps_tail = slot.tail_to and not forgotten and cursor == slot.cursor
         gone = set()
         if slot.tail_to and not keeps_tail:
             gone = {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
@@ -129,7 +137,7 @@ class UnitCache:
             slot.tail_to, index.note = 0, ""
         if max(cursor, slot.tail_to) < state.last_seq:
             new = tail(connection, user, max(cursor, slot.tail_to), most=self._most_unread)
-            unread = self._tail_units(new.messages)
+            unread = tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
             slot.tail_to, index.note = state.last_seq, index.note or new.note
         slot.generation, slot.cursor = number, cursor

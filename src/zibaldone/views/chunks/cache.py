@@ -15,7 +15,7 @@ from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk
 from zibaldone.views.user_cache import UserCache
 
-_MOST_TEXTS = 30_000  # of 1 KB each
+MOST_TEXTS = 30_000  # of 1 KB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,15 @@ def table_of(
 
 
 class TextVectors:
-    """An embedder in front of another: words and items come again from recall to recall."""
+    """An embedder in front of another: a user's words and items come again from recall to recall."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
+
+    def __len__(self) -> int:
+        """Texts whose vectors are here."""
+        return len(self._vectors)
 
     @property
     def name(self) -> str:
@@ -62,14 +66,9 @@ class TextVectors:
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = self._vectors  # another thread may begin a new one meanwhile
-        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        if len(vectors) + len(missing) > _MOST_TEXTS:
-            self._vectors = vectors = {}
-            missing = list(dict.fromkeys(texts))
+        if len(self) > MOST_TEXTS:
+            self._vectors = {}
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if missing:
-            vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-        return np.array([vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
-
-    def drop(self) -> None:
-        self._vectors = {}
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.array([self._vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)

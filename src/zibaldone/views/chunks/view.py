@@ -22,7 +22,7 @@ from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import ChunkTable, TextVectors, table_of
+from zibaldone.views.chunks.cache import MOST_TEXTS, ChunkTable, TextVectors, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -102,7 +102,7 @@ class ChunksView:
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._store, self._workers = asker, store, workers
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
-        self._text_vectors = TextVectors(static)
+        self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
         self._read_sets = ReadSets()
 
     @property
@@ -214,7 +214,9 @@ class ChunksView:
             chosen = ChosenItems(memory.tail, 0, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._text_vectors)
+        vectors_of_texts = self._text_vectors.take(query.scope.user) or TextVectors(self._static)
+        ranked = rank(question, chosen.items, vectors_of_texts)
+        self._text_vectors.put(query.scope.user, vectors_of_texts, memory.state)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -314,9 +316,8 @@ class ChunksView:
         """
         with database.read() as connection:
             state = log.state(connection, user)
-        self._tables.drop(user, state)
-        self._read_sets.drop(user, state)
-        self._text_vectors.drop()
+        for cache in (self._tables, self._read_sets, self._text_vectors):
+            cache.drop(user, state)
         release(database, self._store, user)
         reclaim_orphans(database, self._store, 0, user)
         at_once = generation is not None and self._embedder is self._static

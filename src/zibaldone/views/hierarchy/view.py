@@ -99,7 +99,7 @@ class HierarchyView:
             appends=False,
             most_unread=MOST_UNREAD,
         )
-        self._episodes = UnitCache(EPISODES, new_index, lambda _: [], appends=False)
+        self._episodes = UnitCache(EPISODES, new_index, appends=False)
         self._builders: UserCache[Builder] = UserCache(_MOST_BUILDERS)
         self._measured: Thresholds | None = None
 
