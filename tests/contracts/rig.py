@@ -272,7 +272,9 @@ def held_by(root: object) -> list[object]:
             waiting.extend(thing.__closure__ or ())
         else:
             waiting.extend(gc.get_referents(thing))
-            waiting.extend(thing if isinstance(thing, dict) else ())  # where they are all texts, gc skips keys
+            waiting.extend(
+                thing if isinstance(thing, dict) else ()
+            )  # where they are all texts, gc skips keys
     return [thing for thing in seen.values() if isinstance(thing, str | bytes)]
 
 
