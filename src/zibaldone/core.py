@@ -19,6 +19,21 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a recall leaves out besides its scope. Times are aware; `since` is in, `until` is not."""
+
+    exclude_session: str | None = None
+    roles: frozenset[str] | None = None  # None: all
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # keys with these very values
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return self != Narrowing()
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation. What is stored has a `seq`, an `id` and a `time`."""
 
@@ -47,6 +62,15 @@ class ChannelScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Outdated:
+    """What a recalled text says held once and holds no more."""
+
+    since: datetime  # when the message that says otherwise was
+    by: int  # its seq
+    rule: str  # by which it was noticed, or the model
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One intact unit that a view offers."""
 
@@ -61,6 +85,7 @@ class Evidence:
     tokens: int  # of the rendered line and its line break
     place: int = 0  # where in its source it starts, for units that are parts of one
     channels: tuple[ChannelScore, ...] = ()
+    outdated: Outdated | None = None  # when a later message says otherwise
 
 
 @dataclass(frozen=True, slots=True)
