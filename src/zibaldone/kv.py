@@ -37,6 +37,7 @@ from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 try:
+    from zibaldone.views.kvcache.generate.answer_keys import Keys, keys_of
     from zibaldone.views.kvcache.generate.answering import (
         Answer,
         Answering,
@@ -47,7 +48,6 @@ try:
         scored,
     )
     from zibaldone.views.kvcache.generate.generation import Generated
-    from zibaldone.views.kvcache.generate.keeping import Keys, keys_of
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder
     from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
