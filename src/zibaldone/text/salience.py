@@ -23,6 +23,11 @@ _PHATIC_WORDS = frozenset(
     """.split()
 )
 PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # terms
+# With one of these, what is only politeness and names is no opinion of anything.
+_COURTESY = frozenset(
+    """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
+    please""".split()
+)
 _NO_NAME = STOP_WORDS | {*WEEKDAYS, *MONTHS}
 _FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves im ive id ill".split())
 _NUMBER = regex.compile(r"\p{N}")
@@ -68,6 +73,18 @@ def carries_fact(sentence: str) -> bool:
 def is_phatic(sentence: str) -> bool:
     """Whether a sentence is nothing but greetings, thanks and exclamations: not a word on any subject."""
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
+
+
+def is_courtesy(sentence: str) -> bool:
+    """Greetings, thanks, wishes, calls by name ("Hey Mel!"); no opinion of a thing ("It was awesome!")."""
+    told = set(terms(sentence))
+    if not told:
+        return not _NUMBER.search(sentence)
+    spoken = set(words(sentence))
+    if _COURTESY.isdisjoint(spoken):
+        return False
+    called = {term for name in names(f". {sentence}") for term in terms(name)}
+    return is_phatic(sentence) or (told <= PHATIC | called and _FIRST_PERSON.isdisjoint(spoken))
 
 
 def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
