@@ -86,6 +86,15 @@ class FloorOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FeltOptions:
+    """Forty questions to the demo's conversation as people type them: is what they need recalled?"""
+
+    budget: Ints = option((300, 1000), "Token budgets, with commas.")
+    questions: bool = option(False, "Each question, with what it misses and why.")
+    floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
 class WeightsOptions:
     """Refit the ranking's weights on LoCoMo, each conversation judged by those of the others; ablations."""
 
@@ -209,6 +218,7 @@ BENCHMARKS = (
     Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
+    Benchmark("felt", FeltOptions, "felt:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
