@@ -193,6 +193,8 @@ class Heard:
 
     def unaddressed(self, sentence: str) -> str:
         """The sentence without the names of those who talk, which is how they address each other."""
+        if not self.parties:
+            return sentence.strip(" ,")
 
         def kept(match: regex.Match[str]) -> str:
             return "" if is_party(match[0], self.parties) else match[0]
@@ -303,10 +305,8 @@ def asks(sentence: str) -> bool:
 
 def _last_question(content: str) -> str:
     """The question that a message leaves open: the last of its sentences, but for a caption."""
-    text = _CAPTION.sub("", content)
-    spans = sentences(text)
-    last = text[slice(*spans[-1])] if spans else ""
-    return " ".join(last.split()) if asks(last) else ""
+    text = _CAPTION.sub("", content).rstrip()
+    return " ".join(text[slice(*sentences(text)[-1])].split()) if asks(text) else ""
 
 
 def _asks_something(question: str) -> bool:

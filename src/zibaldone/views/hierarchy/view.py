@@ -50,7 +50,7 @@ from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 
-_ANALYSIS = 3  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 4  # raise it when other nodes would be made of the same log without a model
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 Read = Callable[[], AbstractContextManager[Connection]]

@@ -55,7 +55,7 @@ from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import ReadableStates, evidence_of, noted
 from zibaldone.views.unit_cache import UnitCache
 
-_ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
 
 
@@ -281,7 +281,7 @@ class TopicsView:
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
         found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
-        if generation.fingerprint.startswith(f"{_ANALYSIS}/"):  # the earlier ones had no units
+        if not generation.fingerprint.startswith("1/"):  # such as had no units
             dimension = int(generation.fingerprint.rsplit("/", 1)[1])
             found += units.faults(connection, NAME, generation, dimension)
             found += entry_units.missing(connection, generation, library)
