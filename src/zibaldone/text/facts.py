@@ -157,12 +157,12 @@ class Heard:
         of_oneself = not FIRST_PERSON.isdisjoint(spoken)
         if not SECOND_PERSON.isdisjoint(spoken):
             return Worth.STATEMENT if of_oneself else Worth.REMARK
-        told = set(own) - PHATIC
-        new = told - self.anyone
+        weighty = set(own) - PHATIC
+        new = weighty - self.anyone
         if of_oneself and spoken[0] not in _TOGETHER:
-            enough = len(told) >= _PERSONAL and len(new) >= 1
+            enough = len(weighty) >= _PERSONAL and len(new) >= 1
         else:
-            enough = len(told) >= _IMPERSONAL and len(new) >= 2
+            enough = len(weighty) >= _IMPERSONAL and len(new) >= 2
         return Worth.NEWS if enough else Worth.STATEMENT
 
     def sentences_of(self, message: Message) -> list[Sentence]:
@@ -294,9 +294,9 @@ def day_of(message: Message) -> date:
     return message.time.date()
 
 
-def is_specific(sentence: str, said: date) -> bool:
+def is_specific(sentence: str, day: date) -> bool:
     """A name, a number or a date: specific, whoever is spoken of."""
-    return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, said))
+    return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, day))
 
 
 def asks(sentence: str) -> bool:

@@ -41,8 +41,8 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     likeness = rows @ rows.mean(axis=0)
     central = current[int((likeness + telling_something).argmax())]
     text = own_words(central.text)
-    told = f"{central.source}: {text}" if central.source else text
-    return fitted(f"{', '.join(_telling(current, work, _KEYWORDS))}; {told}", work)
+    central_line = f"{central.source}: {text}" if central.source else text
+    return fitted(f"{', '.join(_telling(current, work, _KEYWORDS))}; {central_line}", work)
 
 
 def own_words(text: str) -> str:
@@ -55,8 +55,8 @@ def _states(entry: Entry) -> bool:
     text = own_words(entry.text)
     if "?" in text:
         return False
-    said = words(text)
-    return not _SELF.isdisjoint(said[:2]) or any(one.isdigit() for one in said) or not entry.source
+    spoken = words(text)
+    return not _SELF.isdisjoint(spoken[:2]) or any(word.isdigit() for word in spoken) or not entry.source
 
 
 def fitted(text: str, work: Work) -> str:
