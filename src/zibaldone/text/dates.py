@@ -120,7 +120,7 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 class _Scan:
     """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
 
-    __slots__ = ("end", "previous", "today", "start", "text")
+    __slots__ = ("end", "previous", "start", "text", "today")
 
     def __init__(self, text: str, today: date) -> None:
         self.text = text

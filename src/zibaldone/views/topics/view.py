@@ -176,7 +176,7 @@ class TopicsView:
                 scored = ScoredUnits.of(index, question, vector, mask)
         state = self._states.state(user, library, unread, self._offline_workbench())
         reading = self._read(rank(state.index, scored, query.text, embedding), query)
-        chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
+        chosen = [one for one in reading.hits if inside is None or inside & set(one.sources)]
         with take_snapshot() as now:
             messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
         room = int(OFFERED * query.budget_tokens)

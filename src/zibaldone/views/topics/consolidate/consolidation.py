@@ -163,7 +163,7 @@ class _Shelf:
         for entry in entries:
             key = sameness(entry)
             candidates = (
-                (doc_id, self.work.workbench.profile(one).said.get(key))
+                (doc_id, self.work.workbench.profile(one).by_sameness.get(key))
                 for doc_id, one in self.documents.items()
             )
             home, same = next(((doc_id, one) for doc_id, one in candidates if key and one), ("", None))

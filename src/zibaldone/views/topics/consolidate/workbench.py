@@ -36,7 +36,7 @@ class Profile:
     total: Vectors  # (d,) sum of its entries' vectors
     entries: int
     slots: Mapping[str, list[Entry]]
-    said: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
+    by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
     terms: Counter[str]  # in how many of its entries each occurs
 
 
