@@ -16,7 +16,7 @@ from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
@@ -86,7 +86,7 @@ class ChunksView:
     def __init__(
         self,
         embedder: Embedder,
-        static: Embedder,
+        static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         folder: Path,

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore, Message
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.ranker import read_question, score
@@ -144,7 +144,7 @@ def _attention(choice: Choice | None) -> dict[int, Channels]:
     return known
 
 
-def _relevance(query: Query, units: Sequence[Unit], embedder: Embedder) -> float:
+def _relevance(query: Query, units: Sequence[Unit], embedder: WordEmbedder) -> float:
     if not units:
         return 0.0
     index = UnitIndex(embedder.dimension, embedder)
