@@ -78,8 +78,8 @@ class Days:
     end: int
 
 
-def find_days(text: str, said: date, *, past: bool = False) -> list[Days]:
-    """The days that `text`, said on `said`, names or implies, in the order of the text; never raises.
+def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
+    """The days that `text`, said on `today`, names or implies, in the order of the text; never raises.
 
     With `past`, as in a question about what was, a month without a year is the latest that has begun.
 
@@ -91,21 +91,21 @@ def find_days(text: str, said: date, *, past: bool = False) -> list[Days]:
         return []
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
-    scan = _Scan(low, said, past=past)
-    found: list[Days] = []
+    scan = _Scan(low, today, past=past)
+    named: list[Days] = []
     at = 0
     while word := _FIRST_WORD.search(low, at):
         at = word.end()
         if span := scan.read(word):
             at = scan.end
             scan.previous, scan.previous_end = span, at
-            _append(found, Days(*span, word.start(), at), low)
-    return found
+            _append(named, Days(*span, word.start(), at), low)
+    return named
 
 
-def _append(found: list[Days], days: Days, low: str) -> None:
+def _append(named: list[Days], days: Days, low: str) -> None:
     """Add `days`; "from 3 May to 5 May" and "between August 11 and August 15, 2023" become one range."""
-    before = found[-1] if found else None
+    before = named[-1] if named else None
     if before and days.start - before.end < 16 and (link := _LINK.fullmatch(low, before.end, days.start)):
         first, last = before.first, days.last
         if abs(days.last - first) > 366 * DAY and before.end - before.start < 32:
@@ -115,9 +115,9 @@ def _append(found: list[Days], days: Days, low: str) -> None:
         if link[1] and last < first < moved("year", last, 1) and not _YEAR.search(low, days.start, days.end):
             last = moved("year", last, 1)  # from November to February, between March and May in April
         if first <= last and (link[1] != "and" or low.endswith("between ", 0, before.start)):
-            found[-1] = Days(first, last, before.start, days.end)
+            named[-1] = Days(first, last, before.start, days.end)
             return
-    found.append(days)
+    named.append(days)
 
 
 _LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
@@ -129,11 +129,11 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 class _Scan:
     """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
 
-    __slots__ = ("end", "past", "previous", "previous_end", "said", "start", "text")
+    __slots__ = ("end", "past", "previous", "previous_end", "start", "text", "today")
 
-    def __init__(self, text: str, said: date, *, past: bool) -> None:
+    def __init__(self, text: str, today: date, *, past: bool) -> None:
         self.text = text
-        self.said = said
+        self.today = today
         self.past = past
         self.start = self.end = 0
         self.previous: Span | None = None
@@ -178,21 +178,21 @@ class _Scan:
 
     def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:
         """Of what comes every year: the last (-1), this (0), the next (1), or (None) the one likely meant."""
-        said = self.said
+        today = self.today
         spans = []
-        for year in range(max(MINYEAR, said.year - 4), min(MAXYEAR, said.year + 4) + 1):
+        for year in range(max(MINYEAR, today.year - 4), min(MAXYEAR, today.year + 4) + 1):
             with suppress(ValueError, OverflowError):
                 spans.append(of_year(year))
         if step == 0:
-            return min(spans, key=lambda span: max(span[0] - said, said - span[1]), default=None)
+            return min(spans, key=lambda span: max(span[0] - today, today - span[1]), default=None)
         if step == 1:
-            return next((span for span in spans if span[0] > said), None)
+            return next((span for span in spans if span[0] > today), None)
         if step == -1:
-            return next((span for span in reversed(spans) if span[1] < said), None)
+            return next((span for span in reversed(spans) if span[1] < today), None)
         if self.looks_ahead():
-            return next((span for span in spans if span[1] >= said), None)
+            return next((span for span in spans if span[1] >= today), None)
         horizon = 0 if self.past or self.before()[0] == "since" else 120
-        return next((span for span in reversed(spans) if span[0] - said <= horizon * DAY), None)
+        return next((span for span in reversed(spans) if span[0] - today <= horizon * DAY), None)
 
 
 _Meaning = Callable[[_Scan, Groups], Span | None]
@@ -326,7 +326,7 @@ def _days_of_month(scan: _Scan, groups: Groups) -> Span | None:
 def _third(scan: _Scan, groups: Groups) -> Span | None:
     """Early in June, mid-May, the end of last month, the beginning of the year."""
     early, middle, beginning, unit = groups
-    whole = period(unit, scan.said) if unit else scan.anchor()
+    whole = period(unit, scan.today) if unit else scan.anchor()
     if whole is None or whole[0] == whole[1]:
         return None
     first, last = whole
@@ -381,12 +381,12 @@ def _day_of_month(scan: _Scan, groups: Groups) -> Span | None:
 def _nth(scan: _Scan, groups: Groups) -> Span | None:
     """The 15th of last month; on the 15th, if no noun follows."""
     number, which = groups
-    day = moved("month", scan.said.replace(day=1), STEPS[which or "this"]).replace(day=int(number))
+    day = moved("month", scan.today.replace(day=1), STEPS[which or "this"]).replace(day=int(number))
     if which:
         return one_day(day)
     if scan.before()[:2] != ["the", "on"]:
         return None
-    return one_day(day if day <= scan.said or scan.looks_ahead() else moved("month", day, -1))
+    return one_day(day if day <= scan.today or scan.looks_ahead() else moved("month", day, -1))
 
 
 @_rule(rf"{MONTH}[\s,]{{1,3}}(?:of\s)?{YEAR}|{SEASON}\s(?:of\s)?{YEAR}", MONTHS, SHORT_MONTHS, SEASONS)
@@ -405,7 +405,7 @@ def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
         or (scan.is_linked() and scan.follows_year())
         or any(len(word) == 4 and word.isdecimal() for word in words)
     )
-    return period("year", date(int(groups[0]), 1, 1)) if told else None
+    return period("year", date(int(groups[0]), 1, 1)) if is_told else None
 
 
 @_rule(MONTH, MONTHS, SHORT_MONTHS)
@@ -437,26 +437,26 @@ def _bare_season(scan: _Scan, groups: Groups) -> Span | None:
 def _named(scan: _Scan, groups: Groups) -> Span | None:
     """Last week, this past weekend, next summer, last Friday, next May, last night, this morning."""
     which, unit, season, weekday, month, night = groups
-    said, step = scan.said, STEPS[which.split()[-1]]
+    today, step = scan.today, STEPS[which.split()[-1]]
     if unit:
         running = "past" in which and unit != "weekend"
-        return (moved(unit, said, -1), said) if running else period(unit, moved(unit, said, step))
+        return (moved(unit, today, -1), today) if running else period(unit, moved(unit, today, step))
     if season:
         return scan.nearest(lambda year: season_of(year, season), step)
     if month:
         return scan.nearest(lambda year: month_of(year, month_number(month)), step)
     if weekday:
         day = weekday_number(weekday)
-        return one_day(next_weekday(said, day, step) if step else monday(said) + day * DAY)
-    return one_day(said + step * DAY) if night or step == 0 else None
+        return one_day(next_weekday(today, day, step) if step else monday(today) + day * DAY)
+    return one_day(today + step * DAY) if night or step == 0 else None
 
 
 @_rule(rf"(last|past|next|coming)\s{NUMBER}\s{UNIT}", STEPS)
 def _running(scan: _Scan, groups: Groups) -> Span | None:
     """The last three days, the next few weeks: up to the day it was said, or from it."""
     which, number, unit = groups
-    end = moved(unit, scan.said, STEPS[which] * least_and_most(number)[1])
-    return min(end, scan.said), max(end, scan.said)
+    end = moved(unit, scan.today, STEPS[which] * least_and_most(number)[1])
+    return min(end, scan.today), max(end, scan.today)
 
 
 @_rule(
@@ -470,7 +470,7 @@ def _ago(scan: _Scan, groups: Groups) -> Span | None:
     if now and unit not in ("month", "year"):
         return None
     sign = -1 if past or now else 1
-    spans = [around(unit, scan.said, count, sign) for count in (number, other or more or number)]
+    spans = [around(unit, scan.today, count, sign) for count in (number, other or more or number)]
     return min(spans)[0], max(spans)[1]
 
 
@@ -478,7 +478,7 @@ def _ago(scan: _Scan, groups: Groups) -> Span | None:
 def _in(scan: _Scan, groups: Groups) -> Span | None:
     """In three days; not where the sentence looks back ("read it in three days")."""
     looks_back = BACK.search(scan.text, max(0, scan.start - 40), scan.start)
-    return None if looks_back else around(groups[1], scan.said, groups[0], 1)
+    return None if looks_back else around(groups[1], scan.today, groups[0], 1)
 
 
 @_rule(
@@ -490,8 +490,8 @@ def _near(scan: _Scan, groups: Groups) -> Span | None:
     """Yesterday, today, tomorrow, the day after tomorrow, the other day."""
     for days, group in enumerate(groups, -2):
         if group:
-            return one_day(scan.said + days * DAY)
-    return scan.said - 7 * DAY, scan.said - DAY
+            return one_day(scan.today + days * DAY)
+    return scan.today - 7 * DAY, scan.today - DAY
 
 
 @_rule(
@@ -503,8 +503,8 @@ def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
     """The week before, the year after; the weekend before last."""
     unit, which, before_last = groups
     if before_last:
-        return period(before_last, moved(before_last, scan.said, -2))
-    first, last = scan.previous or (scan.said, scan.said)
+        return period(before_last, moved(before_last, scan.today, -2))
+    first, last = scan.previous or (scan.today, scan.today)
     return period(unit, moved(unit, first, -1) if which == "before" else moved(unit, last, 1))
 
 
@@ -517,7 +517,7 @@ def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
     if word in ("every", "each") or (name in SHORT_WEEKDAYS and word != "on"):
         return None
     sign = 1 if scan.looks_ahead() or (not name and earlier == "for") else -1
-    day = next_weekday(scan.said - sign * DAY, weekday_number(name or "saturday"), sign)
+    day = next_weekday(scan.today - sign * DAY, weekday_number(name or "saturday"), sign)
     return one_day(day) if name else period("weekend", day)
 
 

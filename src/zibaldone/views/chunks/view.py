@@ -41,7 +41,7 @@ from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
