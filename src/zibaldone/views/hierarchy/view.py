@@ -32,15 +32,15 @@ from zibaldone.views.base import (
 )
 from zibaldone.views.hierarchy import forgetting, table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
+from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
 from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
-from zibaldone.views.hierarchy.levels import Levels, levels_of
+from zibaldone.views.hierarchy.node_scores import Standing
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal

@@ -13,9 +13,7 @@ from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
 from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
-from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text, shortened
-from zibaldone.views.topics.tasks_reading import (
+from zibaldone.views.topics.read.tasks import (
     MOST_CALLS,
     AgentMove,
     Call,
@@ -24,6 +22,8 @@ from zibaldone.views.topics.tasks_reading import (
     Round,
     SearchMemory,
 )
+from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
+from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text, shortened
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 

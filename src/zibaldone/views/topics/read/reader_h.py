@@ -14,8 +14,8 @@ from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling
+from zibaldone.views.topics.read.tasks import Listed, PickDocuments
 from zibaldone.views.topics.read.tool_text import shortened
-from zibaldone.views.topics.tasks_reading import Listed, PickDocuments
 
 MOST_FOUND = 200  # entries of one reading
 _PER_CHAINED = 3  # selected entries per followed one, where no chain leads

@@ -18,7 +18,7 @@ from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
-from zibaldone.views.hierarchy.levels import Levels
+from zibaldone.views.hierarchy.cached_levels import Levels
 
 STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
