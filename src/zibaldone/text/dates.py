@@ -400,7 +400,7 @@ def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
 def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
     """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
     words = scan.before()[:2]
-    told = (
+    is_told = (
         words[0] in PREPOSITIONS
         or (scan.is_linked() and scan.follows_year())
         or any(len(word) == 4 and word.isdecimal() for word in words)
