@@ -57,6 +57,7 @@ from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.worker import BackgroundWorker
 
@@ -146,7 +147,8 @@ class Memory:
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
-        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
+        timeline = TimelineView(chosen, static, static)
+        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics, timeline)
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
