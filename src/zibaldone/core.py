@@ -86,6 +86,7 @@ class Evidence:
     place: int = 0  # where in its source it starts, for units that are parts of one
     channels: tuple[ChannelScore, ...] = ()
     outdated: Outdated | None = None  # when a later message says otherwise
+    standing: bool = False  # it always holds for the user, and comes before what was recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,16 @@ class ViewTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one part of a recalled text was given, and took."""
+
+    name: str  # "standing", "evidence" or "timeline"
+    room_tokens: int  # at most
+    tokens: int  # without headers
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How a recall came about."""
 
@@ -135,6 +146,8 @@ class Trace:
     relevance: float  # how much of the query memory knows of: about 0 for nothing, 1 and more for all
     floor: float  # below this relevance nothing is recalled
     ms: float
+    aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
+    parts: tuple[Part, ...] = ()  # in the order in which they were filled
 
 
 @dataclass(frozen=True, slots=True)
