@@ -1,5 +1,7 @@
 """Recordings: a run again without the model, byte for byte; open questions answered by hand."""
 
+import json
+import re
 import threading
 
 import pytest
@@ -78,6 +80,95 @@ def test_an_open_question_is_answered_by_hand(tmp_path, by_hand):
     path.write_text(path.read_text() + by_hand)
     assert model.open_questions() == []
     assert model.chat(REQUEST).text == "42"
+
+
+def left_open(folder):
+    """The page of a question that nobody has answered."""
+    model = RecordedModel(folder, on_miss="leave_open")
+    with pytest.raises(QuestionOpen):
+        model.chat(REQUEST)
+    (path,) = model.left_open(REQUEST.task)
+    return path
+
+
+def test_an_answer_may_stand_beside_its_page(tmp_path):
+    """In a file of its own, which is no question."""
+    path = left_open(tmp_path)
+    path.with_suffix(".answer.md").write_text("\n# 42\n")
+    model = RecordedModel(tmp_path, on_miss="leave_open")
+    assert model.chat(REQUEST).text == "# 42"
+    assert model.open_questions() == model.left_open(REQUEST.task) == []
+
+
+@pytest.mark.parametrize("place", ["answers.jsonl", "tests.ask/answers-2.jsonl"])
+def test_many_answers_may_stand_in_one_file(tmp_path, place):
+    """Beside the pages or above them; one in JSON may be an object, and whoever answered may be named."""
+    own_id = left_open(tmp_path).stem
+    other = {"id": "0" * 24, "answer": "another"}
+    lines = [other, {"id": own_id, "answer": {"a": "ä"}, "model": "a person"}, other]
+    (tmp_path / place).write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    model = RecordedModel(tmp_path, on_miss="leave_open")
+    assert model.answered_by(REQUEST.task) == ()
+    assert model.chat(REQUEST).text == '{"a": "ä"}'
+    assert model.answered_by(REQUEST.task) == ("a person",)
+    assert model.open_questions() == []
+
+
+def test_answers_need_no_pages(tmp_path):
+    """A list of answers alone replays a run: it holds no text that was asked with."""
+    own_id = left_open(tmp_path / "asked").stem
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"id": own_id, "answer": "42"}))
+    assert RecordedModel(tmp_path, on_miss="error").chat(REQUEST).text == "42"
+
+
+def test_a_list_that_grows_is_read_again(tmp_path):
+    """Answers may come while a program runs."""
+    own_id = left_open(tmp_path).stem
+    model = RecordedModel(tmp_path, on_miss="leave_open")
+    file = tmp_path / "answers.jsonl"
+    file.write_text("")
+    with pytest.raises(QuestionOpen):
+        model.chat(REQUEST)
+    file.write_text(json.dumps({"id": own_id, "answer": "42"}))
+    assert model.chat(REQUEST).text == "42"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("42 is the answer", "is not JSON"),
+        ("[1]", "is not an object with an 'id' and an 'answer'"),
+        ('{"id": "1", "answer": "42"}', "must be the name of a page without '.md'"),
+        ('{"id": "%s"}', "'answer' must be a text or an object"),
+        ('{"id": "%s", "answer": " "}', "'answer' must be a text or an object"),
+        ('{"id": "%s", "answer": "42", "model": 3}', "'model' must be a name"),
+        ('{"id": "%s", "answer": "43"}', "has another answer further up: delete one"),
+    ],
+)
+def test_a_bad_list_is_named(tmp_path, line, says):
+    """By file and line, with the fix."""
+    own_id = left_open(tmp_path).stem
+    first = json.dumps({"id": own_id, "answer": "42"})
+    (tmp_path / "answers.jsonl").write_text(first + "\n" + line.replace("%s", own_id))
+    with pytest.raises(InvalidInput, match=rf"answers\.jsonl', line 2.*{re.escape(says)}"):
+        RecordedModel(tmp_path, on_miss="leave_open").chat(REQUEST)
+
+
+def test_an_empty_answer_is_named(tmp_path):
+    """It is no answer, and says so rather than to count as one."""
+    beside = left_open(tmp_path).with_suffix(".answer.md")
+    beside.write_text(" ")
+    with pytest.raises(InvalidInput, match=rf"{beside.name}' is empty: write the answer"):
+        RecordedModel(tmp_path, on_miss="leave_open").chat(REQUEST)
+
+
+def test_recordings_know_who_answered(tmp_path):
+    """A page says which model it is from, now and later."""
+    first = RecordedModel(tmp_path, ScriptedModel(["Yes."]))
+    first.chat(REQUEST)
+    again = RecordedModel(tmp_path, on_miss="error")
+    again.chat(REQUEST)
+    assert first.answered_by(REQUEST.task) == again.answered_by(REQUEST.task) == ("scripted",)
 
 
 def test_another_model_answers_what_was_left_open(tmp_path):

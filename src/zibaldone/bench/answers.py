@@ -1,6 +1,6 @@
 """Scores of a generated answer against the gold one. Pure; nothing calls a chat model here.
 
-A benchmark prints them only when a model has answered (reader.py). Both forms
+A benchmark prints them only when a model has answered (reading/). Both forms
 of token F1 that papers quote for LoCoMo are here, because they differ by several points on the same answers.
 """
 

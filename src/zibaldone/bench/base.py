@@ -23,6 +23,7 @@ class Example:
     category: str
     evidence: tuple[str, ...] = ()  # the texts of the turns that answer it
     evidence_sessions: tuple[str, ...] = ()  # the sessions that answer it, where a data set names them
+    unknown: bool = False  # memory does not hold it: the right answer says so
     answerable: bool = True  # False: it is left out of every figure of recall
     faulted: bool = False  # a public audit says that its gold answer or its evidence is wrong
     now: datetime | None = None  # when it is asked

@@ -117,6 +117,7 @@ def _examples(path: Path, user: str, by_source: Mapping[int, Message]) -> Iterat
                 user=user,
                 question=asked["question"],
                 answer=None if kind == "abstention" else reference,
+                unknown=kind == "abstention",
                 category=kind,
                 evidence=tuple(message.content for message in wanted if message.role == "user"),
                 nuggets=tuple(_OPENING.sub("", str(nugget)) for nugget in rubric),

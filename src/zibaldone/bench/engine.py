@@ -19,12 +19,13 @@ from zibaldone.views.topics.retrieval import SUPERSEDED
 class Setup:
     """Which views are asked, and with what settings; None: the engine's own."""
 
-    views: tuple[str, ...]
+    views: tuple[str, ...] | None  # None: what recall asks by default, after a maintenance as by default
     chunks: MemAttention | None = None
     hierarchy: XMemory | None = None
 
 
 ENGINES: Mapping[str, Setup] = {
+    "zibaldone": Setup(None),
     "messages": Setup(("messages",)),
     "chunks": Setup(("chunks",)),
     # Akashic, section 5.5: all memory compacted anew at every gate; a new chunk never touches earlier ones;

@@ -105,6 +105,7 @@ def _examples(
                 answer=str(answer) if answerable and answer is not None else None,
                 category=category,
                 evidence=tuple(turns[turn] for turn in dia_ids(qa.get("evidence", [])) if turns.get(turn)),
+                unknown=not answerable,
                 answerable=answerable,
                 faulted=f"{prefix}_qa{i}" in faulted,
                 now=now,

@@ -76,6 +76,7 @@ def _examples(entry: Mapping[str, Any], user: str) -> list[Example]:
                 category=str(entry.get("question_type", ADDED)) if own else ADDED,
                 evidence=evidence,
                 evidence_sessions=tuple(sessions),
+                unknown=user.endswith("_abs"),
                 answerable=not user.endswith("_abs"),
                 now=_asked(entry, user),
             )

@@ -32,7 +32,8 @@ def argument(text: str, default: Any = MISSING) -> Any:
 def _systems(*names: str) -> Any:
     return option(
         names,
-        "Systems, with commas (also: zsum, bm25-user, topics-h, messages+chunks, chunks-whole, -nojoint,"
+        "Systems, with commas (also: zibaldone, which is recall by default, zsum, bm25-user, topics-h,"
+        " messages+chunks, chunks-whole, -nojoint,"
         " -dense, -session, messages+hierarchy, hierarchy-memory, -repsel, -uncsion).",
     )
 
@@ -69,6 +70,23 @@ class BEAMOptions(LongMemEvalOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """Answers read from the recalled text, and judged: by a chat model, or by whoever answers recordings."""
+
+    path: Path = argument("A LoCoMo or LongMemEval file, or a folder of BEAM chats.")
+    budget: Ints = option((2000,), "Token budgets, with commas.")
+    systems: Names = _systems("zibaldone", "bm25-user", "full")
+    questions: int | None = option(None, "A sample of so many, each kind by its share; else all.", least=1)
+    kinds: Names = option((), "Only questions of these kinds, with commas.")
+    ids: Names = option((), "Only the questions of these ids, with commas.")
+    most_full: int = option(256_000, "Tokens of the longest conversation that 'full' is tried on.", least=1)
+    reader_name: str | None = option(None, "Who reads; else the model's name, or the recordings'.")
+    judge_name: str | None = option(None, "Who judges; else the model's name, or the recordings'.")
+    workers: int = option(4, "Questions that a model is asked at a time.", least=1)
+    floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeaderboardOptions:
     """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
 
@@ -83,6 +101,15 @@ class FloorOptions:
 
     path: Path = argument("A LoCoMo file.")
     limit: int | None = option(None, "Questions of each kind per conversation.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeltOptions:
+    """Forty questions to the demo's conversation as people type them: is what they need recalled?"""
+
+    budget: Ints = option((300, 1000), "Token budgets, with commas.")
+    questions: bool = option(False, "Each question, with what it misses and why.")
+    floor: float | None = _floor()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +234,10 @@ BENCHMARKS = (
     Benchmark("locomo", LoCoMoOptions, "report:run_locomo", asks_models=True),
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
     Benchmark("beam", BEAMOptions, "report:run_beam"),
+    Benchmark("read", ReadOptions, "reading.run:run", asks_models=True),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
+    Benchmark("felt", FeltOptions, "felt:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.table import Table
 
-from zibaldone.bench.base import DataSet
+from zibaldone.bench.base import DataSet, Equipment
 from zibaldone.bench.beam import BEAMQuestions
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.longmemeval import LongMemEvalQuestions
 from zibaldone.bench.outcome import Measurement, Run
-from zibaldone.bench.reader import Reader
 from zibaldone.bench.registry import BEAMOptions, LoCoMoOptions, LongMemEvalOptions
 from zibaldone.bench.runner import Judged, run
 from zibaldone.bench.stats import Mean, percentile
 from zibaldone.bench.systems import check_systems
 from zibaldone.bench.table import Column, budget, interval, percent, share, tabulate
 from zibaldone.errors import InvalidInput
-from zibaldone.models.asker import Asker
-from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel
 
 # Column heads of the categories.
@@ -44,6 +41,8 @@ _SHORT = {
     "summarization": "sum",
     "instruction_following": "instr",
     "preference_following": "pref",
+    "abstention": "none",
+    "adversarial": "none",
 }
 LONGEST_FULL_TOKENS = 256_000  # of a chat that a reader can be given as a whole
 
@@ -75,9 +74,6 @@ class RecallRow:
     tokens_per_1000_turns: float = 0.0
     calls_per_question: float = 0.0
     tokens_per_question: float = 0.0
-    f1: Mean | None = None  # of answers that a chat model gave, as LoCoMo's own code scores them
-    f1_set: Mean | None = None
-    bleu1: Mean | None = None
     without_faulted: RecallRow | None = None  # the same figures without the questions that the audit faults
 
 
@@ -130,9 +126,6 @@ def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
         tokens_per_1000_turns=1000 * sum(record.ingest.tokens for record in users) / turns,
         calls_per_question=sum(record.cost.calls for record in records) / len(records),
         tokens_per_question=sum(record.cost.tokens for record in records) / len(records),
-        f1=_mean(record.scored.f1 for record in records if record.scored),
-        f1_set=_mean(record.scored.f1_set for record in records if record.scored),
-        bleu1=_mean(record.scored.bleu1 for record in records if record.scored),
     )
 
 
@@ -154,33 +147,37 @@ def run_beam(options: BEAMOptions, run: Run) -> Measurement:
     """BEAM; the whole of a chat is no context where no reader could be given it."""
     data, tools = BEAMQuestions(options.path), run.tools()
     users = {example.user for example in data.examples}
+    systems, notes = that_fit(data, users, options.systems, tools, LONGEST_FULL_TOKENS)
+    measured = _measure(data, replace(options, systems=systems), run)
+    return replace(measured, notes=(*measured.notes, *notes))
+
+
+def that_fit(
+    data: DataSet, users: Collection[str], systems: Sequence[str], tools: Equipment, most_tokens: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Without full context where a user's conversation is too long for it, and a note that says so."""
+    if "full" not in systems:
+        return tuple(systems), ()
     longest = max(
         (sum(tools.tokenizer.count([message.content for message in data.messages(user)])) for user in users),
         default=0,
     )
-    if "full" not in options.systems or longest <= LONGEST_FULL_TOKENS:
-        return _measure(data, options, run)
-    systems = tuple(name for name in options.systems if name != "full")
-    measured = _measure(data, replace(options, systems=systems), run)
-    note = f"without 'full': a chat has {longest:,} tokens, more than {LONGEST_FULL_TOKENS:,}"
-    return replace(measured, notes=(*measured.notes, note))
+    if longest <= most_tokens:
+        return tuple(systems), ()
+    note = f"without 'full': a chat has {longest:,} tokens, more than {most_tokens:,}"
+    return tuple(name for name in systems if name != "full"), (note,)
 
 
 def _measure(data: DataSet, options: LongMemEvalOptions, given: Run) -> Measurement:
-    """With a chat model, views ask it and it answers the questions; else everything is offline."""
+    """With a chat model, views ask it; else everything is offline."""
     tools, chat = given.tools(options.floor), given.chat
-    reader = Reader(Asker(chat, Meter(None), tools.tokenizer)) if chat else None
     systems = check_systems(options.systems)
-    records = run(
-        data, systems, options.budget, tools, limit=options.limit, reader=reader, progress=given.progress
-    )
+    records = run(data, systems, options.budget, tools, limit=options.limit, progress=given.progress)
     if not records:
         raise InvalidInput(f"{str(options.path)!r} has no question that can be answered: nothing to measure")
     rows = make_rows(data, records)
     figures = {"benchmark": data.name, "data": options.path.name, "rows": rows, "records": records}
     notes = []
-    if reader and reader.failed:
-        notes.append(f"{reader.failed} questions have no answer from the model, and score 0")
     if isinstance(chat, RecordedModel) and (left := len(chat.open_questions())):
         notes.append(f"{left} questions are open in {chat.folder}: answer them and run again")
     return Measurement(figures, tables(data.name, rows), tuple(notes))
@@ -195,8 +192,8 @@ def tables(name: str, rows: Sequence[RecallRow]) -> list[Table]:
     if any(row.one_hit is not None for row in rows):
         title = "words of the gold answer in the recalled units (xMemory, section 5.2)"
         made.append(tabulate(title, [*_ROW, *_DENSITY], rows))
-    if any(row.calls_per_1000_turns or row.calls_per_question or row.f1 for row in rows):
-        title = "what a chat model was used for, and its answers from the recalled text"
+    if any(row.calls_per_1000_turns or row.calls_per_question for row in rows):
+        title = "what a chat model was used for"
         made.append(tabulate(title, [*_ROW, *_MODEL], rows))
     return made
 
@@ -219,9 +216,6 @@ _MODEL = (
     Column("tokens per\n1,000 turns", lambda row: row.tokens_per_1000_turns, ".0f"),
     Column("calls per\nquestion", lambda row: row.calls_per_question, ".2f"),
     Column("tokens per\nquestion", lambda row: row.tokens_per_question, ".0f"),
-    Column("F1\n", lambda row: share(row.f1)),
-    Column("F1\nof sets", lambda row: share(row.f1_set)),
-    Column("BLEU-1\n", lambda row: share(row.bleu1)),
 )
 
 
@@ -247,4 +241,9 @@ def _found(rows: Sequence[RecallRow], *, faults: bool) -> Iterator[Column]:
 
 
 def _category(name: str) -> Column:
-    return Column(_SHORT.get(name, name) + "\n", lambda row: share(row.by_category[name]))
+    return Column(category_head(name), lambda row: share(row.by_category[name]))
+
+
+def category_head(name: str) -> str:
+    """A category's name as the head of a column."""
+    return _SHORT.get(name, name) + "\n"

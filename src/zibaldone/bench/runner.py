@@ -11,7 +11,6 @@ from functools import lru_cache
 from zibaldone.bench.base import Cost, DataSet, Equipment, Example, RecalledContext, System
 from zibaldone.bench.metrics import Density, answer_coverage, evidence_density, is_found, nuggets_found
 from zibaldone.bench.outcome import Progress, silent
-from zibaldone.bench.reader import Reader, Scored
 from zibaldone.bench.systems import make_system
 
 _FREE = Cost()
@@ -42,7 +41,6 @@ class Judged:
     cost: Cost = _FREE  # of this recall
     turns: int = 0  # of the user's conversation
     ingest: Cost = _FREE  # of taking it in, the same for all questions of the user
-    scored: Scored | None = None  # the answer that a chat model gave from the context
 
     @property
     def evidence_recall(self) -> float | None:
@@ -57,13 +55,12 @@ def run(
     tools: Equipment,
     *,
     limit: int | None = None,
-    reader: Reader | None = None,
     progress: Progress = silent,
 ) -> list[Judged]:
     """Every (question, system, budget), the systems asked in turn so that a busy moment hits them all.
 
     Each system is loaded with one user at a time and warmed by one untimed recall. Questions that cannot be
-    answered are left out: nothing is to be found for them. A `reader` answers each from its context.
+    answered are left out: nothing is to be found for them.
     """
     examples = [example for example in data.examples if example.answerable][:limit]
     judge = Judge(tools)
@@ -83,7 +80,7 @@ def run(
                     cost = ingest[system.name]
                     records += [
                         replace(record, turns=len(messages), ingest=cost)
-                        for record in _ask(system, example, budgets_tokens, judge, reader)
+                        for record in _ask(system, example, budgets_tokens, judge)
                     ]
                 progress(user, len({record.id for record in records}), len(examples))
         finally:
@@ -92,15 +89,12 @@ def run(
     return records
 
 
-def _ask(
-    system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge, reader: Reader | None
-) -> Iterator[Judged]:
+def _ask(system: System, example: Example, budgets_tokens: Sequence[int], judge: Judge) -> Iterator[Judged]:
     for budget in budgets_tokens if system.budgeted else budgets_tokens[:1]:
         start = time.perf_counter()
         context = system.recall(example.user, example.question, budget, example.now)
         ms = (time.perf_counter() - start) * 1000
-        record = judge.record(example, system.name, context, budget if system.budgeted else None, ms)
-        yield replace(record, scored=reader.read(example, context)) if reader else record
+        yield judge.record(example, system.name, context, budget if system.budgeted else None, ms)
 
 
 class Judge:

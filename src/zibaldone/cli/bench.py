@@ -39,10 +39,14 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
     """A function with a parameter for every field of the options, as typer wants one."""
     hints = get_type_hints(benchmark.options)
     lists = {name: get_args(hint)[0] for name, hint in hints.items() if _is_list(hint)}
+    may_be_empty = {field.name for field in fields(benchmark.options) if field.default == ()}
 
     def command(*, json_out: Path | None, **given: Any) -> None:
         chat = recorded(given.pop("record"), given.pop("on_miss")) if benchmark.asks_models else None
-        given |= {name: _listed(given[name], name, of) for name, of in lists.items()}
+        given |= {
+            name: _listed(given[name], name, of) if given[name] or name not in may_be_empty else ()
+            for name, of in lists.items()
+        }
         with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, _progress() as progress:
             run = Run(_as_typed(), Path(folder), progress, console.print, chat)
             outcome = benchmark.run(benchmark.options(**given), run)
@@ -67,7 +71,7 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     default: Any = inspect.Parameter.empty if field.default is MISSING else field.default
     about: dict[str, Any] = {"help": field.metadata["help"]}
-    if default in (inspect.Parameter.empty, None):
+    if default in (inspect.Parameter.empty, None, ()):
         about["show_default"] = False
     if field.metadata.get("argument"):
         return _keyword(field.name, Annotated[hint, typer.Argument(**about)], default)

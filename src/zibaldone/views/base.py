@@ -169,3 +169,26 @@ class View(ViewStore, Protocol):
 
     def is_due(self, connection: Connection, user: str) -> bool:
         """Whether `housekeep` may find something to do though the user's version has not changed since."""
+
+
+class RestingView:
+    """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
+
+    batch_messages = 512
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Nothing is in memory or in files."""
+
+    def housekeep(
+        self,
+        database: Database,  # noqa: ARG002
+        generation: Generation,  # noqa: ARG002
+        *,
+        patient: bool = False,  # noqa: ARG002
+    ) -> tuple[Counted, ...]:
+        """Nothing is kept but rows."""
+        return ()
+
+    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
+        """Never."""
+        return False

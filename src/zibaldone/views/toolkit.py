@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore, Evidence, Message
-from zibaldone.models.base import Tokenizer
+from zibaldone.errors import ModelFailed
+from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, best_first, score
 from zibaldone.search.unit import Days, Unit
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
 from zibaldone.text.sentences import Span, passages
+from zibaldone.views.base import Generation, Query, Retrieved
 
 PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
 MOST_UNREAD = 1000  # messages behind a cursor that one recall looks through, where units are made of them
+FOREIGN_VECTORS = "the vectors are another embedder's: by words only until a rebuild"
 _AT_ONCE = 16  # lines counted at a time while room is filled
 
 
@@ -108,6 +117,50 @@ def tail(
         note = f"only the newest {most} messages that the view has not read yet were looked through"
     here = log.fetch(connection, user, taken)
     return Tail([here[seq] for seq in taken if seq in here], note)
+
+
+def usable(generation: Generation | None, fingerprint: str) -> Generation | None:
+    """The generation, if it is of this fingerprint."""
+    return generation if generation and generation.fingerprint == fingerprint else None
+
+
+def question_vector(embedder: Embedder, question: Question) -> tuple[Vectors, str]:
+    """(d,) float32, and why it is zero: an embedder that fails leaves words alone to search by.
+
+    Also zero for a question that has no content words.
+    """
+    nothing = np.zeros(embedder.dimension, dtype=np.float32)
+    if not question.terms:
+        return nothing, ""
+    try:
+        return embed(embedder, [question.subject])[0], ""
+    except ModelFailed as error:
+        return nothing, f"by words only: {error}"
+
+
+def ranked_units(
+    index: UnitIndex,
+    question: Question,
+    vector: Vectors,
+    query: Query,
+    view: str,
+    note: str = "",
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> Retrieved:
+    """The index's best units, as many as fill OFFERED budgets."""
+    if not len(index):
+        return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
+    inside = None
+    if query.scope.session is not None:
+        inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+    scores = score(index, question, vector, weights, inside)
+    rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside)
+    explanation = Explanation.of(index, scores)
+    evidence = tuple(
+        evidence_of(index.units[row], view, float(scores.total[row]), channels)
+        for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
+    )
+    return Retrieved(evidence, len(index), scores.relevance, explanation, note)
 
 
 def evidence_of(

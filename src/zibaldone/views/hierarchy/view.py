@@ -13,11 +13,9 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import ModelFailed
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.models.embedding import embed
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
@@ -49,7 +47,7 @@ from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
-from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units
+from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 
 _ANALYSIS = 3  # raise it when other nodes would be made of the same log without a model
@@ -158,15 +156,15 @@ class HierarchyView:
         with take_snapshot() as now:
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            with self._units.index(now, user, self._usable(now.generation)) as index:
+            with self._units.index(now, user, usable(now.generation, self.fingerprint)) as index:
                 question, left_out = read_question(query.text, query.now.date(), index), index.note
-        vector, note = self._question_vector(question)
+        vector, note = question_vector(self._embedder, question)
         with take_snapshot() as now:
             descent = self._descent(now, query, question, vector)
             if descent is None:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             messages = log.fetch(now.connection, user, descent.seqs())
-            if now.generation is not None and self._usable(now.generation) is None:
+            if now.generation is not None and usable(now.generation, self.fingerprint) is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
         offline = CoverageSignal(descent.wanted)
         signal = ReaderSignal(self._drafter, offline, self._tokenizer, user) if self._drafter else offline
@@ -184,11 +182,11 @@ class HierarchyView:
     def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
         """Stage I, as of a snapshot; None where there is nothing."""
         user, session = query.scope.user, query.scope.session
-        usable = self._usable(now.generation)
-        levels = self._levels.get(now.connection, usable) if usable else Levels.nothing()
+        here = usable(now.generation, self.fingerprint)
+        levels = self._levels.get(now.connection, here) if here else Levels.nothing()
         with (
-            self._units.index(now, user, usable) as index,
-            self._episodes.index(now, user, usable) as episode_index,
+            self._units.index(now, user, here) as index,
+            self._episodes.index(now, user, here) as episode_index,
         ):
             if not len(index):
                 return None
@@ -220,7 +218,7 @@ class HierarchyView:
         with database.read() as connection:
             now = Snapshot(connection, generation)
             for cache in (self._units, self._episodes):
-                cache.drop_forgotten(now, user, self._usable(generation))
+                cache.drop_forgotten(now, user, usable(generation, self.fingerprint))
         with self._lock:
             for key in [key for key in self._builders if key[0] == user]:
                 del self._builders[key]
@@ -288,18 +286,6 @@ class HierarchyView:
     @property
     def _embedder_key(self) -> str:
         return f"{self._embedder.name}/{self._embedder.dimension}/{sample_digest()}"
-
-    def _usable(self, generation: Generation | None) -> Generation | None:
-        return generation if generation and generation.fingerprint == self.fingerprint else None
-
-    def _question_vector(self, question: Question) -> tuple[Vectors, str]:
-        nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
-        if not question.terms:
-            return nothing, ""
-        try:
-            return embed(self._embedder, [question.subject])[0], ""
-        except ModelFailed as error:
-            return nothing, f"by words only: {error}"
 
     def _thresholds(self, read: Read) -> Thresholds:
         """Measured once per embedder: by whoever comes first, and then stored."""

@@ -1,0 +1,51 @@
+"""What views share that keep nothing but units: rows counted, checked, forgotten by source, dropped.
+
+A subclass says what it makes (`prepare`, `commit`) and what it finds (`retrieve`); what keeps something in
+memory, in files or in tables of its own says so too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from zibaldone.models.base import Embedder
+from zibaldone.views import units
+from zibaldone.views.base import Counted, Generation, RestingView
+
+
+class UnitsView(RestingView):
+    """A view whose rows are all in the table of units."""
+
+    name: str
+
+    def __init__(self, embedder: Embedder, analysis: str) -> None:
+        """`embedder` makes the units' vectors; `analysis` names all else that they depend on but the log."""
+        self._embedder, self._analysis = embedder, analysis
+
+    @property
+    def fingerprint(self) -> str:
+        """The analysis and the embedder."""
+        return f"{self._analysis}/{self._embedder.name}/{self._embedder.dimension}"
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Remove the units that were made from any of these messages."""
+        return units.forget(connection, self.name, user, seqs)
+
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What forget would remove."""
+        return units.preview_forget(connection, self.name, user, seqs)
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """Remove one generation."""
+        units.drop(connection, self.name, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Units and vectors, of all generations."""
+        return units.count(connection, self.name, user)
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """What the table of units finds; vectors are as long as those of the generation's own embedder."""
+        dimension = int(generation.fingerprint.rsplit("/", 1)[1])
+        return units.faults(connection, self.name, generation, dimension)
