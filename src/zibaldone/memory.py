@@ -62,9 +62,10 @@ from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.topics import Consolidation, TopicsView
+from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
 
-MAINTAINED = ("messages", "chunks")  # unless a Memory is told which
+MAINTAINED = ("messages", "chunks", "updates")  # unless a Memory is told which
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
@@ -144,7 +145,8 @@ class Memory:
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
-        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics)
+        updates = UpdatesView(self._asker)
+        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics, updates)
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)

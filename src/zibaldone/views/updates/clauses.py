@@ -31,7 +31,9 @@ _NUMBER_WORDS = {
 } | {"thirty": "30", "forty": "40", "fifty": "50", "hundred": "100"}
 _ORDINAL_WORDS = {
     word: str(number)
-    for number, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
+    )
 }
 _LARGE = {"k": "000", "thousand": "000", "million": "000000", "m": "000000", "billion": "000000000"}
 _MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp bucks".split())
@@ -70,7 +72,9 @@ _SPELT = regex.compile(
 )
 _ADDRESS = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = regex.compile(r"(?<!\w)\+?\d{2,4}(?:[-\s/]\d{2,4}){1,4}(?!\w)")
-_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}'’.]*(?:[ -](?:(?:of|de|von|van|the)[ -])?[\p{Lu}\p{N}][\p{L}\p{M}\p{N}'’]*)*")
+_NAME = regex.compile(
+    r"\p{Lu}[\p{L}\p{M}\p{N}'’.]*(?:[ -](?:(?:of|de|von|van|the)[ -])?[\p{Lu}\p{N}][\p{L}\p{M}\p{N}'’]*)*"
+)
 _TITLES = regex.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
@@ -86,7 +90,8 @@ _ASKS = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 _ASKS_ON = regex.compile(
-    r"(?:and|so|but|or)?\s*(?:what|how|why|can|could|should|would|will|do|does|did|is|are|any|shall)(?:['’]s|n['’]t)?\b", regex.I
+    r"(?:and|so|but|or)?\s*(?:what|how|why|can|could|should|would|will|do|does|did|is|are|any|shall)(?:['’]s|n['’]t)?\b",
+    regex.I,
 )
 _GRANTED = regex.compile(r"(?:since|now\s+that|because|considering|given\s+that)\b", regex.IGNORECASE)
 _SUPPOSED = regex.compile(
@@ -95,9 +100,13 @@ _SUPPOSED = regex.compile(
     |rumou?r|kidding|joking|jk|dream(?:ed|t|ing)?|pretend)\b|['’]d\b(?!\s+rather)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_LEANS = regex.compile(r"(?:and\s+|but\s+|so\s+|which\s+)?(?:it|they|that|this|he|she|which)\b", regex.IGNORECASE)
+_LEANS = regex.compile(
+    r"(?:and\s+|but\s+|so\s+|which\s+)?(?:it|they|that|this|he|she|which)\b", regex.IGNORECASE
+)
 _OWN = regex.compile(r"\b(?:i|we|me|us|my|our|mine|ours|i['’]m|i['’]ve|we['’]re)\b", regex.IGNORECASE)
-_NOT = frozenset("not never no nor neither none nothing without cannot dont doesnt didnt isnt wasnt havent cant".split())
+_NOT = frozenset(
+    "not never no nor neither none nothing without cannot dont doesnt didnt isnt wasnt havent cant".split()
+)
 _ALSO = regex.compile(r"\b(?:also|too|as\s+well|additionally|another|a\s+second|besides|on\s+top)\b", regex.I)
 _PAST = regex.compile(
     r"""\b(?:was|were|had|used\s+to|yesterday|ago|last\s+(?:week|month|year|night|time|term|summer|winter|spring|fall
@@ -196,7 +205,9 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[Clause]:
         elif question and place == len(parts) - 1 and len(parts) == 1:
             asking = True
         supposes = supposes_on or bool(_SUPPOSED.search(part))
-        supposes_on = supposes_on or bool(regex.match(r"\W*(?:if|suppose|imagine|what\s+if|when\s+i)\b", part, regex.I))
+        supposes_on = supposes_on or bool(
+            regex.match(r"\W*(?:if|suppose|imagine|what\s+if|when\s+i)\b", part, regex.I)
+        )
         leans_on = before if before and _LEANS.match(part) else None
         clause = _clause(part, start, end, asking, supposes, leans_on, before.text if before else "")
         clause = replace(clause, sentence=sentence, context=context)
@@ -212,7 +223,11 @@ def _clause(
     text: str, start: int, end: int, asks: bool, supposes: bool, leans_on: Clause | None, before: str
 ) -> Clause:
     values = tuple(_values(text))
-    taken = [(value.start, value.end) for value in values if not value.kind.startswith("of ") or value.kind[3:] in _UNITS]
+    taken = [
+        (value.start, value.end)
+        for value in values
+        if not value.kind.startswith("of ") or value.kind[3:] in _UNITS
+    ]
     numbers = [(value.start, value.end) for value in values]
     spelled = _SHORT_NOT.sub(" not", text)
     own: set[str] = set()
@@ -293,7 +308,9 @@ def _values(text: str) -> Iterator[Value]:
             continue
         for match in pattern.finditer(text):
             kind, norm, end = _amount(match)
-            add(kind, norm, match.start("digits") if not match.groupdict().get("sign") else match.start(), end)
+            add(
+                kind, norm, match.start("digits") if not match.groupdict().get("sign") else match.start(), end
+            )
     for match in _NAME.finditer(text):
         begins = not _WORD.search(text, 0, match.start())
         name = match[0]
@@ -348,7 +365,11 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     after = list(_WORD.finditer(groups["after"] or ""))
     words = [word for word in after if word[0].casefold() not in {"of", "the", "my", "our"}]
     shift = match.start("after")
-    if not words or words[0][0].casefold() in STOP_WORDS or words[0][0].casefold() in ("per", "each", "every"):
+    if (
+        not words
+        or words[0][0].casefold() in STOP_WORDS
+        or words[0][0].casefold() in ("per", "each", "every")
+    ):
         return "number", norm, end
     unit = words[0]
     if unit[0].casefold() in _MONEY:

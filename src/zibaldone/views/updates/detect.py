@@ -14,12 +14,13 @@ from hashlib import blake2b
 
 from zibaldone.core import Message
 from zibaldone.views.updates.clauses import Clause, clauses, clauses_of_sentence
-from zibaldone.views.updates.rules import Change, changes, holds_now, takes_place
+from zibaldone.views.updates.rules import Change, changes, holds_now, may_change, takes_place
 
 NEAR = 12  # messages back that an amendment may speak of
 _MOST_WORDS = 24  # of one clause that are indexed
-_MOST_PLACES = 400  # newest places of a word that are looked at
+MOST_PLACES = 400  # newest places of a word that are looked at
 _MOST_CANDIDATES = 24  # that share most words, and are held against a change
+_MOST_SHOWN = 6  # sentences that a model is shown for one clause, found by words; and as many recent ones
 _MOST_LINKS = 4  # sentences that one change can end
 _GENERAL = 8  # sentences with the same words: from then on these name no single thing
 _WORTH = 0.7  # of the best match's weight: an earlier one of less is another matter
@@ -44,19 +45,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a change may have ended, best first; `settled` says how many the rules are sure of."""
+    """What a sentence may have ended."""
 
-    change: Change
+    rule: str
     new: Place
-    places: tuple[Place, ...]
-    settled: int
+    places: tuple[Place, ...]  # for a model to judge; none where there is no model
+    settled: tuple[Place, ...]  # of which the rules are sure
 
 
 @dataclass
 class WordIndex:
     """Where the words of earlier clauses stand: what a batch adds, on top of what is stored."""
 
-    stored: Callable[[Iterable[int]], Mapping[int, Sequence[Place]]] = lambda _: {}
+    stored: Callable[[Sequence[int]], Mapping[int, Sequence[Place]]] = lambda _: {}
     added: dict[int, list[Place]] = field(default_factory=lambda: defaultdict(list))
     _read: dict[int, list[Place]] = field(default_factory=dict)
 
@@ -71,12 +72,12 @@ class WordIndex:
         """Sentences with these words and how many of them each has; most words first, then the newest."""
         keys = {key_of(word) for word in words}
         if new := keys - self._read.keys():
-            found = self.stored(new)
+            found = self.stored(sorted(new))
             for key in new:
                 self._read[key] = list(found.get(key, ()))
         shares: Counter[Place] = Counter()
         for key in keys:
-            shares.update(set((self._read[key] + self.added.get(key, []))[-_MOST_PLACES:]))
+            shares.update(set((self._read[key] + self.added.get(key, []))[-MOST_PLACES:]))
         return sorted(shares.items(), key=lambda item: (-item[1], -item[0][0], -item[0][1]))
 
 
@@ -98,11 +99,21 @@ class Detector:
         index: WordIndex,
         recent: Sequence[Message],
         fetch: Callable[[Sequence[int]], Mapping[int, Message]],
+        *,
+        widely: bool = False,
     ) -> None:
-        """`recent` are the messages before the first one, NEAR of them; `fetch` gives earlier ones."""
+        """`recent` are the messages before the first one, NEAR of them; `fetch` gives earlier ones.
+
+        `widely`: a model will judge, so that sentences are named that the rules are not sure of.
+        """
+        self._widely = widely
         self._index = index
         self._known: dict[int, Message] = {message.seq: message for message in recent}
         self._fetch = fetch
+
+    def message(self, seq: int) -> Message:
+        """One that was read, or in which something was found."""
+        return self._known[seq]
 
     def read(self, message: Message) -> Iterator[Candidates]:
         """What this message ends."""
@@ -112,16 +123,27 @@ class Detector:
         stated: list[tuple[Place, Clause]] = []
         for clause in clauses(message.content):
             place = (message.seq, clause.start, clause.end)
-            for change in changes(clause):
-                yield from self._candidates(message, change, place, stated)
+            said = list(changes(clause))
+            for change in said:
+                yield from self._candidates(message, change, place)
+            if self._widely and (said or may_change(clause)):
+                yield from self._shown(message, clause, place)
             if holds_now(clause):
                 stated.append((place, clause))
         for place, clause in stated:
             self._index.add(place, clause)
 
-    def _candidates(
-        self, message: Message, change: Change, new: Place, stated: Sequence[tuple[Place, Clause]]
-    ) -> Iterator[Candidates]:
+    def _shown(self, message: Message, clause: Clause, new: Place) -> Iterator[Candidates]:
+        """What a model is shown beside the clause: the sentences that share most of its words."""
+        words = clause.terms | clause.names | clause.lead
+        places = [place for place, shares in self._index.places(words) if shares >= min(2, len(words))]
+        recent = [(seq, *span) for seq in self._near(message) for span in self._sentences(seq)]
+        chosen = dict.fromkeys([*places[:_MOST_SHOWN], *recent[-_MOST_SHOWN:]])
+        self._fetch_all({seq for seq, _, _ in chosen})
+        if shown := tuple(place for place in chosen if place[0] in self._known):
+            yield Candidates("", new, shown, ())
+
+    def _candidates(self, message: Message, change: Change, new: Place) -> Iterator[Candidates]:
         near = set(self._near(message))
         general: set[Place] = set()
         if change.rule == "amended":
@@ -153,7 +175,7 @@ class Detector:
         newest = good[0]
         same = [w for w in good if w[2] == newest[2]] if change.rule != "amended" else [newest]
         chosen = tuple(dict.fromkeys(w[1] for w in same))[:_MOST_LINKS]
-        yield Candidates(change, new, chosen, len(chosen))
+        yield Candidates(change.rule, new, chosen if self._widely else (), chosen)
 
     def _near(self, message: Message) -> Iterator[int]:
         return (
@@ -189,5 +211,7 @@ def _value_of(change: Change, clause: Clause) -> str:
 
 def _indexed(clause: Clause) -> set[str]:
     units = {value.kind[3:] for value in clause.values if value.kind.startswith("of ")}
-    kinds = {value.kind for value in clause.values if value.kind.startswith("of ")} if clause.is_own else set()
+    kinds = (
+        {value.kind for value in clause.values if value.kind.startswith("of ")} if clause.is_own else set()
+    )
     return {*clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}

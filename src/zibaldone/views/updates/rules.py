@@ -44,7 +44,9 @@ _NOW = regex.compile(
     |\bas\s+of\s+(?:today|now|this\s+\w+)\b|\binstead\b(?!\s+of)|\bcorrection\b|\bturns\s+out\b|\bat\s+the\s+moment\b|\bfor\s+now\b""",
     _I,
 )
-_BARE_IMPERATIVE_NOW = regex.compile(r"\W*(?:and\s+|ok\s+|okay\s+)?now\s*,?\s+(?!(?:i|we|my|our|the|it|they|there|he|she|that)\b)", _I)
+_BARE_IMPERATIVE_NOW = regex.compile(
+    r"\W*(?:and\s+|ok\s+|okay\s+)?now\s*,?\s+(?!(?:i|we|my|our|the|it|they|there|he|she|that)\b)", _I
+)
 _NEW = regex.compile(
     r"""\b(?:new|increased|updated|extended|adjusted|revised|reduced|lowered|raised|higher|lower|improved|rescheduled)\s+
     (?P<np>(?:[\p{L}-]+\s+){0,6}?[\p{L}-]+)\s*(?:,|:|\s+(?:is|are|of|will\s+be|to)\b)\s*(?:just\s+|now\s+|the\s+|at\s+|on\s+)*""",
@@ -57,10 +59,19 @@ _IS = regex.compile(
     _I,
 )
 _DURATION = frozenset("of day|of night|of week|of month|of year|of hour|of minute|of second".split("|"))
-_SPAN_BEFORE = regex.compile(r"\b(?:for|in|after|past|last|within|since|another|every|about|over|than|ago|by|next|first)\s+(?:the\s+|just\s+|about\s+|over\s+|almost\s+|past\s+|last\s+)*$", _I)
+_SPAN_BEFORE = regex.compile(
+    r"\b(?:for|in|after|past|last|within|since|another|every|about|over|than|ago|by|next|first)\s+(?:the\s+|just\s+|about\s+|over\s+|almost\s+|past\s+|last\s+)*$",
+    _I,
+)
 _CONTRAST = (
-    regex.compile(r"(?<!\b(?:is|was|are|'m|am|or|if|why|do|did|does|have|has|had|could|would|should|can|will)\s)(?:,\s*|\band\s+|\bbut\s+)not\s+(?!only\b|just\b|to\b|so\b|sure\b|yet\b|even\b|because\b|that\b|really\b|too\b|as\b)(?:the\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;!?]|[.,](?=\d)){1,40})", _I),
-    regex.compile(r"\binstead\s+of\s+(?:taking\s+|using\s+|the\s+|our\s+|my\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40})", _I),
+    regex.compile(
+        r"(?<!\b(?:is|was|are|'m|am|or|if|why|do|did|does|have|has|had|could|would|should|can|will)\s)(?:,\s*|\band\s+|\bbut\s+)not\s+(?!only\b|just\b|to\b|so\b|sure\b|yet\b|even\b|because\b|that\b|really\b|too\b|as\b)(?:the\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;!?]|[.,](?=\d)){1,40})",
+        _I,
+    ),
+    regex.compile(
+        r"\binstead\s+of\s+(?:taking\s+|using\s+|the\s+|our\s+|my\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40})",
+        _I,
+    ),
     regex.compile(
         r"\b(?:moved|switched|changed|renamed|migrated|went|rescheduled|transferred|relocated|converted|increased|raised|reduced|lowered|extended|cut)\b[^.;!?]{0,60}?\bfrom\s+(?:the\s+|my\s+|our\s+)?(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40}?)\s+(?:over\s+)?to\s+\S",
         _I,
@@ -73,33 +84,67 @@ _ENDED = regex.compile(
     _I,
 )
 _ANYMORE = regex.compile(r"\b(?:any\s?more|any\s+longer)\b", _I)
-_OBJECT = regex.compile(r"\s+(?P<object>[^,.;:!?]{2,60}?)(?=\s+(?:and|because|since|after|so|but|last|this|for|in|on|yesterday|today|to|due|when|as|with|at)\b|[,.;:!?]|$)", _I)
-_OFF = regex.compile(r"\bthe\s+(?P<object>[\p{L}\s-]{2,40}?)\s+(?:is|was|got|has\s+been)\s+(?:off|cancell?ed|called\s+off)\b", _I)
+_OBJECT = regex.compile(
+    r"\s+(?P<object>[^,.;:!?]{2,60}?)(?=\s+(?:and|because|since|after|so|but|last|this|for|in|on|yesterday|today|to|due|when|as|with|at)\b|[,.;:!?]|$)",
+    _I,
+)
+_OFF = regex.compile(
+    r"\bthe\s+(?P<object>[\p{L}\s-]{2,40}?)\s+(?:is|was|got|has\s+been)\s+(?:off|cancell?ed|called\s+off)\b",
+    _I,
+)
 _BACK = regex.compile(r"\b(?:again|after\s+all|any\s?more|no\s+longer|any\s+longer|back\s+to)\b", _I)
 _TALLY = regex.compile(
     r"""\b(?:i|we)(?:['’]ve|\s+have)\s+(?:now\s+|already\s+|successfully\s+|just\s+|only\s+|so\s+far\s+)*(?P<verb>[\p{L}]{3,12}(?:ed|en|d|t|ne))\s+
     (?:about\s+|around\s+|over\s+|all\s+|a\s+total\s+of\s+|only\s+|almost\s+|up\s+to\s+)*$""",
     _I,
 )
-_SLOT = regex.compile(r"^\W*(?:so|and|but|well|also|ok|okay|by\s+the\s+way|btw)?,?\s*(?:my|our)\s+(?P<np>(?:[\p{L}-]+\s+){0,3}?[\p{L}-]+)\s+(?:is|are)\s+(?:at\s+|about\s+|around\s+)?$", _I)
+_SLOT = regex.compile(
+    r"^\W*(?:so|and|but|well|also|ok|okay|by\s+the\s+way|btw)?,?\s*(?:my|our)\s+(?P<np>(?:[\p{L}-]+\s+){0,3}?[\p{L}-]+)\s+(?:is|are)\s+(?:at\s+|about\s+|around\s+)?$",
+    _I,
+)
 _AMENDED = regex.compile(
     r"""^\W*(?:(?:oh|ah|no|hm+|ok|okay|sorry|wait|actually|scratch\s+that|correction|my\s+(?:bad|mistake)|oops|i\s+mean(?:t)?|on\s+second\s+thought|hold\s+on|forget\s+that|let['’]?s|no\s+wait|and|but|please)\W+)*
     (?:(?P<make>(?:make|let['’]?s\s+make|can\s+you\s+make|better\s+make)\s+(?:that|it))|(?P<sorry>(?:no\s+wait|wait|actually|scratch\s+that|correction|sorry|oops|i\s+meant|i\s+mean|no|on\s+second\s+thought)\b))""",
     _I,
 )
-_AS_NAME = regex.compile(r"\b(?:is|it['’]s|that['’]s|call|called|named|at|in|to|with|meant|mean|make)\s+(?:me\s+|it\s+|that\s+|the\s+)*$", _I)
-_BETTER = regex.compile(r"^\W*(?:(?:actually|hm+|sorry|oh|wait|no)\W+)*(?:.{0,20}?)\b(?:works?|is|would\s+be|suits?)\s+better\b", _I)
-_FROM = regex.compile(r"\bfrom\s+(?:the\s+|about\s+|just\s+)*(?:[$€£]?\d|\w+day\b)[^,;]{0,30}?\s(?:up\s+|down\s+)?to\s+(?:just\s+|only\s+|about\s+)*$", _I)
-_RISES = regex.compile(r"\b(?:increased?|raised?|upped|extended|prolonged|grow\w*|grew|risen|rose|climbed|higher|up\s+to)\b", _I)
-_FALLS = regex.compile(r"\b(?:lowered|reduced|decreased|cut|shortened|fallen|fell|down\s+to|lower|dropped)\b", _I)
-_AIMS = regex.compile(r"\b(?:goals?|targets?|aim(?:ing|s|ed)?|hoping|objective|limit|cap|max(?:imum)?|minimum)\b", _I)
-_OF_WHAT = regex.compile(r"\s+(?:for|on)\s+(?P<what>(?!me\b|now\b|us\b)[^,.;:!?]{2,50}?)(?=\s+(?:by|from|until|starting|due|in|at)\b|[,.;:!?]|$)", _I)
+_AS_NAME = regex.compile(
+    r"\b(?:is|it['’]s|that['’]s|call|called|named|at|in|to|with|meant|mean|make)\s+(?:me\s+|it\s+|that\s+|the\s+)*$",
+    _I,
+)
+_BETTER = regex.compile(
+    r"^\W*(?:(?:actually|hm+|sorry|oh|wait|no)\W+)*(?:.{0,20}?)\b(?:works?|is|would\s+be|suits?)\s+better\b",
+    _I,
+)
+_FROM = regex.compile(
+    r"\bfrom\s+(?:the\s+|about\s+|just\s+)*(?:[$€£]?\d|\w+day\b)[^,;]{0,30}?\s(?:up\s+|down\s+)?to\s+(?:just\s+|only\s+|about\s+)*$",
+    _I,
+)
+_RISES = regex.compile(
+    r"\b(?:increased?|raised?|upped|extended|prolonged|grow\w*|grew|risen|rose|climbed|higher|up\s+to)\b", _I
+)
+_FALLS = regex.compile(
+    r"\b(?:lowered|reduced|decreased|cut|shortened|fallen|fell|down\s+to|lower|dropped)\b", _I
+)
+_AIMS = regex.compile(
+    r"\b(?:goals?|targets?|aim(?:ing|s|ed)?|hoping|objective|limit|cap|max(?:imum)?|minimum)\b", _I
+)
+_OF_WHAT = regex.compile(
+    r"\s+(?:for|on)\s+(?P<what>(?!me\b|now\b|us\b)[^,.;:!?]{2,50}?)(?=\s+(?:by|from|until|starting|due|in|at)\b|[,.;:!?]|$)",
+    _I,
+)
 _SAYS_AGAIN = regex.compile(r"\bstill\b|\bas\s+planned\b|\bremains?\b|\bsame\b|\bnot\s+changed\b", _I)
-_FORMER = regex.compile(r"\b(?:used\s+to|formerly|previously|originally|in\s+the\s+past|back\s+then|until\s+recently|once)\b", _I)
+_FORMER = regex.compile(
+    r"\b(?:used\s+to|formerly|previously|originally|in\s+the\s+past|back\s+then|until\s+recently|once)\b", _I
+)
 # A clause after one of these tells what came of it: "we changed the carrier, shipping takes 3 days".
 _NEWS = regex.compile(
     r"""\b(?:changed?|moved|reschedule[ds]?|postponed|extension|renewed|switched|corrected|correction|misread|misheard
     |upgraded|dropped\s+out|update\s+on|turns\s+out|raise|promotion|promoted|re-?org\w*|brought\s+forward|delayed)\b""",
+    _I,
+)
+_HINT = regex.compile(
+    r"""\b(?:any\s?more|instead|actually|not|quit|left|new|again|back|already|finally|decided|cancel\w*|sold
+    |stopped)\b|n['’]t\b""",
     _I,
 )
 _WRONGLY = regex.compile(r"\b(?:wrong(?:ly)?|mistaken(?:ly)?|mistake|error|mis(?!s\b|sed\b)\p{L}{4,})\b", _I)
@@ -168,10 +213,22 @@ def changes(clause: Clause) -> Iterator[Change]:
                 continue
             if match and match["make"] is None and not _BETTER.match(text) and len(clause.terms) > 2:
                 continue
-            if match and match["make"] is None and not _BETTER.match(text) and len(text[match.end() : value.start].split()) > 4:
+            if (
+                match
+                and match["make"] is None
+                and not _BETTER.match(text)
+                and len(text[match.end() : value.start].split()) > 4
+            ):
                 continue
             yield Change("amended", clause, value, clause.terms)
             break
+
+
+def may_change(clause: Clause) -> bool:
+    """Whether a clause has a word of change, of whatever: what a model is worth asking for."""
+    return not clause.asks and bool(
+        _NOW.search(clause.text) or _CHANGE.search(clause.text) or _HINT.search(clause.text)
+    )
 
 
 def holds_now(clause: Clause) -> bool:
@@ -197,14 +254,22 @@ def takes_place(change: Change, older: Clause, *, near: bool, general: bool = Fa
     if change.rule == "amended":
         return _amends(change, older) if near else 0
     values = [value for value in older.values if _comparable(value, change.value)]
-    if not values or any(_same(value, change.value) for value in values) or _restates(older, new, change.value):
+    if (
+        not values
+        or any(_same(value, change.value) for value in values)
+        or _restates(older, new, change.value)
+    ):
         return 0
     if not any(_leads_to(value, change) for value in values):
         return 0
     if change.rule == "tally":
         return _tallies(change, older)
     if change.rule == "slot":
-        mine = [value for value in values if (m := _SLOT.search(older.text, 0, value.start)) and _meaning(m["np"]) == change.subject]
+        mine = [
+            value
+            for value in values
+            if (m := _SLOT.search(older.text, 0, value.start)) and _meaning(m["np"]) == change.subject
+        ]
         return 2.0 if mine else 0
     if older.past and change.rule == "now" and change.value.kind != "name":
         return 0
@@ -216,7 +281,9 @@ def _leads_to(old: Value, change: Change) -> bool:
     new = change.value
     assert new is not None
     before = change.clause.text[: new.start]
-    if (match := _FROM.search(before)) and old.norm not in {v.norm for v in change.clause.values if match.start() <= v.start < new.start}:
+    if (match := _FROM.search(before)) and old.norm not in {
+        v.norm for v in change.clause.values if match.start() <= v.start < new.start
+    }:
         return False
     if change.rises is not None and (a := _number(old)) is not None and (b := _number(new)) is not None:
         return b > a if change.rises else b < a
@@ -232,7 +299,9 @@ def _number(value: Value) -> float | None:
 
 def _rises(clause: Clause, value: Value) -> bool | None:
     before = clause.text[: value.start]
-    verbs = [(m.start(), True) for m in _RISES.finditer(before)] + [(m.start(), False) for m in _FALLS.finditer(before)]
+    verbs = [(m.start(), True) for m in _RISES.finditer(before)] + [
+        (m.start(), False) for m in _FALLS.finditer(before)
+    ]
     return max(verbs)[1] if verbs else None
 
 
@@ -258,7 +327,9 @@ def _of_one_subject(change: Change, older: Clause, *, near: bool, general: bool)
             return 0
     if missing and (len(shared) < 2 or len(missing) > len(shared)):
         return 0
-    if _number(change.value) is not None and bool(_AIMS.search(older.text)) != bool(_AIMS.search(change.clause.text)):
+    if _number(change.value) is not None and bool(_AIMS.search(older.text)) != bool(
+        _AIMS.search(change.clause.text)
+    ):
         return 0  # what is aimed at, and what there is
     if change.value.kind == "number" and not any(
         value.kind != "number" or _IS.search(older.text[: value.start]) for value in older.values
@@ -270,7 +341,10 @@ def _of_one_subject(change: Change, older: Clause, *, near: bool, general: bool)
             return 0
         if general and _agreement(older, change.clause, shared) < _AGREE_GENERAL:
             return 0
-        if len(shared - {unit}) < 3 and _agreement(older, change.clause, shared) < _AGREE[min(len(shared), 2)]:
+        if (
+            len(shared - {unit}) < 3
+            and _agreement(older, change.clause, shared) < _AGREE[min(len(shared), 2)]
+        ):
             return 0
     return len(shared) - 0.5 * len(missing) - 0.1 * len(extra) + 0.2 * len(common)
 
@@ -284,14 +358,18 @@ def _agreement(older: Clause, new: Clause, shared: frozenset[str]) -> float:
 
 def _same_words(shared: frozenset[str], one: str, other: str) -> bool:
     """Whether the same word stands in both, not only one of its family: "savings" is not "saved"."""
-    both = [{word.removesuffix("s") for word in words(text) if shared & set(terms(word))} for text in (one, other)]
+    both = [
+        {word.removesuffix("s") for word in words(text) if shared & set(terms(word))} for text in (one, other)
+    ]
     return bool(both[0] & both[1])
 
 
 def _restates(older: Clause, new: Clause, value: Value) -> bool:
     """Whether the earlier sentence says the new value already."""
     wanted = regex.escape(new.text[value.start : value.end].strip(" .").casefold())
-    return bool(regex.search(rf"(?<![\p{{L}}\p{{N}}]){wanted}(?![\p{{L}}\p{{N}}])", older.sentence.casefold()))
+    return bool(
+        regex.search(rf"(?<![\p{{L}}\p{{N}}]){wanted}(?![\p{{L}}\p{{N}}])", older.sentence.casefold())
+    )
 
 
 def _names_old(change: Change, older: Clause, *, near: bool) -> float:
@@ -306,7 +384,11 @@ def _names_old(change: Change, older: Clause, *, near: bool) -> float:
                 return 0
         return float(len(change.subject))
     rest = change.subject & (older.terms | older.names)
-    if not rest or any(_restates(older, change.clause, v) for v in change.clause.values if v.kind != "name" and not set(terms(v.norm)) & change.old):
+    if not rest or any(
+        _restates(older, change.clause, v)
+        for v in change.clause.values
+        if v.kind != "name" and not set(terms(v.norm)) & change.old
+    ):
         return 0
     if all(term[0].isdigit() for term in change.old):
         kinds = {v.kind for v in older.values if v.norm in change.old}
@@ -333,7 +415,9 @@ def _tallies(change: Change, older: Clause) -> float:
             ours = change.clause.terms - _meaning(mine["verb"] if mine else "")
             shared = change.clause.context & older.context
             if same_verb and _more(change.value, value) and not change.clause.names ^ older.names:
-                if (not ours or ours & older.terms) and _agreement(older, change.clause, shared - ours) >= 0.5:
+                if (not ours or ours & older.terms) and _agreement(
+                    older, change.clause, shared - ours
+                ) >= 0.5:
                     return 1.0 + len(change.clause.terms & older.terms)
     return 0
 
@@ -342,7 +426,9 @@ def _amends(change: Change, older: Clause) -> float:
     assert change.value is not None
     bare = change.value.kind == "number"
     for value in older.values:
-        of_kind = value.kind == change.value.kind or (bare and value.kind.startswith(("of ", "money", "number")))
+        of_kind = value.kind == change.value.kind or (
+            bare and value.kind.startswith(("of ", "money", "number"))
+        )
         if of_kind and value.norm != change.value.norm:
             if change.subject and not change.subject & (older.terms | older.names):
                 continue
@@ -356,9 +442,17 @@ def _comparable(old: Value, new: Value) -> bool:
 
 
 def _same(one: Value, other: Value) -> bool:
-    return one.norm == other.norm or (
-        one.kind == "name" and (set(one.norm.split()) <= set(other.norm.split()) or set(other.norm.split()) <= set(one.norm.split()))
-    ) or (one.kind == "day" and (one.norm in other.norm or other.norm in one.norm))
+    return (
+        one.norm == other.norm
+        or (
+            one.kind == "name"
+            and (
+                set(one.norm.split()) <= set(other.norm.split())
+                or set(other.norm.split()) <= set(one.norm.split())
+            )
+        )
+        or (one.kind == "day" and (one.norm in other.norm or other.norm in one.norm))
+    )
 
 
 def _counts(value: Value) -> bool:
@@ -383,7 +477,10 @@ def _changed(clause: Clause, value: Value) -> frozenset[str] | None:
         match = _TOWARDS.fullmatch(between)
         if not match:
             continue
-        if verb[0].casefold() in ("went", "gone", "got", "moved", "down", "up", "turned", "reached") and value.kind == "name":
+        if (
+            verb[0].casefold() in ("went", "gone", "got", "moved", "down", "up", "turned", "reached")
+            and value.kind == "name"
+        ):
             if verb[0].casefold() != "moved" or not match["np"].strip():
                 continue
         object_ = _meaning(match["np"])
@@ -400,11 +497,15 @@ def _held_now(clause: Clause, value: Value) -> frozenset[str]:
         return frozenset()
     if _SPAN_BEFORE.search(before) and not _IS.search(before):
         return frozenset()
-    if value.kind in _DURATION and not regex.search(r"\b(?:is|are|takes?|lasts?|valid\s+for)\s+(?:about\s+|just\s+|only\s+|now\s+)*$", before, regex.I):
+    if value.kind in _DURATION and not regex.search(
+        r"\b(?:is|are|takes?|lasts?|valid\s+for)\s+(?:about\s+|just\s+|only\s+|now\s+)*$", before, regex.I
+    ):
         return frozenset()
     if clause.past:
         return frozenset()
-    if value.kind == "name" and not regex.search(r"\b(?:is|are|['’]s|called|named)\s+(?:now\s+|currently\s+)?(?:the\s+|at\s+|in\s+)?$", before, regex.I):
+    if value.kind == "name" and not regex.search(
+        r"\b(?:is|are|['’]s|called|named)\s+(?:now\s+|currently\s+)?(?:the\s+|at\s+|in\s+)?$", before, regex.I
+    ):
         return frozenset()
     return _subject(clause, clause.text, value)
 
@@ -423,7 +524,14 @@ def _granted(clause: Clause) -> Iterator[Change]:
 
 
 def _subject(clause: Clause, text: str, value: Value) -> frozenset[str]:
-    own = _meaning(regex.sub(r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text)) - clause.value_terms
+    own = (
+        _meaning(
+            regex.sub(
+                r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
+            )
+        )
+        - clause.value_terms
+    )
     return _with_unit(own & (clause.terms | clause.names) or clause.lead, value)
 
 
