@@ -59,8 +59,7 @@ class ViewCase:
     echoes: bool = True
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
-    # Of an overlay, which says more of what others find and retrieves nothing by itself: SQL for the seqs that
-    # its rows of a user were made from.
+    # Of an overlay, which retrieves nothing: SQL for the seqs that its rows of a user were made from.
     sources_sql: str = ""
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200

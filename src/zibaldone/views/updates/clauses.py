@@ -35,13 +35,15 @@ _ORDINAL_WORDS = {
         "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
     )
 }
+_ARTICLES = {"a": "1", "an": "1"}  # "an hour"
 _LARGE = {"k": "000", "thousand": "000", "million": "000000", "m": "000000", "billion": "000000000"}
 _MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp bucks".split())
 _MEASURES = frozenset(
-    """ms s sec second seconds minute minutes min mins hour hours hr hrs h day days night nights week weeks
-    month months year years km kilometer kilometers kilometre kilometres m meter meters mile miles cm mm kg kilo
-    kilos kilogram kilograms g gram grams mg lb lbs pound pounds liter liters litre litres ml mbit gbit mb gb tb
-    degrees degree points point steps calories kcal page pages word words""".split()
+    """ms s sec second seconds minute minutes min mins hour hours hr hrs h day days night nights week
+    weeks month months year years km kilometer kilometers kilometre kilometres m meter meters mile
+    miles cm mm kg kilo kilos kilogram kilograms g gram grams mg lb lbs pound pounds liter liters
+    litre litres ml mbit gbit mb gb tb degrees degree points point steps calories kcal page pages
+    word words""".split()
 )
 _MONTH = "|".join((*MONTHS, *SHORT_MONTHS))
 _DAY = regex.compile(
@@ -64,12 +66,19 @@ _AMOUNT = regex.compile(
     (?P<percent>\s?(?:%|percent\b|per\s+cent\b))?(?P<after>(?:[\s-](?:of\s+(?:the|my|our)\s+)?\p{L}[\p{L}-]*){0,3})""",
     regex.VERBOSE | regex.IGNORECASE,
 )
+_SPELT_WORDS = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
 _SPELT = regex.compile(
-    rf"(?<![\p{{L}}-])(?P<digits>{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))}|(?:{'|'.join(_ORDINAL_WORDS)})(?=\s+grade))"
+    rf"(?<![\p{{L}}-])(?P<digits>an?(?=\s(?:hour|minute|week|month)\b)|{_SPELT_WORDS}"
+    rf"|(?:{'|'.join(_ORDINAL_WORDS)})(?=\s+grade))"
     r"(?P<large>\s(?:hundred|thousand|million|billion)\b)?(?P<percent>\s?percent\b)?"
     r"(?P<after>(?:[\s-](?:of\s+(?:the|my|our)\s+)?\p{L}[\p{L}-]*){0,3})(?![\p{L}])",
     regex.IGNORECASE,
 )
+_NOUN_BEFORE = regex.compile(
+    r"\b(season|episode|chapter|platform|version|level|grade|room|page|gate|phase|round|stage|step|floor)\s+$",
+    regex.I,
+)
+_OF_THE = regex.compile(r"\sof\s+(?:the|my|our)\b", regex.I)
 _ADDRESS = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = regex.compile(r"(?<!\w)\+?\d{2,4}(?:[-\s/]\d{2,4}){1,4}(?!\w)")
 _NAME = regex.compile(
@@ -79,7 +88,11 @@ _TITLES = regex.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
 
-_STARTS = r"(?:i|we|it|they|he|she|you|my|our|can|could|should|would|will|do|does|did|is|are|what|how|which|why|who|where|when|let|please|so|and|but|or|because|since|as|which|while|although|though|if|now\s+that|considering|especially|given)"
+_STARTS = (
+    r"(?:i|we|it|they|he|she|you|my|our|can|could|should|would|will|do|does|did|is|are|what|how|which|why|who|where"
+    r"|when|let|please|so|and|but|or|because|since|as|while|although|though|if|now\s+that|considering|especially"
+    r"|given)"
+)
 _BORDER = regex.compile(
     rf"\s*(?:[;—–]|\s-\s|\.\.\.|…)\s*|:\s+(?=(?:the|my|our|it|i|we|they)\b)|\s+(?=and\s+(?:i|we|my|our|it|they|he|she)\b)|,\s+(?={_STARTS}\b)|\s+(?=(?:but|although|though|whereas|while|because|since|now\s+that|given\s+that|so|which)\s)",
     regex.IGNORECASE,
@@ -93,6 +106,7 @@ _ASKS_ON = regex.compile(
     r"(?:and|so|but|or)?\s*(?:what|how|why|can|could|should|would|will|do|does|did|is|are|any|shall)(?:['’]s|n['’]t)?\b",
     regex.I,
 )
+_AHEAD = regex.compile(r"\s*(?:since|because|after|due\s+to|now\s+that|given|thanks\s+to)\b", regex.I)
 _GRANTED = regex.compile(r"(?:since|now\s+that|because|considering|given\s+that)\b", regex.IGNORECASE)
 _SUPPOSED = regex.compile(
     r"""\b(?:if|i\s+(?:think|guess)|would|could|should|might|maybe|perhaps|wish|wishing|hope|hoping|suppose|imagine|unless|whether|ever
@@ -115,10 +129,11 @@ _PAST = regex.compile(
 )
 # Whose it is, where it is not the speaker's: of another person nothing is carried over.
 _PEOPLE = frozenset(
-    """brother sister mother father mum mom dad mama papa wife husband son daughter friend friends neighbour neighbor
-    neighbours neighbors boss colleague colleagues parents cousin aunt uncle niece nephew girlfriend boyfriend partner
-    roommate flatmate kid kids child children grandma grandpa grandmother grandfather grandson granddaughter coworker
-    competitor competitors accountant client customer somebody someone everyone""".split()
+    """brother sister mother father mum mom dad mama papa wife husband son daughter friend friends
+    neighbour neighbor neighbours neighbors boss colleague colleagues parents cousin aunt uncle
+    niece nephew girlfriend boyfriend partner roommate flatmate kid kids child children grandma
+    grandpa grandmother grandfather grandson granddaughter coworker competitor competitors
+    accountant client customer somebody someone everyone""".split()
 )
 _POSSESSOR = {"his": "he", "her": "she", "your": "you"}
 _OF_OTHERS = regex.compile(
@@ -127,18 +142,20 @@ _OF_OTHERS = regex.compile(
 # Words that say little of what a value is of.
 _LIGHT = frozenset(
     term
-    for word in """be have has had get got getting make made making take taking do go going gone plan planning try
-    trying want wanted need needed like set sets just really still currently current about only please new old actual
-    actually instead anymore longer already change changed changes move moved update updated total start started
-    starting wait sorry correction scratch turns turn turned out now today tomorrow tonight yesterday exactly
-    around approximately almost nearly roughly use used know think say said tell told let lets way well okay ok yes
-    no yeah hey hi oh finally recently lately days week month year time thing things lot lots bit kind kinda sort
-    keep kept put come came becoming become became increase increased raise raised extend extended adjust adjusted
-    reschedule rescheduled postpone postponed push pushed lower lowered reduce reduced cut decrease decreased grow
-    grew grown improve improved switch switched rename renamed expand expanded up down back forward brought revise
-    revised renew renewed upgrade upgraded bump bumped upped dropped drop shift shifted went hit reach reached
-    gonna wanna worried help stuff aiming aim decided decide run runs look looking finalized finalize allocate
-    allocated schedule scheduled agree agreed manage managed per monthly weekly daily each every""".split()
+    for word in """be have has had get got getting make made making take taking do go going gone plan planning
+    try trying want wanted need needed like set sets just really still currently current about only
+    please new old actual actually instead anymore longer already change changed changes move moved
+    update updated total start started starting wait sorry correction scratch turns turn turned out
+    now today tomorrow tonight yesterday exactly around approximately almost nearly roughly use used
+    know think say said tell told let lets way well okay ok yes no yeah hey hi oh finally recently
+    lately days week month year time thing things lot lots bit kind kinda sort keep kept put come
+    came becoming become became increase increased raise raised extend extended adjust adjusted
+    reschedule rescheduled postpone postponed push pushed lower lowered reduce reduced cut decrease
+    decreased grow grew grown improve improved switch switched rename renamed expand expanded up
+    down back forward brought revise revised renew renewed upgrade upgraded bump bumped upped
+    dropped drop shift shifted went hit reach reached gonna wanna worried weigh weighs weighed help
+    stuff aiming aim decided decide run runs look looking finalized finalize allocate allocated
+    schedule scheduled agree agreed manage managed per monthly weekly daily each every""".split()
     for _, term in term_of(word)
 )
 
@@ -193,7 +210,7 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[Clause]:
     question = sentence.rstrip().endswith(("?", "？"))
     supposes_on = False
     asking = False
-    context = frozenset(term for term in terms(sentence) if term not in _LIGHT)
+    context = frozenset(term for term in terms(sentence) if term not in _LIGHT and not term.isdecimal())
     before: Clause | None = None
     parts = [part for part in _split(sentence) if part.strip()]
     for place, part in enumerate(parts):
@@ -209,18 +226,32 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[Clause]:
             regex.match(r"\W*(?:if|suppose|imagine|what\s+if|when\s+i)\b", part, regex.I)
         )
         leans_on = before if before and _LEANS.match(part) else None
-        clause = _clause(part, start, end, asking, supposes, leans_on, before.text if before else "")
+        clause = _clause(
+            part,
+            start,
+            end,
+            asks=asking,
+            supposes=supposes,
+            leans_on=leans_on,
+            before=before.text if before else "",
+        )
         clause = replace(clause, sentence=sentence, context=context)
         yield clause
         before = clause
 
 
-def _split(sentence: str) -> list[str]:
-    return _BORDER.split(sentence)
+def _split(sentence: str) -> Iterator[str]:
+    for part in _BORDER.split(sentence):
+        ahead, comma, rest = part.partition(", ")
+        if comma and _AHEAD.match(part) and not part[len(ahead) - 1].isdigit():
+            yield ahead
+            yield rest
+        else:
+            yield part
 
 
 def _clause(
-    text: str, start: int, end: int, asks: bool, supposes: bool, leans_on: Clause | None, before: str
+    text: str, start: int, end: int, *, asks: bool, supposes: bool, leans_on: Clause | None, before: str
 ) -> Clause:
     values = tuple(_values(text))
     taken = [
@@ -255,8 +286,8 @@ def _clause(
                 own.add(term)
     of_values |= {value.norm for value in values if value.norm.isdecimal()}
     words = {match[0].casefold() for match in _WORD.finditer(spelled)}
-    if match := _OF_OTHERS.match(text):
-        owners.add(_POSSESSOR.get(match[1].casefold(), match[1].casefold()))
+    if whose := _OF_OTHERS.match(text):
+        owners.add(_POSSESSOR.get(whose[1].casefold(), whose[1].casefold()))
     return Clause(
         start,
         end,
@@ -319,7 +350,7 @@ def _values(text: str) -> Iterator[Value]:
         if begins and len(low) >= 1 and not _TITLES.match(name):
             head = _WORD.match(name)
             assert head
-            if low[0] in STOP_WORDS or len(low) == 1 or not name[head.end() : head.end() + 1] == " ":
+            if low[0] in STOP_WORDS or len(low) == 1 or name[head.end() : head.end() + 1] != " ":
                 continue
         if not low or all(word in STOP_WORDS or word in _NOT_NAMES for word in low):
             continue
@@ -353,7 +384,9 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     """(kind, norm, end) of a number with what stands behind it."""
     groups = match.groupdict()
     digits = groups["digits"].casefold()
-    norm = (_NUMBER_WORDS.get(digits) or _ORDINAL_WORDS.get(digits) or digits).replace(",", "")
+    norm = (
+        _NUMBER_WORDS.get(digits) or _ORDINAL_WORDS.get(digits) or _ARTICLES.get(digits) or digits
+    ).replace(",", "")
     end = match.end("digits")
     if groups.get("large"):
         large = groups["large"].strip().casefold()
@@ -363,6 +396,10 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     if groups.get("percent"):
         return "percent", norm, match.end("percent")
     after = list(_WORD.finditer(groups["after"] or ""))
+    if before := _NOUN_BEFORE.search(match.string, 0, match.start("digits")):
+        return f"at {_unit(before[1])}", norm, end  # "season 5", "platform 7"
+    if after and after[0][0].casefold() == "of" and not _OF_THE.match(groups["after"]):
+        return "number", norm, end
     words = [word for word in after if word[0].casefold() not in {"of", "the", "my", "our"}]
     shift = match.start("after")
     if (
@@ -389,15 +426,24 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     return f"of {_unit(unit[0])}", norm, end
 
 
+_SHORT_UNITS = {
+    short: unit
+    for unit, words in {
+        "minute": "min mins minutes",
+        "hour": "h hr hrs hours",
+        "second": "s sec seconds",
+        "kg": "kilo kilos kilogram kilograms",
+        "g": "gram grams",
+        "km": "kilometers kilometres",
+    }.items()
+    for short in words.split()
+}
+
+
 @cache
 def _unit(word: str) -> str:
     word = word.casefold()
-    short = {
-        "min": "minute", "mins": "minute", "minutes": "minute", "hr": "hour", "hrs": "hour", "hours": "hour", "h": "hour",
-        "kilos": "kg", "kilo": "kg", "kilograms": "kg", "kilogram": "kg", "grams": "g", "gram": "g",
-        "kilometers": "km", "kilometres": "km", "sec": "second", "seconds": "second", "s": "second",
-    }  # fmt: skip
-    return short.get(word) or term_of(word)[0][1]
+    return _SHORT_UNITS.get(word) or term_of(word)[0][1]
 
 
 _UNITS = frozenset(_unit(word) for word in _MEASURES)

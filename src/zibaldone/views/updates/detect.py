@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from zibaldone.core import Message
+from zibaldone.views.updates.changes import Change, changes, holds_now, may_change, state_of
 from zibaldone.views.updates.clauses import Clause, clauses, clauses_of_sentence
-from zibaldone.views.updates.rules import Change, changes, holds_now, may_change, takes_place
+from zibaldone.views.updates.cues import CONTACTS
+from zibaldone.views.updates.matching import takes_place
 
 NEAR = 12  # messages back that an amendment may speak of
 _MOST_WORDS = 24  # of one clause that are indexed
@@ -82,7 +84,7 @@ class WordIndex:
 
 
 def key_of(word: str) -> int:
-    """A word in the index: 63 bits of a digest, since forgetting it must be easy and reading it need not be."""
+    """A word in the index: 63 bits of a digest."""
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") >> 1
 
 
@@ -214,4 +216,7 @@ def _indexed(clause: Clause) -> set[str]:
     kinds = (
         {value.kind for value in clause.values if value.kind.startswith("of ")} if clause.is_own else set()
     )
+    kinds |= {value.kind for value in clause.values if value.kind in CONTACTS}
+    if state := state_of(clause):
+        kinds.add(state)
     return {*clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}

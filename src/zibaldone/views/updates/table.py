@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, or_, select
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, update_links, update_words
@@ -19,23 +20,23 @@ def links_of(connection: Connection, user: str, generation: int, seqs: Iterable[
 
     So the last of a chain says what holds now. In the order of the newer sentences, each link once.
     """
-    l = update_links.c
-    mine = and_(l.user == user, l.generation == generation)
+    c = update_links.c
+    mine = and_(c.user == user, c.generation == generation)
     linked: dict[tuple[int, int, int, int], Link] = {}
     wanted = set(seqs)
     for batch in in_chunks(sorted(wanted), _PER_STATEMENT):
         for row in connection.execute(
-            select(update_links).where(mine, or_(l.old_seq.in_(batch), l.new_seq.in_(batch)))
+            select(update_links).where(mine, or_(c.old_seq.in_(batch), c.new_seq.in_(batch)))
         ):
-            _add(linked, Link(**row._mapping))
+            _add(linked, _link(row))
     asked = wanted
     while ends := {link.new_seq for link in linked.values()} - asked:
         asked = asked | ends
         places = {(link.new_seq, link.new_start) for link in linked.values()}
         for batch in in_chunks(sorted(ends), _PER_STATEMENT):
-            for row in connection.execute(select(update_links).where(mine, l.old_seq.in_(batch))):
+            for row in connection.execute(select(update_links).where(mine, c.old_seq.in_(batch))):
                 if (row.old_seq, row.old_start) in places:
-                    _add(linked, Link(**row._mapping))
+                    _add(linked, _link(row))
     return tuple(linked[key] for key in sorted(linked))
 
 
@@ -152,6 +153,20 @@ def _made_from(table: Table, user: str, seqs: Sequence[int]) -> ColumnElement[bo
 
 def _counted(rows: dict[str, int]) -> tuple[Counted, ...]:
     return (Counted("links", rows[update_links.name]), Counted("words", rows[update_words.name]))
+
+
+def _link(row: Row[Any]) -> Link:
+    return Link(
+        row.user,
+        row.generation,
+        row.old_seq,
+        row.old_start,
+        row.old_end,
+        row.new_seq,
+        row.new_start,
+        row.new_end,
+        row.rule,
+    )
 
 
 def _add(linked: dict[tuple[int, int, int, int], Link], link: Link) -> None:

@@ -94,7 +94,10 @@ class UpdatesView(RestingView):
         self, candidates: Sequence[Candidates], detector: Detector, user: str, *, patient: bool
     ) -> list[tuple[Place, Place, str]]:
         """The links of one message."""
-        sure = {(old, found.new): found.rule for found in candidates for old in found.settled}
+        sure: dict[tuple[Place, Place], str] = {}
+        for found in candidates:
+            for old in found.settled:
+                sure.setdefault((old, found.new), found.rule)  # the most explicit rule comes first
         if not self._asker.has_model or not any(found.places for found in candidates):
             return [(old, new, rule) for (old, new), rule in sure.items()]
         newer = sorted({found.new for found in candidates})
