@@ -36,9 +36,9 @@ def choose(
 ) -> Chosen:
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
-    First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these; then
-    evidence again, where lines leave room. Greedy by score with skipping: diversity, coverage and score per token
-    were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
+    First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these;
+    then evidence again, where lines leave room. Greedy by score with skipping: diversity, coverage and score
+    per token were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
     """
     context = _Context(query, count)
     parts = []

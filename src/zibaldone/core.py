@@ -68,6 +68,7 @@ class Outdated:
     since: datetime  # when the message that says otherwise was
     by: int  # its seq
     rule: str  # by which it was noticed, or the model
+    sentence: str = ""  # which one it is, where the text says more than that
 
 
 @dataclass(frozen=True, slots=True)

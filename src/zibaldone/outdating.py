@@ -9,11 +9,14 @@ from zibaldone import log
 from zibaldone.core import Evidence, Message, Outdated
 from zibaldone.generations import serving
 from zibaldone.models.base import Tokenizer
-from zibaldone.rendering import line, line_tokens, mark
+from zibaldone.rendering import OMISSION, line, line_tokens, mark
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Query
 from zibaldone.views.toolkit import cut, evidence_of, to_units
 from zibaldone.views.updates import Link, UpdatesView, links_of
+
+_WHOLE = 0.7  # a sentence of that much of a text stands for all of it
+_FIRST_WORDS = 7  # of a sentence, by which a reader knows it
 
 
 def current_first(
@@ -33,7 +36,10 @@ def current_first(
         if generation is None:
             return list(candidates)
         seqs = {seq for unit in candidates for seq in unit.sources}
-        links = {(link.old_seq, link.old_start): link for link in links_of(connection, user, generation.number, seqs)}
+        links = {
+            (link.old_seq, link.old_start): link
+            for link in links_of(connection, user, generation.number, seqs)
+        }
         newer = log.fetch(connection, user, sorted({link.new_seq for link in links.values()}))
     ranked: dict[tuple[str, tuple[int, ...], int], Evidence] = {}
     offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
@@ -44,7 +50,9 @@ def current_first(
             continue
         last = newest(link, links)
         if last.new_seq in newer and _allowed(newer[last.new_seq], query):
-            current = offered.get(last.new_seq) or _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
+            current = offered.get(last.new_seq) or _unit_at(
+                newer[last.new_seq], last.new_start, unit, tokenizer
+            )
             ranked.setdefault(_key(current), current)
         ranked.setdefault(_key(unit), _marked(unit, newer[link.new_seq], link, tokenizer))
     return list(ranked.values())
@@ -79,7 +87,12 @@ def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer)
 
 def _marked(unit: Evidence, by: Message, link: Link, tokenizer: Tokenizer) -> Evidence:
     assert by.time is not None  # what is stored has one
-    outdated = replace(unit, outdated=Outdated(by.time, by.seq, link.rule))
+    start = max(0, link.old_start - unit.place)
+    sentence = unit.text[start : link.old_end - unit.place].strip()
+    whole = len(sentence) >= _WHOLE * len(unit.text)
+    first_words = " ".join(sentence.split()[:_FIRST_WORDS])
+    shown = "" if whole else first_words if first_words == sentence else f"{first_words} {OMISSION}"
+    outdated = replace(unit, outdated=Outdated(by.time, by.seq, link.rule, shown))
     (tokens,) = line_tokens([line(unit.speaker, unit.text) + mark(outdated)], tokenizer.count)
     return replace(outdated, tokens=tokens)
 

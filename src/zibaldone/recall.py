@@ -44,8 +44,8 @@ def recall(
     floor: float,
     tokenizer: Tokenizer,
     count: Count,
-    overlays: Overlays = Overlays(),
-    narrowing: Narrowing = Narrowing(),
+    overlays: Overlays,
+    narrowing: Narrowing,
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources."""
     began = time.perf_counter()
@@ -134,11 +134,33 @@ class _Asked:
         return [unit for unit in candidates if here.issuperset(unit.sources)]
 
 
+def search(
+    database: Database,
+    view: View,
+    updates: UpdatesView,
+    query: Query,
+    limit: int,
+    tokenizer: Tokenizer,
+    narrowing: Narrowing,
+) -> tuple[Evidence, ...]:
+    """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
+    if narrowing:
+        with database.read() as connection:
+            query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    asked = _Asked(database, query)
+    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
+
+
 def _in_period_first(candidates: list[Evidence], period: Period | None) -> list[Evidence]:
     """What was said in the time that a question asks about, or just after a short one, before all else."""
     if period is None:
         return candidates
     short = period.first and period.last and (period.last - period.first).days < LONG_DAYS
     slack = timedelta(days=AFTER_DAYS if short else 0)
-    inside = [unit for unit in candidates if period.holds(unit.time.date()) or period.holds(unit.time.date() - slack)]
+    inside = [
+        unit
+        for unit in candidates
+        if period.holds(unit.time.date()) or period.holds(unit.time.date() - slack)
+    ]
     return inside + [unit for unit in candidates if unit not in inside]

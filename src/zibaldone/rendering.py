@@ -8,9 +8,10 @@
     Thu 25 May
     ...
 
-A line with nothing but "…" says that something in between was left out. What always holds for the user stands first,
-under a title of its own, each with its day. Sessions follow each other in time, and a date is paid for once: one header opens each day of a session, with
-the year where it changes. The session's own name is in the citations.
+A line with nothing but "…" says that something in between was left out. What always holds for the user stands
+first, under a title of its own, each with its day. Sessions follow each other in time, and a date is paid for
+once: one header opens each day of a session, with the year where it changes. The session's own name is in the
+citations.
 
 Only headers and units begin at the left: the later lines of a unit's text are indented, so that no words can
 pass for a header or for another speaker. `verbatim` takes the indentation out again.
@@ -54,7 +55,8 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
 def mark(unit: Evidence) -> str:
     """What stands behind a unit's words: that they hold no more, or when somebody said what always holds."""
     if unit.outdated is not None:
-        return f" [no longer holds, since {header(unit.outdated.since.date(), None)}]"
+        which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
+        return f" [no longer holds, since {header(unit.outdated.since.date(), None)}{which}]"
     return f" ({header(unit.time.date(), None)})" if unit.standing else ""
 
 
@@ -62,7 +64,9 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
     """What is standing as given; then session by session by their first unit, chronological inside each."""
     units = list(evidence)
     standing = [unit for unit in units if unit.standing]
-    ordered = sorted((unit for unit in units if not unit.standing), key=lambda e: (e.time, e.sources, e.place))
+    ordered = sorted(
+        (unit for unit in units if not unit.standing), key=lambda e: (e.time, e.sources, e.place)
+    )
     first: dict[str, int] = {}
     for place, unit in enumerate(ordered):
         first.setdefault(unit.session, place)

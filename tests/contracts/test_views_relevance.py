@@ -7,6 +7,7 @@ from zibaldone.core import Scope
 from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.views.base import Query
 
+pytestmark = pytest.mark.usefixtures("finds")
 DATED = "What happened in December?"  # memory has messages of that month
 SPEAKERS = "Bea"  # one word, of somebody who spoke
 KNOWN = "Which instrument does Bea play in the orchestra, the bassoon?"

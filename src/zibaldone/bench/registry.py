@@ -175,6 +175,11 @@ class ConsolidationOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UpdatesOptions:
+    """Overrides in people's own words and near misses: precision and recall of the links, by rule."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVOptions:
     """Answers from KV memory beside full context, truncation, text recall and others (extra 'kv')."""
 
@@ -253,6 +258,7 @@ BENCHMARKS = (
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
+    Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
