@@ -226,6 +226,8 @@ def test_questions_without_evidence_count_for_their_nuggets(chat, tools):
     assert (row.questions, row.evidence_recall.questions, row.nuggets.questions) == (4, 2, 3)
     assert row.evidence_recall.value == row.of_all_turns == 1.0
     assert row.by_category["summarization"] is row.by_category["abstention"] is None
+    assert row.nuggets_by_category["summarization"] is None
+    assert row.nuggets_by_category["knowledge_update"].value == 0.5  # "three" is said nowhere
 
 
 def test_the_share_of_all_turns_counts_turns(chat, tools):

@@ -288,6 +288,14 @@ def test_a_server_that_is_down_leaves_questions_without_a_score(read, locomo_pat
     assert "run again; one of the reasons: " in output
 
 
+def test_a_reader_that_refuses_scores_nothing(read, locomo_path, model):
+    """In every row, and a line says how often it was."""
+    model.always = Misbehaviour.REFUSAL
+    output, figures = read(locomo_path)
+    assert {(row["questions"], row["score"]["value"]) for row in figures["rows"]} == {(4, 0.0)}
+    assert "12 questions got no answer from the reader, and score 0" in output
+
+
 def test_a_run_is_recorded_and_answered_by_whoever(read, locomo_path, tmp_path):
     """First the reader's questions are left open, then the judge's; then there is a table."""
     folder = tmp_path / "recorded"

@@ -16,8 +16,6 @@ from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.chunks.storage.blocks import LocalBlocks
-from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
@@ -44,9 +42,8 @@ _CHUNKS_FAULTS = (
 
 def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
     """With a gate that the short conversation reaches several times."""
-    store = RecordStore(LocalBlocks(folder / "blocks"))
     asker = Asker(None, Meter(None), STATIC)
-    return ChunksView(embedder, STATIC, STATIC, asker, store, MemAttention(chunk_gate_tokens=48))
+    return ChunksView(embedder, STATIC, STATIC, asker, folder / "blocks", MemAttention(chunk_gate_tokens=48))
 
 
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"

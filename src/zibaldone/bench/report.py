@@ -61,6 +61,7 @@ class RecallRow:
     session_recall: Mean | None
     answer_coverage: Mean | None
     nuggets: Mean | None
+    nuggets_by_category: dict[str, Mean | None]
     tokens_mean: float
     p50_ms: float
     p95_ms: float
@@ -113,6 +114,10 @@ def _row(records: Sequence[Judged], data: DataSet) -> RecallRow:
         session_recall=_mean(record.session_recall for record in records),
         answer_coverage=_mean(record.answer_coverage for record in records),
         nuggets=_mean(record.nuggets for record in records),
+        nuggets_by_category={
+            name: _mean(record.nuggets for record in records if record.category == name)
+            for name in data.categories
+        },
         tokens_mean=sum(record.tokens for record in records) / len(records),
         p50_ms=percentile([record.ms for record in records], 50),
         p95_ms=percentile([record.ms for record in records], 95),

@@ -86,7 +86,6 @@ def retrieved(
         _relevance(query, [offered[e.sources[0], e.place] for e in evidence], words),
         known.get,
         "; ".join(filter(None, (note, logged.note))),
-        blocks_read=len(choice.blocks) if choice else 0,
     )
 
 
