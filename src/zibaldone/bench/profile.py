@@ -165,10 +165,10 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
                 [
                     Column("kind", lambda row: row[0], left=True),
                     Column("", lambda row: row[1], left=True),
-                    *(
-                        Column(name.replace("_", " "), lambda row, name=name: getattr(row[2], name), ".2f")
-                        for name in ("bias", "nearness", "advice", "looks_back")
-                    ),
+                    Column("bias", lambda row: row[2].bias, ".2f"),
+                    Column("nearness", lambda row: row[2].nearness, ".2f"),
+                    Column("advice", lambda row: row[2].advice, ".2f"),
+                    Column("looks\nback", lambda row: row[2].looks_back, ".2f"),
                 ],
                 [
                     row

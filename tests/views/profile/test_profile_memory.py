@@ -7,6 +7,7 @@ import pytest
 
 from zibaldone import AsyncMemory, InvalidInput, Memory, ModelFailed
 from zibaldone.models import StaticEmbedder
+from zibaldone.views.profile import KINDS
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 TALK = [
@@ -67,7 +68,7 @@ def test_entries_are_verbatim_and_cite_their_message(memory, ann):
     """Each entry stands in the message that it names, and says its kind, time and topic."""
     messages = {message.seq: message for message in memory.messages(user="ann")}
     entries = ann.entries()
-    assert {entry.kind for entry in entries} == {"instruction", "preference", "decision", "relation", "fact"}
+    assert {entry.kind for entry in entries} == set(KINDS)
     for entry in entries:
         assert entry.text in messages[entry.sources[0]].content
         assert entry.time == messages[entry.sources[0]].time
@@ -76,7 +77,7 @@ def test_entries_are_verbatim_and_cite_their_message(memory, ann):
 
 
 def test_what_is_not_read_yet_is_known_all_the_same(memory, ann):
-    """Entries and text are the same before and after maintenance, after a rebuild, and for another process."""
+    """Entries, text and matches are the same before maintenance, after it, and after a rebuild."""
     before = ann.entries(), ann.text(), applying(memory, "Which audiobooks would you suggest?")
     assert before[2]
     memory.maintain(user="ann")
@@ -139,7 +140,7 @@ def test_the_text_has_a_budget_and_an_order(memory, ann):
 
 
 def test_a_question_gets_what_it_calls_for(memory, ann):
-    """By meaning, with a probability; what is for every answer comes with every question; the rest stays out."""
+    """By meaning, with a probability; what is for every answer comes always; the rest stays out."""
     suggested = dict(applying(memory, "Which audio books would you suggest for a long walk?"))
     assert TALK[0] in suggested
     assert TALK[5] in suggested

@@ -42,6 +42,7 @@ AM = rf"{SUBJECT}(?:['’](?:m|re)|\s+am|\s+are|m)\s+{ADVERBS}"
 REACTION = regex.compile(
     r"""(?:it(?!\s+when)|its|that|this|these|those|them|him|her|you|your|yours|u|how|what|hearing
     |seeing\s+(?:you|your)|where
+    |(?:\p{L}+ing|to\s+\p{L}+)\s+(?:it|this|that|them|these|those|him|her)\b
     |to\s+(?:know|hear|see|think\s+about|say|thank|ask|note|point|imagine)
     |(?:all\s+)?(?:the|their|his|her|its)\s+(?:\w+\s+){0,2}(?:colou?rs?|texture|vibes?|energy
     |pic(?:ture)?s?|photos?|view|leaves|work|theme|design|style|

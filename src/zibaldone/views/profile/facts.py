@@ -46,7 +46,7 @@ company|laptop|phone|computer|camera|piano|guitar|boat|wife|husband|girlfriend|b
 _HAS = regex.compile(
     rf"{SUBJECT}(?:['’]ve\s+got|\s+have\s+got|\s+have|\s+own|\s+adopted)\s+{ADVERBS}(?!been\b|to\b|not\b|no\b"
     rf"|had\b|seen\b|never\b"
-    rf"|\p{{L}}+ed\b)(?P<what>(?:[\p{{L}}\p{{N}}'’+-]+\s+){{0,4}}?(?:{_POSSESSIONS}))\b(?!\s+(?:in\s+mind"
+    rf"|\p{{L}}+ed\b)(?P<what>(?:[\p{{L}}\p{{N}}'’+-]+\s+){{0,4}}?(?:{_POSSESSIONS}))\b(?!['’])(?!\s+(?:in\s+mind"
     rf"|question|issue|problem|party|appointment|show|loan\s+question))",
     FLAGS,
 )

@@ -71,18 +71,16 @@ def relation(statement: str) -> Reading | None:
             person = " ".join(parts)
             subject = kin if kin in _ONE_AT_A_TIME else f"{kin} {parts[0].casefold()}"
             return Reading("relation", f"{match['kin']} {person}", subject, frozenset(words(person)))
-    if match := _KIN_STATES.search(statement):
-        kin = " ".join(words(match["kin"]))
-        act = words(match["verb"])[0]
-        if not TO_YOU.isdisjoint(words(match["rest"])):
-            return None
-        return Reading(
-            "relation",
-            f"{match['kin']} {match['rest'].strip()}",
-            f"{kin} {act}" if act in ("works", "lives") else "",
-            frozenset(terms(match["rest"])),
-        )
-    return None
+    stated = _KIN_STATES.search(statement)
+    if stated is None or not TO_YOU.isdisjoint(words(stated["rest"])):
+        return None
+    kin, act = " ".join(words(stated["kin"])), words(stated["verb"])[0]
+    return Reading(
+        "relation",
+        f"{stated['kin']} {stated['rest'].strip()}",
+        f"{kin} {act}" if act in ("works", "lives") else "",
+        frozenset(terms(stated["rest"])),
+    )
 
 
 _NO_PART = frozenset(

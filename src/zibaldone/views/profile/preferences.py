@@ -73,6 +73,9 @@ _WORKS_BEST = regex.compile(
     rf"{PLAIN}(?P<verb>work|learn|study|focus|think|sleep|concentrate)\s+(?:best|better)\s+(?P<object>.+)",
     FLAGS,
 )
+_LARGE = frozenset(
+    "huge big total massive real great true avid serious".split()
+)  # of a fan of what was named
 _LIKING = regex.compile(  # without one of these there is nothing to look for
     r"""prefer|love|lik|enjoy|ador|hat|detest|loath|despis|favou?r|avoid|rather|drink|eat\b|smoke|care
     |stand\b|tolerate|bear|handle|digest|
@@ -97,7 +100,7 @@ _SHORT_PAIR = 5  # words of "tea to coffee"; in longer ones "to" is mostly an ai
 def preference(statement: str) -> Reading | None:
     if not _LIKING.search(statement) or _HEDGES.search(statement):
         return None
-    if (match := IS_FAN.search(statement)) and TO_YOU.isdisjoint(words(match["object"])):
+    if (match := IS_FAN.search(statement)) and not (TO_YOU | _LARGE) & set(words(match["object"])[-1:]):
         return _preferring(match.group(), "", match["object"])
     if (match := _FAVOURITE.search(statement)) and TO_YOU.isdisjoint(words(match["value"])):
         subject = " ".join(terms(match["object"]))
