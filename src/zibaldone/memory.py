@@ -59,6 +59,7 @@ from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.profile import ProfileView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.worker import BackgroundWorker
 
@@ -149,12 +150,14 @@ class Memory:
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         self._profile = ProfileView(chosen, static)
+        timeline = TimelineView(chosen, static, static)
         built: tuple[View, ...] = (
             self._messages,
             self._chunks,
             self._hierarchy,
             self._topics,
             self._profile,
+            timeline,
         )
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}

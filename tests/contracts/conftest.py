@@ -20,6 +20,7 @@ from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
 from zibaldone.views.profile import ProfileView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 
 _MESSAGES_FAULTS = (
@@ -76,6 +77,10 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
+def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
+    return TimelineView(embedder, STATIC, STATIC)
+
+
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
 
 _PROFILE_FAULTS = (
@@ -83,6 +88,7 @@ _PROFILE_FAULTS = (
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
     Plant("UPDATE units SET vector = x'00' WHERE seq = 4", "a vector of message 4 of a wrong size"),
 )
+
 
 VIEWS = [
     ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
@@ -97,6 +103,7 @@ VIEWS = [
         fills=False,
         all_of_it=False,
     ),
+    ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 

@@ -24,9 +24,9 @@ from zibaldone.storage.database import Database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
+from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, Neighbours
-from zibaldone.views.hierarchy.levels import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow, Written

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk
@@ -49,7 +49,7 @@ def table_of(
 class TextVectors:
     """An embedder in front of another: a user's words and items come again from recall to recall."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: WordEmbedder) -> None:
         self._embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 
@@ -72,3 +72,6 @@ class TextVectors:
         if missing:
             self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
         return np.array([self._vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return self._embedder.count(texts)

@@ -16,7 +16,7 @@ from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
@@ -41,7 +41,7 @@ from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class ChunksView:
     def __init__(
         self,
         embedder: Embedder,
-        static: Embedder,
+        static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         folder: Path,

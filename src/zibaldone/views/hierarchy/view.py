@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
@@ -32,15 +32,15 @@ from zibaldone.views.base import (
 )
 from zibaldone.views.hierarchy import forgetting, table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
+from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
 from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
-from zibaldone.views.hierarchy.levels import Levels, levels_of
+from zibaldone.views.hierarchy.node_scores import Standing
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
@@ -48,7 +48,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units,
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 3  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 4  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
@@ -74,7 +74,7 @@ class HierarchyView:
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: XMemory | None = None,

@@ -73,9 +73,7 @@ _WORKS_BEST = regex.compile(
     rf"{PLAIN}(?P<verb>work|learn|study|focus|think|sleep|concentrate)\s+(?:best|better)\s+(?P<object>.+)",
     FLAGS,
 )
-_LARGE = frozenset(
-    "huge big total massive real great true avid serious".split()
-)  # of a fan of what was named
+_LARGE = frozenset("huge big total massive real great true avid serious".split())  # fans of what was said
 _LIKING = regex.compile(  # without one of these there is nothing to look for
     r"""prefer|love|lik|enjoy|ador|hat|detest|loath|despis|favou?r|avoid|rather|drink|eat\b|smoke|care
     |stand\b|tolerate|bear|handle|digest|

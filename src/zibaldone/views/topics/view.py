@@ -16,7 +16,7 @@ from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import forget_words
@@ -55,7 +55,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -77,7 +77,7 @@ class TopicsView:
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: Consolidation | None = None,
@@ -165,7 +165,7 @@ class TopicsView:
                 mask = None if inside is None else _inside(index, inside)
                 scored = ScoredUnits.of(index, question, vector, mask)
         reading = self._read(rank(readable.index, scored, query.text, embedding), query)
-        chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
+        chosen = [one for one in reading.hits if inside is None or inside & set(one.sources)]
         with take_snapshot() as now:
             messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
         room = int(OFFERED * query.budget_tokens)
@@ -271,7 +271,7 @@ class TopicsView:
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
         found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
-        if generation.fingerprint.startswith(f"{_ANALYSIS}/"):  # the earlier ones had no units
+        if not generation.fingerprint.startswith("1/"):  # such as had no units
             dimension = int(generation.fingerprint.rsplit("/", 1)[1])
             found += units.faults(connection, NAME, generation, dimension)
             found += entry_units.missing(connection, generation, library)
