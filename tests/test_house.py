@@ -37,7 +37,7 @@ LAYERS = (
     },
     {"views"},
     {"generations", "recall", "maintenance", "forgetting", "ingest", "worker", "inspection"},
-    {"memory", "documents", "aio", "kv", "testing", ""},
+    {"memory", "documents", "profile", "aio", "kv", "testing", ""},
     {"cli", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

@@ -60,6 +60,8 @@ class ViewCase:
     echoes: bool = True
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
+    # Whether every message can be found. A view that keeps some of what is said offers that alone.
+    all_of_it: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
 
