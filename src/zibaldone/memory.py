@@ -34,6 +34,7 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
@@ -58,6 +59,7 @@ from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
@@ -65,7 +67,7 @@ from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
-DEFAULT_VIEWS = ("messages", "timeline", "updates")
+DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
@@ -153,6 +155,7 @@ class Memory:
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         self._timeline = TimelineView(chosen, static, static)
         self._updates = UpdatesView(self._asker)
+        self._profile = ProfileView(chosen, static)
         built: tuple[View, ...] = (
             self._messages,
             self._chunks,
@@ -160,6 +163,7 @@ class Memory:
             self._topics,
             self._timeline,
             self._updates,
+            self._profile,
         )
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
@@ -260,10 +264,14 @@ class Memory:
         narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
         question = self._query(query, user, session, count("budget_tokens", budget_tokens, least=1), now)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        sources = [view for view in chosen if view not in (self._timeline, self._updates)] or chosen
+        over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
+        sources = [view for view in chosen if view not in over]
+        if not sources:  # asked alone, an overlay is what is recalled
+            sources, over = chosen, []
         overlays = Overlays(
-            timeline=self._timeline if self._timeline in chosen and self._timeline not in sources else None,
-            updates=self._updates if self._updates in chosen else None,
+            profile=self._profile if self._profile in over else None,
+            timeline=self._timeline if self._timeline in over else None,
+            updates=self._updates if self._updates in over else None,
         )
         with inspection.damage_is_named(self._database, user, chosen):
             return recall(
@@ -404,6 +412,15 @@ class Memory:
             return stored, self.maintain(user=user, views=[self._topics.name]).behind
 
         return Topics(self._database, self._topics, user, add=add, now=self._now)
+
+    def profile(self, user: str) -> Profile:
+        """What should always be known of the user: instructions, preferences, decisions, people and facts."""
+        key("user", user)
+
+        def add(correction: Message) -> None:
+            self.add(correction, user=user)
+
+        return Profile(self._database, self._profile, user, add=add, count=self._count)
 
     def chunks(self, *, user: str) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
