@@ -24,8 +24,7 @@ from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import TimeLike
 from zibaldone.views.base import View
-from zibaldone.views.chunks import MemAttention, Past, StoredChunk
-from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.topics import Consolidation
 

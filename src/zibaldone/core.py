@@ -97,7 +97,6 @@ class ViewTrace:
     considered: int  # units scored
     ms: float
     model_calls: int = 0
-    blocks_read: int = 0
     note: str = ""  # in words, when something was degraded or cut
     explain: Explains | None = field(default=None, repr=False, compare=False)
 

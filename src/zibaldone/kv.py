@@ -37,6 +37,7 @@ from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 try:
+    from zibaldone.views.kvcache.generate.answer_keys import Keys, keys_of
     from zibaldone.views.kvcache.generate.answering import (
         Answer,
         Answering,
@@ -47,7 +48,6 @@ try:
         scored,
     )
     from zibaldone.views.kvcache.generate.generation import Generated
-    from zibaldone.views.kvcache.generate.keeping import Keys, keys_of
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder
     from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
@@ -86,7 +86,7 @@ __all__ = [
 ]
 
 
-class _Unmade(Exception):
+class _NotWhole(Exception):
     """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
 
 
@@ -352,13 +352,13 @@ class KVMemory:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
 
     def _pool(self, user: str, *, whole: bool) -> tuple[PoolReader | None, Index | None]:
-        """The user's pool and its boxes, as of now. Raises _Unmade when it is not `whole` and is to be."""
+        """The user's pool and its boxes, as of now. Raises _NotWhole when it is not `whole` and is to be."""
         self._open()
         with self._database.read() as connection:
             generation = generations.serving(connection, user, self.view)
             pool = self.view.pool(connection, generation)
             if whole and generation is not None and self.view.waiting(connection, generation):
-                raise _Unmade
+                raise _NotWhole
             if pool is None:
                 return None, None
             return PoolReader(pool, self._database.read), self.view.index(connection, pool)
@@ -369,7 +369,7 @@ class KVMemory:
             self._catch_up(user)
             try:
                 return self._healing(user, lambda: once(whole=True))
-            except _Unmade:
+            except _NotWhole:
                 continue
         return self._healing(user, lambda: once(whole=False))
 
@@ -414,7 +414,7 @@ class KVMemory:
                     for query in queries
                 ]
                 if whole and any(sight.gone for sight in sights):
-                    raise _Unmade
+                    raise _NotWhole
                 done = self._answering.answer(sights, options, catch=remember)
                 answers, made = [answer for answer, _ in done], [generated for _, generated in done]
         if reader is not None:

@@ -135,6 +135,13 @@ def read(
     return [_to_message(row) for row in connection.execute(query.limit(limit))]
 
 
+def last(connection: Connection, user: str, session: str, *, before: int, most: int) -> list[Message]:
+    """The last `most` messages of a session below seq `before`, in the order of their seqs."""
+    c = messages.c
+    query = select(messages).where(c.user == user, c.session == session, c.seq < before)
+    return [_to_message(row) for row in connection.execute(query.order_by(c.seq.desc()).limit(most))][::-1]
+
+
 def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist."""
     messages_by_seq = {}

@@ -51,16 +51,13 @@ from zibaldone.validation import (
     words,
 )
 from zibaldone.views.base import Generation, Query, View, ViewStore
-from zibaldone.views.chunks import ChunksView, MemAttention, Past, StoredChunk
-from zibaldone.views.chunks.storage.blocks import LocalBlocks
-from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
-from zibaldone.views.chunks.storage.records import RecordStore
+from zibaldone.views.chunks import ChunksView, MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
@@ -137,22 +134,33 @@ class Memory:
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
-        self._records = RecordStore(LocalBlocks(self._database.folder / BLOCKS))
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
-            chosen, static, static, self._asker, self._records, chunks, placement, workers=workers
+            chosen,
+            static,
+            static,
+            self._asker,
+            self._database.folder / BLOCKS,
+            chunks,
+            placement,
+            workers=workers,
         )
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
-        updates = UpdatesView(self._asker)
-        built: tuple[View, ...] = (self._messages, self._chunks, self._hierarchy, self._topics, updates)
+        built: tuple[View, ...] = (
+            self._messages,
+            self._chunks,
+            self._hierarchy,
+            self._topics,
+            TimelineView(chosen, static, static),
+            UpdatesView(self._asker),
+        )
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
-            release(self._database, self._records)
-            reclaim_orphans(self._database, self._records)
+            self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)

@@ -38,7 +38,6 @@ def recall(database: Database, views: Sequence[View], query: Query, *, floor: fl
                 considered=retrieved.considered,
                 ms=ms,
                 model_calls=retrieved.model_calls,
-                blocks_read=retrieved.blocks_read,
                 note=retrieved.note,
                 explain=retrieved.explain,
             )

@@ -16,11 +16,10 @@ from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.chunks.storage.blocks import LocalBlocks
-from zibaldone.views.chunks.storage.records import RecordStore
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 
@@ -44,9 +43,8 @@ _CHUNKS_FAULTS = (
 
 def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
     """With a gate that the short conversation reaches several times."""
-    store = RecordStore(LocalBlocks(folder / "blocks"))
     asker = Asker(None, Meter(None), STATIC)
-    return ChunksView(embedder, STATIC, STATIC, asker, store, MemAttention(chunk_gate_tokens=48))
+    return ChunksView(embedder, STATIC, STATIC, asker, folder / "blocks", MemAttention(chunk_gate_tokens=48))
 
 
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"
@@ -92,9 +90,11 @@ def _updates(embedder: Embedder, folder: Path) -> UpdatesView:
     return UpdatesView(Asker(None, Meter(None), STATIC))
 
 
+def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
+    return TimelineView(embedder, STATIC, STATIC)
+
+
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
-
-
 VIEWS = [
     ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
@@ -102,6 +102,7 @@ VIEWS = [
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase("updates", _updates, _UPDATES_FAULTS, local=False, sources_sql=_UPDATES_SOURCES),
+    ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 

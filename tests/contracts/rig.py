@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, View
+from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -139,6 +141,30 @@ class Rig:
             self.database, [self.view], user, Selector(seqs=tuple(seqs)), dry_run=dry_run
         )
 
+    def recall_while(self, query: Query, happens: Callable[[], None], snapshot: int) -> None:
+        """Let something happen behind the back of a retrieval's first, second, ... snapshot, or after it."""
+        taken = 0
+
+        @contextmanager
+        def take() -> Iterator[Snapshot]:
+            nonlocal taken
+            with generations.snapshots(self.database, query.scope.user, self.view)() as now:
+                taken += 1
+                if taken == snapshot:
+                    happens()
+                yield now
+
+        self.view.retrieve(take, query)
+        if taken < snapshot:
+            happens()
+
+    def unlog(self, seqs: Sequence[int], user: str = USER) -> None:
+        """Forget, but for purging the files: that waits for open snapshots."""
+        with self.database.write() as connection:
+            self.view.forget(connection, user, seqs)
+            log.remove(connection, user, seqs)
+        self.view.refresh(self.database, user, self.serving(user))
+
     def serving(self, user: str = USER) -> Generation | None:
         """The generation that recall reads."""
         with self.database.read() as connection:
@@ -239,6 +265,25 @@ def mentions(values: Sequence[object], words: str) -> bool:
         sought in (value.decode(errors="replace") if isinstance(value, bytes) else str(value)).casefold()
         for value in values
     )
+
+
+def held_by(root: object) -> list[object]:
+    """Every text and all bytes that an object holds, however deep; classes, modules and globals apart."""
+    seen: dict[int, object] = {}
+    waiting = [root]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, type | ModuleType):
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, FunctionType):
+            waiting.extend(thing.__closure__ or ())
+        else:
+            waiting.extend(gc.get_referents(thing))
+            waiting.extend(
+                thing if isinstance(thing, dict) else ()
+            )  # where they are all texts, gc skips keys
+    return [thing for thing in seen.values() if isinstance(thing, str | bytes)]
 
 
 def messages_from(*lines: tuple[str, str, str], start: datetime = NOW - timedelta(days=90)) -> list[Message]:

@@ -3,10 +3,12 @@
 from itertools import count
 
 import pytest
-from rig import CONVERSATION, QUESTIONS, Crash, Hooked, mentions
+from rig import CONVERSATION, NOW, QUESTIONS, USER, Crash, Hooked, held_by, mentions
 
 from zibaldone import maintenance
+from zibaldone.core import Scope
 from zibaldone.errors import ModelFailed
+from zibaldone.views.base import Query
 
 SECRET = "Marguerite"  # only message 6 has it
 SECRET_SEQ = 6
@@ -53,6 +55,33 @@ def test_a_warm_cache_forgets_too(built):
         assert not mentions([built.offers(view=view)], SECRET)
         explained = [offer[4][SECRET_SEQ - 1] for offer in built.offers(view=view)]
         assert explained == [None] * len(QUESTIONS)
+
+
+@pytest.mark.parametrize("snapshot", [1, 2])
+@pytest.mark.parametrize("read", [False, True], ids=["unread", "read"])
+def test_a_recall_that_began_before_brings_nothing_back(rig, read, snapshot):
+    """What an old snapshot still shows while somebody forgets it stays in no cache of the view."""
+    rig.append(CONVERSATION)
+    if read:
+        assert rig.advance()
+    query = Query("Who played the bassoon in Vienna?", Scope(USER), rig.case.budget_tokens, NOW)
+    rig.recall_while(query, lambda: rig.unlog([SECRET_SEQ]), snapshot)
+    assert not mentions(held_by(vars(rig.view)), SECRET)
+    assert not mentions([rig.offers()], SECRET)
+
+
+def test_a_batch_under_way_brings_nothing_back(rig):
+    """What is forgotten between the reading of a batch and its preparing stays in no cache of the view."""
+    rig.append(CONVERSATION)
+    waiting = [SECRET_SEQ]
+
+    def forget(_):
+        if waiting:
+            rig.unlog([waiting.pop()])
+
+    assert rig.advance(Hooked(rig.view, forget))
+    assert not mentions(held_by(vars(rig.view)), SECRET)
+    assert rig.faults() == []
 
 
 def test_what_is_left_is_what_a_view_makes_that_never_read_the_message(built, new_rig):

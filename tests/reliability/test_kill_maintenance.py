@@ -75,10 +75,10 @@ def test_a_killed_maintainer(tmp_path, kills):
                 for sources, text in found:
                     assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
             moved = moved or any((tmp_path / "blocks").rglob("*.block"))
-            reclaim_orphans(memory._database, memory._records, older_than_s=0)
+            reclaim_orphans(memory._database, memory._chunks.store, older_than_s=0)
             with memory._database.read() as connection:
                 known = {row[0] for row in connection.exec_driver_sql("SELECT block FROM blocks")}
-            assert {key for key, _ in memory._records.blocks.list()} == known
+            assert {key for key, _ in memory._chunks.store.blocks.list()} == known
             assert memory.check_integrity().faults == ()
     assert moved
     assert doing["maintain"] > kills / 5

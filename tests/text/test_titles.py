@@ -27,3 +27,22 @@ def test_the_words_of_most_texts_come_first():
     """A pair together, and no name of those who talk."""
     texts = ["Ann, my guitar lesson is today.", "The guitar lesson was great!", "A new dog."]
     assert telling(texts, 3, parties=frozenset({"ann"}))[0] == "guitar lesson"
+
+
+def test_a_caption_counts_where_nothing_else_is_said():
+    """Beside words it is not what was spoken of."""
+    assert telling(["[a red boat]"], 2) == ["red", "boat"]
+    assert telling(["My guitar. [image: a red boat]"], 2) == ["guitar"]
+
+
+def test_a_name_of_two_parts_is_not_told_twice():
+    """Each word is shown as it is written in the name."""
+    texts = ["I read Moby-Dick.", "We like Moby-Dick.", "So long is Moby-Dick."]
+    assert telling(texts, 3)[0] == "Moby Dick"
+
+
+def test_words_that_mean_what_the_texts_mean_come_first():
+    """Of those that the texts speak of."""
+    texts = ["The guitar and the amplifier.", "A guitar with the amplifier.", "The mud."]
+    assert telling(texts, 1) == ["guitar"]
+    assert telling(texts, 1, likeness=lambda words: [float(word == "mud") for word in words]) == ["mud"]

@@ -74,13 +74,18 @@ def items(*contents):
 
 
 def test_compression_keeps_facts_word_for_word():
-    """Greetings, thanks and echoes go; what is kept is the message's own words, with its seq."""
+    """Politeness and echoes go, but not whom it calls by name; what is kept is the message's own words."""
     assert items(
         "Hi Bea! I moved to Lisbon yesterday.",
         "Wow, Lisbon!",
         "Thanks! The rent is 900 euros. Take care!",
         "That's awesome.",
-    ) == [((1,), "Hi Bea! I moved to Lisbon yesterday."), ((3,), "The rent is 900 euros.")]
+        "So proud of you, Ann! You moved boldly.",
+    ) == [
+        ((1,), "Hi Bea! I moved to Lisbon yesterday."),
+        ((3,), "The rent is 900 euros."),
+        ((5,), "So proud of you, Ann! You moved boldly."),
+    ]
 
 
 def test_compression_drops_what_one_says_again():

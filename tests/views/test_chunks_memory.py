@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chunk_model import chunk_model, inputs_of, joint
-from zibaldone import InvalidInput, MemAttention, Placement
+from zibaldone import InvalidInput, MemAttention, Placement, log
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.chunks.forgetting import owner_of
 
@@ -39,10 +39,10 @@ def memory(opened):
 
 
 def maintained(memory, *contents, user="ann", **options):
-    """Add messages and let the views read them."""
+    """Add messages and let messages and chunks read them."""
     start = len(memory.messages(user=user))
     memory.add(said(*contents, start=start, **options), user=user)
-    return memory.maintain(user=user)
+    return memory.maintain(user=user, views=["messages", "chunks"])
 
 
 def texts(memory, user="ann"):
@@ -447,12 +447,12 @@ def test_a_model_says_what_to_put_together(opened):
     with memory._database.read() as connection:
         generation = memory._chunks._generations(connection, "ann")[-1]
         where = owner_of(generation)
-        before = memory._records.places(connection, where)
+        before, state = memory._chunks.store.places(connection, where), log.state(connection, "ann")
     assert before[1] != before[5]
-    memory._chunks._read_sets.add(generation, [1, 5])
+    memory._chunks._read_sets.add(generation, [1, 5], state)
     memory.maintain()
     with memory._database.read() as connection:
-        after = memory._records.places(connection, where)
+        after = memory._chunks.store.places(connection, where)
     assert after[1] == after[5]
     assert "chunks.colocate" in {request.task for request in model.requests}
     assert memory.check_integrity().faults == ()

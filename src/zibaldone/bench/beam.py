@@ -98,24 +98,24 @@ def _examples(path: Path, user: str, by_source: Mapping[int, Message]) -> Iterat
     if not isinstance(kinds, dict):
         raise InvalidImport(f"{path}: has no object of questions by their kinds, such as {KINDS[0]!r}")
     for kind in KINDS:
-        for number, asked in enumerate(kinds.get(kind) or []):
+        for number, probe in enumerate(kinds.get(kind) or []):
             at = f"{path}: {kind}[{number}]"
-            if not isinstance(asked, dict) or not isinstance(asked.get("question"), str):
+            if not isinstance(probe, dict) or not isinstance(probe.get("question"), str):
                 raise InvalidImport(f"{at} has no text under 'question'")
-            rubric = asked.get("rubric") or []
+            rubric = probe.get("rubric") or []
             if not isinstance(rubric, list):
                 raise InvalidImport(f"{at} has no list under 'rubric'")
             sources = dict.fromkeys(
-                source_ids(asked.get("source_chat_ids", asked.get("conversation_sessions")))
+                source_ids(probe.get("source_chat_ids", probe.get("conversation_sessions")))
             )
             if any(source not in by_source for source in sources):
                 continue
             wanted = [by_source[source] for source in sources]
-            reference = next((str(asked[key]) for key in _REFERENCES if asked.get(key)), None)
+            reference = next((str(probe[key]) for key in _REFERENCES if probe.get(key)), None)
             yield Example(
                 id=f"{user}_{kind}_{number}",
                 user=user,
-                question=asked["question"],
+                question=probe["question"],
                 answer=None if kind == "abstention" else reference,
                 unknown=kind == "abstention",
                 category=kind,

@@ -130,7 +130,7 @@ def trace(benchmark: LoCoMoQuestions, tools: Equipment, progress: Progress) -> l
     folder = Path(tempfile.mkdtemp(dir=tools.folder))
     memory = Memory(folder, embedder=tools.embedder, chat=None, chunks=MemAttention())
     recorder = _Recorder(folder / "blocks", events)
-    memory._chunks._store = recorder  # noqa: SLF001 - the trace is of the engine's own calls
+    memory._chunks.store = recorder  # noqa: SLF001 - the trace is of the engine's own calls
     sessions = {
         user: [list(session) for _, session in groupby(benchmark.messages(user), key=lambda m: m.session)]
         for user in benchmark.users()

@@ -87,6 +87,14 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimelineOptions:
+    """The timeline's lines on BEAM's questions about order and summaries, beside turns at equal tokens."""
+
+    path: Path = argument("The folder of a chat, or of several.")
+    budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeaderboardOptions:
     """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
 
@@ -240,6 +248,7 @@ BENCHMARKS = (
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
     Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("read", ReadOptions, "reading.run:run", asks_models=True),
+    Benchmark("timeline", TimelineOptions, "timeline:run"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("felt", FeltOptions, "felt:run"),

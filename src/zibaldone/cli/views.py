@@ -37,8 +37,8 @@ def chunks(
     if as_json:
         out.write_json(past if history else held)
     elif history:
-        for one in past:
-            out.write(past_line(one))
+        for version in past:
+            out.write(past_line(version))
     elif number is not None:
         for line in chunk_lines(held[0]):
             out.write(line)
@@ -61,7 +61,7 @@ def themes(
 ) -> None:
     """Show the hierarchy view's themes, the fullest first."""
     with open_memory(memory) as opened:
-        held = sorted(opened.themes(user=user), key=lambda one: (-len(one.semantics), one.id))
+        held = sorted(opened.themes(user=user), key=lambda theme: (-len(theme.semantics), theme.id))
     if number is not None:
         held = [theme for theme in held if theme.id == number]
         if not held:

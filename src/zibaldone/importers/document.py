@@ -25,10 +25,10 @@ class Node:
     at: str  # such as "$[3].mapping" or "line 7: $.content"
     path: Path
 
-    def fault(self, expected: str, found: str | None = None) -> InvalidImport:
+    def fault(self, expected: str, actual: str | None = None) -> InvalidImport:
         """The error to raise when this value cannot be used."""
         return InvalidImport(
-            f"{self.path}: {self.at}: found {found or describe(self.value)}, expected {expected}"
+            f"{self.path}: {self.at}: found {actual or describe(self.value)}, expected {expected}"
         )
 
     def get(self, key: str) -> Node | None:
@@ -37,12 +37,12 @@ class Node:
         return None if value is None else Node(value, self.at + _step(key), self.path)
 
     def __getitem__(self, key: str) -> Node:
-        found = self.get(key)
-        if found is None:
+        value = self.get(key)
+        if value is None:
             if key in self.value:
                 raise Node(None, self.at + _step(key), self.path).fault("a value")
             raise self.fault(f"the field {key!r}")
-        return found
+        return value
 
     def fields(self) -> dict[str, Node]:
         """Every field of an object, null or not."""

@@ -37,7 +37,7 @@ class LoCoMoImporter:
 
 def _messages(conversation: Node, sample: str) -> Iterator[Message]:
     fields = conversation.fields()
-    numbers = sorted(int(found[1]) for key in fields if (found := re.fullmatch(r"session_(\d{1,9})", key)))
+    numbers = sorted(int(match[1]) for key in fields if (match := re.fullmatch(r"session_(\d{1,9})", key)))
     for number in numbers:
         turns = fields[f"session_{number}"]
         if not turns.value:  # a date without turns
@@ -62,12 +62,12 @@ def _messages(conversation: Node, sample: str) -> Iterator[Message]:
 
 def _date(node: Node) -> datetime:
     expected = "a date such as '1:56 pm on 8 May, 2023'"
-    found = _DATE.fullmatch(node.text())
-    if not found or found[5][:3].lower() not in _MONTHS:
+    match = _DATE.fullmatch(node.text())
+    if not match or match[5][:3].lower() not in _MONTHS:
         raise node.fault(expected)
-    hour = int(found[1]) % 12 + (12 if found[3] in "pP" else 0)
-    month = _MONTHS.index(found[5][:3].lower()) + 1
+    hour = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
+    month = _MONTHS.index(match[5][:3].lower()) + 1
     try:
-        return datetime(int(found[6]), month, int(found[4]), hour, int(found[2]), tzinfo=UTC)
+        return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
     except ValueError as error:
         raise node.fault(expected) from error

@@ -68,10 +68,10 @@ def _as_many(node: Node, expected: int) -> list[Node]:
 
 def _date(node: Node) -> datetime:
     expected = "a date such as '2023/07/12 (Wed) 10:14'"
-    found = _DATE.fullmatch(node.text())
-    if not found:
+    match = _DATE.fullmatch(node.text())
+    if not match:
         raise node.fault(expected)
-    year, month, day, hour, minute = (int(part or 0) for part in found.groups())
+    year, month, day, hour, minute = (int(part or 0) for part in match.groups())
     try:
         return datetime(year, month, day, hour, minute, tzinfo=UTC)
     except ValueError as error:

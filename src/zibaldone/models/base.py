@@ -40,6 +40,10 @@ class Tokenizer(Protocol):
         """Tokens of each text, without any that mark beginning or end."""
 
 
+class WordEmbedder(Embedder, Tokenizer, Protocol):
+    """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message of a prompt."""

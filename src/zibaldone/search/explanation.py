@@ -31,8 +31,8 @@ class Explanation:
     @staticmethod
     def of_nothing() -> Explanation:
         """For a memory without units."""
-        nothing, nobody = np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int64)
-        return Explanation(nobody, nobody, Scores(nothing, nothing, nothing, nothing, nothing, 0.0))
+        nobody = np.zeros(0, dtype=np.int64)
+        return Explanation(nobody, nobody, Scores.of_nothing())
 
     @staticmethod
     def of(index: UnitIndex, scores: Scores) -> Explanation:

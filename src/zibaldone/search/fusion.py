@@ -27,9 +27,13 @@ def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
     return sorted(scores, key=lambda item: -scores[item])
 
 
-def standardised(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """(n,) in standard deviations from the mean, so that scores of two kinds add up; 0 when all are equal."""
-    deviation = values.dtype.type(values.std())
+def standardised(values: npt.NDArray[Any], among: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[Any]:
+    """(n,) in standard deviations from the mean, so that scores of two kinds add up; 0 when all are equal.
+
+    Mean and deviation are those of the values where `among` (n,) is true, if any is.
+    """
+    sample = values if among is None or not among.any() else values[among]
+    deviation = values.dtype.type(sample.std())
     if deviation < 1e-9:
         return np.zeros_like(values)
-    return np.asarray((values - values.mean()) / deviation)
+    return np.asarray((values - sample.mean()) / deviation)

@@ -10,20 +10,12 @@ from functools import lru_cache
 import regex
 
 from zibaldone.search.lexical import LexicalIndex
+from zibaldone.search.request import Aim, read_request
 from zibaldone.text.dates import find_days
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
 
 _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
-)
-
-# Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
-_ASKS_ASSISTANT = regex.compile(
-    r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
-    r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|advised|described|"
-    r"wrote|written|shared|showed|shown|offered|created|came\s+up|outlined|generated|drafted)\b"
-    r"|\byour\s+(?:previous|earlier|last|first|own)\s+\w+",
-    regex.IGNORECASE,
 )
 
 _MOST_TERMS = 64
@@ -48,9 +40,14 @@ class Question:
 
 
 def take_apart(
-    text: str, speakers: Iterable[str], today: date, knows_of: Callable[[int, int], bool], newest: date
+    text: str,
+    speakers: Iterable[str],
+    today: date,
+    knows_of: Callable[[int, int], bool],
+    newest: date,
+    spelled: Callable[[str], str] = str,
 ) -> Question:
-    """Read a question against the names of those who spoke.
+    """Read a question against the names of those who spoke; `spelled` mends its words.
 
     "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
     question means an earlier time that it does know, and is read as of the `newest` message.
@@ -67,8 +64,11 @@ def take_apart(
         if seen := candidates & _parts(speaker):
             named.append(speaker)
             of_names |= seen
-    content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
-    forms = dict(pair for word in content for pair in term_of(word))
+    request = read_request(text)
+    content = [word for word in words(request.subject) if word not in STOP_WORDS and word not in of_names]
+    if not content:
+        content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
+    forms = dict(pair for word in content for pair in term_of(spelled(word)))
     days = _days(text, today)
     if days and not any(knows_of(first, last) for first, last in days):
         days = _days(text, newest)
@@ -76,7 +76,7 @@ def take_apart(
         terms=tuple(forms.items()),
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
-        asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
+        asks_assistant=request.aim is Aim.SAID,
         days=days,
     )
 

@@ -1,15 +1,16 @@
 """The one ranker: the score of every unit for a question is a weighted sum of few features.
 
-The weights were fitted on five conversations among people, each judged by the weights of the other four, and
-rounded; the two dense ones were then raised for talks with an assistant (docs/log.md has the tables: what
-each feature is worth, and what did not help). `by_assistant` grows with how much of the log assistants say:
-what drowns the user's words is held back more. Where the English words of `when`-questions, times and
-questions do not occur, the language-neutral parts are left.
+There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
+on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
+themselves and what the assistant says is many times as much and seldom what is looked for. Each kind has its
+weights, fitted on conversations of that kind and judged on others (docs/log.md has the tables: what each
+feature is worth, and what did not help). Both are log-odds, so that units of both compare. Where the English
+words of `when`-questions, times and questions do not occur, the language-neutral parts are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.fusion import standardised
-from zibaldone.search.lexical import Floats, saturated
+from zibaldone.search.lexical import Floats, Ints, saturated
 from zibaldone.search.question import Question, narrowed, take_apart
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 
@@ -32,12 +33,12 @@ LONG_DAYS = 14  # a question that names a longer time asks for what was said in 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Per feature; windows are the units up to 2 or 5 before and behind in the session."""
+    """Per feature, for one kind of talk; windows are units up to 2 or 5 before and behind in the session."""
 
     lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
     lexical_2: float = 0.15  # in its window of 2
     lexical_5: float = 0.22  # in its window of 5
-    dense: float = 0.5  # cosine of question and unit, in standard deviations over the user's units
+    dense: float = 0.5  # cosine of question and unit from the mean of what people say, standardised
     dense_2: float = 0.5  # of question and the mean of the window of 2
     speaker: float = 2.75  # the question names who said it
     answers: float = 0.75  # among people: the unit before it asks something
@@ -46,13 +47,56 @@ class Weights:
     tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
-    by_assistant: float = -3.0  # an assistant says it, and the question does not ask what it said
+    by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
 
-DEFAULT_WEIGHTS = Weights()
+@dataclass(frozen=True, slots=True)
+class TalkWeights:
+    """The weights of the two kinds of talk."""
 
+    among_people: Weights
+    with_assistant: Weights
+
+
+DEFAULT_WEIGHTS = TalkWeights(
+    Weights(),
+    Weights(
+        lexical=0.16,
+        lexical_2=0.115,
+        lexical_5=0.11,
+        dense=0.65,
+        dense_2=0.275,
+        speaker=1.9,
+        answers=0.0,
+        asks=0.0,
+        proper_nouns=0.55,
+        tells_when=1.5,
+        date=2.5,
+        same_day=1.5,
+        by_assistant=-2.5,
+    ),
+)
+
+FEATURES = tuple(field.name for field in fields(Weights))
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
 _CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantShare:
+    """How much of a context may be an assistant's words, where people's words could fill it."""
+
+    share: float  # of the tokens behind the first ones
+    first_tokens: int  # which are the people's
+
+    def of(self, tokens: float) -> float:
+        """Tokens that an assistant may have of so many."""
+        return self.share * max(0.0, tokens - self.first_tokens)
+
+
+# A question is answered by what its asker said; when that leaves room, by what was answered.
+_BESIDE = AssistantShare(0.2, 1000)
+_SAID = AssistantShare(1.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +109,28 @@ class Scores:
     context: Floats  # the weighted features of the windows
     clues: Floats  # the weighted features of speaker, time and form
     relevance: float  # see _relevance
+    assistant: AssistantShare = _BESIDE
+
+    @staticmethod
+    def of_nothing() -> Scores:
+        """Of no rows."""
+        nothing = np.zeros(0, dtype=np.float32)
+        return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
 def read_question(text: str, today: date, index: UnitIndex) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    return narrowed(take_apart(text, index.speakers, today, index.knows_of, newest), index.lexical)
+    return narrowed(
+        take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled), index.lexical
+    )
 
 
 def score(
     index: UnitIndex,
     question: Question,
     vector: Vectors,
-    weights: Weights = DEFAULT_WEIGHTS,
+    weights: TalkWeights = DEFAULT_WEIGHTS,
     inside: Mask | None = None,
 ) -> Scores:
     """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
@@ -85,11 +138,12 @@ def score(
     `inside` (n,) says which units may be recalled; the relevance is of those.
     """
     values, relevance = features(index, question, vector, inside)
-    weighted = {f.name: np.float32(getattr(weights, f.name)) * values[f.name] for f in fields(weights)}
+    weighted = {name: _weight(index, weights, name) * values[name] for name in FEATURES}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
-    return Scores(total, values["lexical"], values["dense"], context, clues, relevance)
+    share = _SAID if question.asks_assistant else _BESIDE
+    return Scores(total, values["lexical"], values["dense"], context, clues, relevance, share)
 
 
 def features(
@@ -97,10 +151,11 @@ def features(
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
     cosines = _cosines(index.vectors.rows, vector)
-    near = index.windows[2]
+    centred, near = index.centred_cosines(vector), index.windows[2]
     values, covered = _lexical(index, question)
-    values["dense"] = standardised(cosines)
-    values["dense_2"] = standardised(near.sum(cosines) / near.sizes)
+    told = index.by_assistant == 0
+    values["dense"] = standardised(centred, told)
+    values["dense_2"] = standardised(near.sum(centred) / near.sizes, told)
     return values | _clues(index, question), _relevance(index, question, covered, cosines, inside)
 
 
@@ -196,23 +251,79 @@ def _relevance(
     return float(covered.max() + cosines.max()) - mean
 
 
+def _weight(index: UnitIndex, weights: TalkWeights, feature: str) -> Floats:
+    """(n,) of one feature, by the kind of talk that each unit is from."""
+    of_people, of_assistants = (
+        np.float32(getattr(kind, feature)) for kind in (weights.among_people, weights.with_assistant)
+    )
+    return np.where(index.with_assistant, of_assistants, of_people)
+
+
 def _sum(parts: Iterable[Floats]) -> Floats:
     return np.asarray(sum(parts), dtype=np.float32)
 
 
-def best_first(scores: Floats, room_tokens: float, index: UnitIndex, inside: Mask | None = None) -> list[int]:
-    """Rows by falling score, ties in their order, until they fill the room; one at least."""
+def best_first(
+    scores: Floats,
+    room_tokens: float,
+    index: UnitIndex,
+    inside: Mask | None = None,
+    assistant: AssistantShare | None = None,
+) -> list[int]:
+    """Rows by falling score, ties in their order, until they fill the room; one at least.
+
+    With `assistant`, what people say and what assistants say are ranked apart, and take turns.
+    """
+    rows = np.arange(len(scores)) if inside is None else np.flatnonzero(inside)
+    if assistant is None or not index.by_assistant[rows].any():
+        return list(_falling(scores, room_tokens, index, rows))
+    answers = index.by_assistant[rows] > 0
+    people = _falling(scores, room_tokens, index, rows[~answers])
+    assistants = _falling(scores, room_tokens, index, rows[answers])
+    return _by_turns(people, assistants, scores, room_tokens, index, assistant)
+
+
+def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -> list[int]:
     # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
-    falling = -np.round(scores, 4)
-    rows = np.arange(len(falling)) if inside is None else np.flatnonzero(inside)
+    falling = -np.round(scores[rows], 4)
     enough = int(room_tokens) // _LEAST_TOKENS + 1
     if enough < len(rows):  # sort the best only, with all that tie with the last of them
-        rows = rows[falling[rows] <= np.partition(falling[rows], enough)[enough]]
-    rows = rows[np.argsort(falling[rows], kind="stable")]
+        best = falling <= np.partition(falling, enough)[enough]
+        rows, falling = rows[best], falling[best]
     taken: list[int] = []
-    for row in rows.tolist():
+    for row in rows[np.argsort(falling, kind="stable")].tolist():
         taken.append(row)
         room_tokens -= index.units[row].tokens
         if room_tokens < 0:
             break
+    return taken
+
+
+def _by_turns(
+    people: Sequence[int],
+    assistants: Sequence[int],
+    scores: Floats,
+    room_tokens: float,
+    index: UnitIndex,
+    share: AssistantShare,
+) -> list[int]:
+    """One ranking of two: an assistant's unit comes when it is the better one, or its share has room."""
+    waiting = list(reversed(assistants))
+    taken: list[int] = []
+    tokens = answered = 0
+    for row in people:
+        while waiting and tokens <= room_tokens:
+            answer, size = waiting[-1], index.units[waiting[-1]].tokens
+            if scores[answer] <= scores[row] and answered + size > share.of(tokens):
+                break
+            taken.append(waiting.pop())
+            answered += size
+            tokens += size
+        if tokens > room_tokens:
+            return taken
+        taken.append(row)
+        tokens += index.units[row].tokens
+    while waiting and tokens <= room_tokens:
+        tokens += index.units[waiting[-1]].tokens
+        taken.append(waiting.pop())
     return taken

@@ -10,9 +10,10 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 import regex
 
-from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, LexicalIndex
+from zibaldone.search.spelling import as_spelled
 from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import Unit
 from zibaldone.search.windows import Windows
@@ -40,12 +41,13 @@ class UnitIndex:
     single words.
     """
 
-    def __init__(self, dimension: int, word_embedder: Embedder) -> None:
+    def __init__(self, dimension: int, word_embedder: WordEmbedder) -> None:
         self.units: list[Unit] = []
         self.note = ""  # in words, what was left out of it
         self.vectors = Matrix(dimension)
         self.lexical = LexicalIndex()
         self.thesaurus = Thesaurus(word_embedder)
+        self._word_embedder = word_embedder
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
         # Which rows have which message among their sources: pairs of the same place.
@@ -54,9 +56,10 @@ class UnitIndex:
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
         self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
-        # In a talk among people; who talks with an assistant tells and asks in one breath.
         # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
+        self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
+        # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
         self.windows: dict[int, Windows] = {}  # by radius
@@ -66,6 +69,7 @@ class UnitIndex:
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
         self._of = np.zeros((0, 4))  # session, time, day, said by an assistant
+        self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
 
     def __len__(self) -> int:
         """Units in the index."""
@@ -121,6 +125,36 @@ class UnitIndex:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
+    def spelled(self, word: str) -> str:
+        """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
+        if word in self._uses or self._word_embedder.count([word]) == [1]:
+            return word
+        return as_spelled(word, self._uses) or word
+
+    def centred_cosines(self, vector: Vectors) -> Floats:
+        """(n,) cosines of question and units, all taken from the mean of what people say.
+
+        Vectors of one log point into a narrow cone, and what they share says nothing. 0 without a vector.
+        """
+        rows = self.vectors.rows
+        if not vector.any():
+            return np.zeros(len(rows), dtype=np.float32)
+        if self._spread is None:
+            embedded = np.einsum("ij,ij->i", rows, rows)
+            told = (embedded > 0) & (self.by_assistant == 0)
+            mean = (
+                rows[told if told.any() else embedded > 0].mean(axis=0)
+                if embedded.any()
+                else rows.sum(axis=0)
+            )
+            along = rows @ mean
+            lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
+            self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
+        mean, along, lengths = self._spread
+        centred = vector - mean
+        length = max(float(np.linalg.norm(centred)), 1e-6)
+        return np.asarray((rows @ vector - vector @ mean - along) / (lengths * length), dtype=np.float32)
+
     def _terms_of(self, word: str) -> tuple[str, ...]:
         """What a word is indexed as; nothing for a stop word."""
         known = self._known.get(word)
@@ -150,6 +184,7 @@ class UnitIndex:
         added = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
         self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
+        self._spread = None
         sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
         self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3].astype(np.float32)
         if not self.units:
@@ -163,13 +198,13 @@ class UnitIndex:
         told, answered = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
         self.by_assistant = by_assistant * np.float32(1 + math.log(max(1.0, answered / max(told, 1.0))))
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
-        among_people = np.bincount(sessions, by_assistant)[sessions] == 0
+        self.with_assistant = np.bincount(sessions, by_assistant)[sessions] > 0
         asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
         asked_before[starts == np.arange(len(order))] = 0
         answers = np.empty_like(asked_before)
         answers[order] = asked_before
-        self.answers = answers * among_people
-        self.asks = self._ends_asking * among_people
+        self.answers = answers * ~self.with_assistant
+        self.asks = self._ends_asking * ~self.with_assistant
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

@@ -7,9 +7,9 @@ from datetime import date
 
 import regex
 
+from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
-from zibaldone.text.periods import DAY, month_of, period
 
 IRREGULAR_PAST = frozenset(
     """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew
@@ -29,18 +29,18 @@ _REGULAR_PAST = regex.compile(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
 _REACH = 200  # characters of a sentence that are looked at on either side
 
 
-def resolved(text: str, said: date, write: Callable[[date, date], str] | None = None) -> str:
+def resolved(text: str, today: date, write: Callable[[date, date], str] | None = None) -> str:
     """The text, said on that day, with what its relative dates mean in parentheses: "yesterday (7 May 2023)".
 
     `write` gives the first and the last day in words, by default `in_words`. What comes every year ("in
     spring") gets no year where nothing around it tells whether it is past or to come.
     """
     pieces, at = [], 0
-    for days in find_days(text, said):
+    for days in find_days(text, today):
         phrase = text[days.start : days.end].rstrip(" .,")
         end = days.start + len(phrase)
         explained = text[end:].lstrip(" .,").startswith("(")
-        meant = None if explained or _YEAR.search(phrase) else _meant(text, phrase, days, said)
+        meant = None if explained or _YEAR.search(phrase) else _meant(text, phrase, days, today)
         if meant:
             pieces += [text[at:end], f" ({(write or in_words)(meant.first, meant.last)})"]
             at = end
@@ -87,9 +87,9 @@ def _whole_months(first: date, last: date) -> str:
     return f"{opening} to {_MONTHS[last.month - 1]} {last.year}"
 
 
-def _meant(text: str, phrase: str, days: Days, said: date) -> Days | None:
+def _meant(text: str, phrase: str, days: Days, today: date) -> Days | None:
     """Of a yearly phrase whose last time is long past: that, or the next one, or None for no telling."""
-    if said - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
+    if today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
         return days
     before = regex.split(r"[.!?\n]", text[max(0, days.start - _REACH) : days.start])[-1]
     after = regex.split(r"[.!?\n]", text[days.end : days.end + _REACH])[0]
@@ -97,7 +97,7 @@ def _meant(text: str, phrase: str, days: Days, said: date) -> Days | None:
         present = [match.start() for match in _PRESENT.finditer(words)]
         past = [match.start() for match in _PAST.finditer(words)]
         if present and not (past and (past[nearest] > present[nearest]) == (nearest == -1)):
-            coming = find_days(f"will in {phrase}", said)
+            coming = find_days(f"will in {phrase}", today)
             return coming[0] if coming else None
         if past or _REGULAR_PAST.search(words):
             return days

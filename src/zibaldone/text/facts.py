@@ -1,6 +1,7 @@
 """The sentences of a conversation that carry facts: which to keep, and what each leans on; without a model.
 
-The four tests of a fact (xMemory, appendix C.1):
+Every sentence has its worth (`Worth`), judged against what was heard before it. What is at least NEWS passes
+the tests of a fact (xMemory, appendix C.1) but the last, which is for `facts_of`:
 
 - Utility: it answers something. Questions, greetings and exclamations do not, nor does what only says again
   what was heard just before.
@@ -16,15 +17,16 @@ The four tests of a fact (xMemory, appendix C.1):
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from enum import IntEnum
 
 import regex
 
 from zibaldone.core import Message
 from zibaldone.text.dates import find_days
-from zibaldone.text.salience import PHATIC, carries_fact, is_echo, is_phatic, names
+from zibaldone.text.salience import PHATIC, carries_fact, is_courtesy, is_echo, is_phatic, names
 from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import terms, words
@@ -46,22 +48,84 @@ _QUESTION = ("?", "？", "؟")
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _NUMBER = regex.compile(r"\p{N}")
 _LETTER = regex.compile(r"\p{L}")
-_ENUMERATOR = regex.compile(r"[(\[]?(?:\p{N}{1,3}[.)\]]{1,2}|\p{L}[)\]]\.?)(?:\s+|$)")  # "1.", "(2)", "b)"
+# Before an item of a list: "-", "##", "1.", "(2)", "b)".
+_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))(?:\s+|$)")
 _CAPTION = regex.compile(r"\s*\[[^\[\]]*\]\s*$")
+
+
+class Worth(IntEnum):
+    """What a sentence says that is worth remembering, least first."""
+
+    COURTESY = 0  # a greeting, thanks, a wish, a call by name
+    PHRASE = 1  # "It was awesome!": no word on any subject
+    ECHO = 2  # what somebody else said just before
+    ASIDE = 3  # a word on the subject, or a short question
+    REMARK = 4  # something, but only to the other; or a question
+    STATEMENT = 5  # of somebody's life or the world
+    NEWS = 6  # and says enough that was not heard just before
+    SPECIFIC = 7  # something of anybody, with a name, a number or a date
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a message, judged."""
+
+    start: int  # message.content[start:end], with the mark of an item in a list
+    end: int
+    text: str  # on one line, without that mark
+    worth: Worth
+    opens: bool  # its line
+    listed: bool  # an item of a list
+
+    @property
+    def asks(self) -> bool:
+        return asks(self.text)
+
+    @property
+    def leans(self) -> bool:
+        """Whether it opens with a word for what was named before it, or is a caption of it."""
+        return self.is_caption or not _LEANING.isdisjoint(words(self.text)[:1])
+
+    @property
+    def is_caption(self) -> bool:
+        return self.text.startswith("[")
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it does, though it may be no fact; questions do not."""
+        return self.worth >= Worth.REMARK and not self.asks
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it gives the next sentence nothing to lean on."""
+        return self.asks or self.worth <= Worth.PHRASE
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A span of one message that is kept as one fact."""
+    """Sentences of one message that are kept as one fact."""
 
     message: Message
-    start: int  # message.content[start:end], of whole sentences
-    end: int
+    sentences: tuple[Sentence, ...]
     question: str = ""  # what it answers, where it is not understood without
 
     @property
+    def start(self) -> int:
+        return self.sentences[0].start
+
+    @property
+    def end(self) -> int:
+        return self.sentences[-1].end
+
+    @property
     def verbatim(self) -> str:
+        """From its first sentence to its last, as they stand in the message."""
         return self.message.content[self.start : self.end]
+
+    @property
+    def text(self) -> str:
+        """Its sentences, on one line."""
+        return " ".join(sentence.text for sentence in self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,42 +137,64 @@ class Heard:
     anyone: frozenset[str] = frozenset()  # terms said just before, by whomever
     question: str = ""  # that somebody else asked last
 
-    def is_fact(self, sentence: str, said: date) -> bool:
-        """Whether a sentence, said on that day, passes the tests of utility, specificity and persistence."""
+    def worth(self, sentence: str, day: date) -> Worth:
+        """What a sentence that is said on that day is worth."""
         bare = self.unaddressed(sentence)
-        if not any(_LETTER.search(term) for term in terms(bare)):  # a number alone says nothing
-            return False
-        if asks(sentence) or is_phatic(bare) or not carries_fact(bare) or self.is_echo(bare):
-            return False
-        if is_specific(bare, said):
-            return True
-        spoken = set(words(bare))
-        if not spoken.isdisjoint(SECOND_PERSON):
-            return False
-        own = set(terms(bare)) - PHATIC
-        new = own - self.anyone
-        if spoken.isdisjoint(FIRST_PERSON) or words(bare)[0] in _TOGETHER:
-            return len(own) >= _IMPERSONAL and len(new) >= 2
-        return len(own) >= _PERSONAL and len(new) >= 1
+        if is_courtesy(bare):
+            return Worth.COURTESY
+        if is_phatic(bare):
+            return Worth.PHRASE
+        if is_echo(bare, self.others):
+            return Worth.ECHO
+        own = terms(bare)
+        if not carries_fact(bare) or not any(_LETTER.search(term) for term in own):
+            return Worth.ASIDE  # a number alone says nothing
+        if asks(sentence):
+            return Worth.REMARK
+        if is_specific(bare, day):
+            return Worth.SPECIFIC
+        spoken = words(bare)
+        of_oneself = not FIRST_PERSON.isdisjoint(spoken)
+        if not SECOND_PERSON.isdisjoint(spoken):
+            return Worth.STATEMENT if of_oneself else Worth.REMARK
+        weighty = set(own) - PHATIC
+        new = weighty - self.anyone
+        if of_oneself and spoken[0] not in _TOGETHER:
+            enough = len(weighty) >= _PERSONAL and len(new) >= 1
+        else:
+            enough = len(weighty) >= _IMPERSONAL and len(new) >= 2
+        return Worth.NEWS if enough else Worth.STATEMENT
 
-    def is_echo(self, sentence: str) -> bool:
-        """Whether it only says again what somebody else just said."""
-        return is_echo(sentence, self.others)
+    def sentences_of(self, message: Message) -> list[Sentence]:
+        """The sentences of a stored message; the number of an item in a list is part of the item."""
+        content, day = message.content, day_of(message)
+        judged: list[Sentence] = []
+        for start, end in _items(content):
+            mark = _MARK.match(content, start, end)
+            listed = mark is not None and mark.end() < end
+            text = " ".join(content[mark.end() if mark and listed else start : end].split())
+            opens = not judged or "\n" in content[judged[-1].end : start]
+            judged.append(Sentence(start, end, text, self.worth(text, day), opens, listed))
+        return judged
 
-    def is_idle(self, sentence: str) -> bool:
-        """Whether it gives the next sentence nothing to lean on."""
-        return asks(sentence) or is_phatic(self.unaddressed(sentence))
+    def is_short(self, opening: str) -> bool:
+        """Whether the first sentence of a message needs the question that it may answer."""
+        return not asks(opening) and len(set(terms(self.unaddressed(opening))) - PHATIC) < _SHORT_ANSWER
 
-    def answers(self, sentence: str) -> bool:
-        """Whether the first words of a message answer a question on something: "Seven years"."""
-        if not _asks_something(self.question) or asks(sentence) or is_phatic(sentence):
+    def is_answered(self, opening: str) -> bool:
+        """Whether the first sentence of a message answers a question on something: "Seven years"."""
+        if not (_asks_something(self.question) and self.is_short(opening)):
             return False
-        bare = self.unaddressed(sentence)
-        opens = terms(bare.partition(" ")[0])
-        return PHATIC.isdisjoint(opens) and SECOND_PERSON.isdisjoint(words(bare)) and not leans(bare)
+        bare = self.unaddressed(opening)
+        first = bare.partition(" ")[0]
+        if is_phatic(bare) or not SECOND_PERSON.isdisjoint(words(bare)):
+            return False
+        return PHATIC.isdisjoint(terms(first)) or words(first) in _YES_OR_NO
 
     def unaddressed(self, sentence: str) -> str:
         """The sentence without the names of those who talk, which is how they address each other."""
+        if not self.parties:
+            return sentence.strip(" ,")
 
         def kept(match: regex.Match[str]) -> str:
             return "" if is_party(match[0], self.parties) else match[0]
@@ -120,7 +206,7 @@ def heard_before(messages: Sequence[Message]) -> Iterator[tuple[Message, Heard]]
     """Messages of one exchange, in order, each with what was heard before it."""
     parties = parties_of(messages)
     heard: deque[tuple[str, frozenset[str]]] = deque(maxlen=_HEARD)
-    question, asked_by = "", ""
+    question, asker = "", ""
     for message in messages:
         speaker = message.speaker
         yield (
@@ -129,16 +215,72 @@ def heard_before(messages: Sequence[Message]) -> Iterator[tuple[Message, Heard]]
                 parties,
                 frozenset().union(*(theirs for who, theirs in heard if who != speaker)),
                 frozenset().union(*(theirs for _, theirs in heard)),
-                question if asked_by != speaker else "",
+                question if asker != speaker else "",
             ),
         )
         heard.append((speaker, frozenset(terms(message.content))))
-        question, asked_by = last_question(message.content), speaker
+        question, asker = _last_question(message.content), speaker
 
 
 def facts(messages: Sequence[Message]) -> list[Fact]:
     """The facts of an exchange, in order. No two share a sentence."""
-    return [fact for message, heard in heard_before(messages) for fact in _facts_of(message, heard)]
+    return [fact for message, heard in heard_before(messages) for fact in facts_of(message, heard)]
+
+
+def facts_of(
+    message: Message, heard: Heard, *, whole: bool = False, alone: Callable[[str], bool] | None = None
+) -> list[Fact]:
+    """The facts of a message, in order. No two share a sentence.
+
+    `whole`: statements that are not new are facts too, and what a message with a fact says besides is told
+    with the fact, less courtesies. `alone` says of the text of a sentence that nothing is told with it.
+    """
+    judged = heard.sentences_of(message)
+    groups: list[_Group] = []
+    for place, sentence in enumerate(judged):
+        if sentence.worth is Worth.COURTESY:
+            continue
+        answers = not place and heard.is_answered(sentence.text)
+        is_fact = answers or sentence.worth >= (Worth.STATEMENT if whole else Worth.NEWS)
+        apart = is_fact and alone is not None and alone(sentence.text)
+        last = groups[-1] if groups and (whole or groups[-1].places[-1] == place - 1) else None
+        if last and not apart and last.takes(sentence, is_fact=is_fact, whole=whole):
+            last.places.append(place)
+            last.has_fact |= is_fact
+            continue
+        if is_fact and not (whole or answers) and sentence.leans:
+            if sentence.is_caption:  # beside anything that was said, it adds little
+                is_fact = not any(group.has_fact for group in groups)
+            else:
+                is_fact = place > 0 or sentence.worth is Worth.SPECIFIC
+        if is_fact or whole or not sentence.is_idle:
+            question = heard.question if is_fact and not place and heard.is_short(sentence.text) else ""
+            groups.append(_Group([place], is_fact, apart, question))
+    if not any(group.has_fact for group in groups):
+        if not (_asks_something(heard.question) and judged and words(judged[0].text)[:1] in _YES_OR_NO):
+            return []
+        groups = [_Group([0], has_fact=True, question=heard.question)]  # a plain yes, and no more is said
+    return [
+        Fact(message, tuple(judged[place] for place in group.places), group.question)
+        for group in groups
+        if group.has_fact or (whole and any(judged[place].says_something for place in group.places))
+    ]
+
+
+@dataclass(slots=True)
+class _Group:
+    places: list[int]  # of its sentences in the message
+    has_fact: bool
+    apart: bool = False  # nothing is told with it
+    question: str = ""  # that they answer
+
+    def takes(self, sentence: Sentence, *, is_fact: bool, whole: bool) -> bool:
+        """Whether the sentence behind these belongs with them."""
+        if self.apart or sentence.listed:
+            return False
+        if sentence.leans and len(self.places) < _MOST_SENTENCES:
+            return whole or is_fact or not sentence.is_idle
+        return whole and not sentence.opens and not (is_fact and self.has_fact)
 
 
 def parties_of(messages: Sequence[Message]) -> frozenset[str]:
@@ -146,80 +288,38 @@ def parties_of(messages: Sequence[Message]) -> frozenset[str]:
     return frozenset(word for message in messages for word in words(message.speaker))
 
 
-def is_specific(sentence: str, said: date) -> bool:
+def day_of(message: Message) -> date:
+    """On which a stored message was said."""
+    assert message.time is not None  # what is stored has one
+    return message.time.date()
+
+
+def is_specific(sentence: str, day: date) -> bool:
     """A name, a number or a date: specific, whoever is spoken of."""
-    return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, said))
+    return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, day))
 
 
 def asks(sentence: str) -> bool:
     return sentence.endswith(_QUESTION)
 
 
-def leans(sentence: str) -> bool:
-    """Whether a sentence opens with a word for what was named before it, or is a caption of it."""
-    return sentence.startswith("[") or not _LEANING.isdisjoint(words(sentence)[:1])
-
-
-def last_question(content: str) -> str:
+def _last_question(content: str) -> str:
     """The question that a message leaves open: the last of its sentences, but for a caption."""
-    text = _CAPTION.sub("", content)
-    spans = sentences(text)
-    last = text[slice(*spans[-1])] if spans else ""
-    return " ".join(last.split()) if asks(last) else ""
-
-
-def _facts_of(message: Message, heard: Heard) -> Iterator[Fact]:
-    assert message.time is not None  # what is stored has one
-    content, day = message.content, message.time.date()
-    spans = _listed(content)
-    groups: list[list[int]] = []
-    for place, (start, end) in enumerate(spans):
-        sentence = _bare(content[start:end])
-        before = groups[-1] if groups and groups[-1][-1] == place - 1 else None
-        if before and leans(sentence) and len(before) < _MOST_SENTENCES:
-            if heard.is_fact(sentence, day) or not heard.is_idle(sentence):
-                before.append(place)
-        elif heard.is_fact(sentence, day) or (not place and heard.answers(sentence)):
-            if not leans(sentence):
-                groups.append([place])
-            elif place and before is None and not heard.is_idle(_bare(content[slice(*spans[place - 1])])):
-                groups.append([place - 1, place])
-            elif sentence.startswith("["):
-                if not groups:  # beside anything that was said, it adds little
-                    groups.append([place])
-            elif place or is_specific(sentence, day):
-                groups.append([place])
-    opens = words(content[slice(*spans[0])])[:1] if spans else []
-    if not groups and _asks_something(heard.question) and opens in _YES_OR_NO:
-        groups.append([0])  # a plain yes, and no more is said
-    for group in groups:
-        start, end = spans[group[0]][0], spans[group[-1]][1]
-        answer = group[0] == 0 and _is_short(content[start:end], heard)
-        yield Fact(message, start, end, heard.question if answer else "")
-
-
-def _listed(content: str) -> list[Span]:
-    """As `sentences`, but the number of an item in a list is part of the sentence behind it."""
-    found: list[Span] = []
-    opening: int | None = None
-    for start, end in sentences(content):
-        begin = start if opening is None else opening
-        opening = begin if _ENUMERATOR.fullmatch(content[start:end]) else None
-        if opening is None:
-            found.append((begin, end))
-    return found if opening is None else [*found, (opening, len(content.rstrip()))]
-
-
-def _bare(sentence: str) -> str:
-    """Without the number of an item in a list, which makes nothing specific."""
-    match = _ENUMERATOR.match(sentence)
-    return sentence[match.end() :] or sentence if match else sentence
+    text = _CAPTION.sub("", content).rstrip()
+    return " ".join(text[slice(*sentences(text)[-1])].split()) if asks(text) else ""
 
 
 def _asks_something(question: str) -> bool:
     return len(set(terms(question)) - PHATIC) >= 2
 
 
-def _is_short(answer: str, heard: Heard) -> bool:
-    own = set(terms(heard.unaddressed(answer))) - PHATIC
-    return len(own) < _SHORT_ANSWER or words(answer)[:1] in _YES_OR_NO
+def _items(content: str) -> Iterator[Span]:
+    """As `sentences`, but the number of an item in a list is part of the sentence behind it."""
+    opening: int | None = None
+    for start, end in sentences(content):
+        begin = start if opening is None else opening
+        opening = begin if _MARK.fullmatch(content, start, end) else None
+        if opening is None:
+            yield begin, end
+    if opening is not None:
+        yield opening, len(content.rstrip())

@@ -118,55 +118,55 @@ def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
 
 def names_and_numbers(text: str) -> set[str]:
     """Their words: what may neither be lost nor invented; numbers without leading zeros."""
-    found = {_number(number) for number in _NUMBER.findall(text)}
+    salient = {_number(number) for number in _NUMBER.findall(text)}
     for start, end in sentences(text):
-        found.update(word for name in names(text[start:end]) for word in words(name))
-    return found - STOP_WORDS
+        salient.update(word for name in names(text[start:end]) for word in words(name))
+    return salient - STOP_WORDS
 
 
 def _vocabulary(text: str) -> set[str]:
     text = _spelled(text)
-    found = names_and_numbers(text)
+    known = names_and_numbers(text)
     for word in words(text):
-        found.add(word)
-        found.add(_NUMBER_WORDS.get(word, word))
-        found.update(term for _, term in term_of(word))
-    return found
+        known.add(word)
+        known.add(_NUMBER_WORDS.get(word, word))
+        known.update(term for _, term in term_of(word))
+    return known
 
 
 def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
     """Each content word in order: its term, itself, and whether it is said plainly, denied, or both."""
-    found: list[tuple[str, str, frozenset[bool]]] = []
+    readings: list[tuple[str, str, frozenset[bool]]] = []
     last_began = sentence_began = 0
     for start, end in sentences(text):
-        last_began, sentence_began = sentence_began, len(found)
+        last_began, sentence_began = sentence_began, len(readings)
         clause_began = sentence_began
         sentence = text[start:end]
         for clause in _CLAUSE.split(_spelled(sentence)):
-            before, clause_began = clause_began, len(found)
+            before, clause_began = clause_began, len(readings)
             negations, plain = 0, True
             denied_from = 0
             for word in words(clause):
                 if word in _NOT or word in _STOPS:
-                    denied_from = denied_from if negations else len(found)
+                    denied_from = denied_from if negations else len(readings)
                     negations += 1
                     plain = not plain if word in _STOPS else False
                 elif content := _content(word):
                     sign = _PLAIN if plain else _DENIED
-                    found += [(term, form, sign) for form, term in content]
+                    readings += [(term, form, sign) for form, term in content]
             if not negations:
                 continue
-            if denied_from < len(found):
-                _sign(found, clause_began, denied_from, _EITHER)
+            if denied_from < len(readings):
+                _sign(readings, clause_began, denied_from, _EITHER)
             elif denied_from > clause_began:  # "Ann lives in Oslo not"
-                _sign(found, clause_began, denied_from, _DENIED)
+                _sign(readings, clause_began, denied_from, _DENIED)
             elif clause_began > sentence_began:  # "Ann lives in Oslo; no"
-                _sign(found, before, clause_began, _DENIED)
+                _sign(readings, before, clause_began, _DENIED)
             else:  # "No", to what was said before
-                _sign(found, last_began, clause_began, _EITHER)
+                _sign(readings, last_began, clause_began, _EITHER)
         if sentence.endswith(("?", "？", "؟")) and _denies(sentence):  # "Don't you like fish?"
-            _sign(found, sentence_began, len(found), _EITHER)
-    return found
+            _sign(readings, sentence_began, len(readings), _EITHER)
+    return readings
 
 
 def _content(word: str) -> list[tuple[str, str]]:
@@ -180,8 +180,10 @@ def _content(word: str) -> list[tuple[str, str]]:
     return list(term_of(word))
 
 
-def _sign(found: list[tuple[str, str, frozenset[bool]]], start: int, end: int, sign: frozenset[bool]) -> None:
-    found[start:end] = [(term, form, sign) for term, form, _ in found[start:end]]
+def _sign(
+    readings: list[tuple[str, str, frozenset[bool]]], start: int, end: int, sign: frozenset[bool]
+) -> None:
+    readings[start:end] = [(term, form, sign) for term, form, _ in readings[start:end]]
 
 
 def _denies(text: str) -> bool:
@@ -198,5 +200,5 @@ def _number(digits: str) -> str:
     return digits.lstrip("0") or "0"
 
 
-def _listed(found: list[str]) -> str:
-    return ", ".join(repr(word) for word in found[:_SHOWN])
+def _listed(faults: list[str]) -> str:
+    return ", ".join(repr(word) for word in faults[:_SHOWN])

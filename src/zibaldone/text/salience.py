@@ -23,6 +23,11 @@ _PHATIC_WORDS = frozenset(
     """.split()
 )
 PHATIC = frozenset(term for word in _PHATIC_WORDS for term in terms(word))  # terms
+# With one of these, what is only politeness and names is no opinion of anything.
+_COURTESY = frozenset(
+    """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
+    please""".split()
+)
 _NO_NAME = STOP_WORDS | {*WEEKDAYS, *MONTHS}
 _FIRST_PERSON = frozenset("i me my mine myself we us our ours ourselves im ive id ill".split())
 _NUMBER = regex.compile(r"\p{N}")
@@ -36,15 +41,15 @@ _NAME = regex.compile(
 
 def names(sentence: str) -> list[str]:
     """Runs of capitalised words as written, not counting the first word of the sentence nor "I"."""
-    found = []
+    runs = []
     first = _WORD.search(sentence)
     for match in _NAME.finditer(sentence):
         name = match.group()
         if first and match.start() == first.start():
             _, _, name = name.partition(" ")  # it is capitalised whatever it means
         if name and _CAPITALISED.match(name) and not _NO_NAME.issuperset(words(name)):
-            found.append(name.removesuffix("'s").removesuffix("’s"))
-    return found
+            runs.append(name.removesuffix("'s").removesuffix("’s"))
+    return runs
 
 
 def carries_fact(sentence: str) -> bool:
@@ -52,12 +57,12 @@ def carries_fact(sentence: str) -> bool:
 
     False for greetings, thanks, exclamations and for a question back that names nothing.
     """
-    said = set(terms(sentence))
-    if not said:
+    meant = set(terms(sentence))
+    if not meant:
         return False
     if _NUMBER.search(sentence) or not _LATIN.search(sentence):
         return True
-    own = said - PHATIC
+    own = meant - PHATIC
     if not own:
         return False
     if names(sentence) or not _FIRST_PERSON.isdisjoint(words(sentence)):
@@ -70,7 +75,19 @@ def is_phatic(sentence: str) -> bool:
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
+def is_courtesy(sentence: str) -> bool:
+    """Greetings, thanks, wishes, calls by name ("Hey Mel!"); no opinion of a thing ("It was awesome!")."""
+    own = set(terms(sentence))
+    if not own:
+        return not _NUMBER.search(sentence)
+    spoken = set(words(sentence))
+    if _COURTESY.isdisjoint(spoken):
+        return False
+    called = {term for name in names(f". {sentence}") for term in terms(name)}
+    return is_phatic(sentence) or (own <= PHATIC | called and _FIRST_PERSON.isdisjoint(spoken))
+
+
 def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
     """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
-    said = set(terms(sentence)) - PHATIC
-    return len(said) < 6 and said <= heard and _FIRST_PERSON.isdisjoint(words(sentence))
+    own = set(terms(sentence)) - PHATIC
+    return len(own) < 6 and own <= heard and _FIRST_PERSON.isdisjoint(words(sentence))

@@ -78,36 +78,36 @@ def _joined(
     text: str, groups: list[list[Span]], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[Span]:
     """One span per group; a group that has more tokens than its parts had apart is halved."""
-    found = []
+    spans_kept = []
     while groups:
         spans = [(group[0][0], group[-1][1]) for group in groups]
         counts = count([text[start:end] for start, end in spans])
         waiting = []
         for group, span, tokens in zip(groups, spans, counts, strict=True):
             if tokens <= limit or len(group) == 1:
-                found.append(span)
+                spans_kept.append(span)
             else:
                 waiting.extend([group[: len(group) // 2], group[len(group) // 2 :]])
         groups = waiting
-    return sorted(found)
+    return sorted(spans_kept)
 
 
 def _cut(
     text: str, spans: list[Span], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[tuple[Span, int]]:
     """The spans with their tokens; those above the limit in pieces."""
-    found = []
+    counted = []
     while spans:
         # Many are counted at a time: one call of the tokenizer per round, and two or three rounds.
         waiting = []
         counts = count([text[start:end] for start, end in spans])
         for (start, end), tokens in zip(spans, counts, strict=True):
             if tokens <= limit or end - start < 2:
-                found.append(((start, end), tokens))
+                counted.append(((start, end), tokens))
             else:
                 waiting.extend(_pieces(text, start, end, max(2, math.ceil(tokens / limit))))
         spans = waiting
-    return sorted(found)
+    return sorted(counted)
 
 
 def _pieces(text: str, start: int, end: int, pieces: int) -> list[Span]:

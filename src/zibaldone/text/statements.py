@@ -51,21 +51,21 @@ def statements(sentence: str, speaker: str) -> list[PlainStatement]:
     """What the speaker states of themselves; nothing where the sentence asks, hedges or denies."""
     if sentence.rstrip().endswith("?") or not _HEDGED.isdisjoint(words(sentence)):
         return []
-    found = []
+    values = []
     for match in _OWN.finditer(sentence):
         attribute = terms(match["attribute"])
         if attribute and (
             attribute[-1] in _SINGLE or words(match["attribute"])[0] in ("favorite", "favourite")
         ):
-            found.append((" ".join(attribute), match["value"]))
+            values.append((" ".join(attribute), match["value"]))
     for relation, pattern in _PATTERNS:
-        found += [(relation, match["value"]) for match in pattern.finditer(sentence)]
-    told = []
-    for relation, value in found:
-        said = [word for word in words(value) if word not in STOP_WORDS][:_LONGEST_VALUE]
-        if said:
-            told.append(PlainStatement(speaker.casefold(), relation, frozenset(terms(" ".join(said)))))
-    return told
+        values += [(relation, match["value"]) for match in pattern.finditer(sentence)]
+    stated = []
+    for relation, value in values:
+        kept = [word for word in words(value) if word not in STOP_WORDS][:_LONGEST_VALUE]
+        if kept:
+            stated.append(PlainStatement(speaker.casefold(), relation, frozenset(terms(" ".join(kept)))))
+    return stated
 
 
 def supersedes(later: PlainStatement, earlier: PlainStatement) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -12,9 +12,11 @@ import regex
 from zibaldone.text.keywords import idf, term_forms
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
-from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+from zibaldone.text.words import STOP_WORDS, as_written, term_of
 
 NO_STATISTICS: Mapping[str, int] = MappingProxyType({})
+Likeness = Callable[[Sequence[str]], Sequence[float]]  # one per text
+_CANDIDATES = 20  # words of which the nearest are chosen
 _CAPTION = regex.compile(r"\[[^\[\]]*\]")  # such as of an image: not what was spoken of
 
 
@@ -25,15 +27,18 @@ def telling(
     parties: frozenset[str] = frozenset(),
     df: Mapping[str, int] = NO_STATISTICS,
     n: int = 0,
+    likeness: Likeness | None = None,
 ) -> list[str]:
     """The words that most texts speak of, the commonest first; of such as are as common, names first.
 
-    At most `room` words, without captions and the names of those who talk: `parties` has their words in
-    lower case. A word is shown with its neighbour where most texts that have the one have the other beside
-    it. `df` says in how many of the user's `n` other texts each term occurs: what is said in all of them
-    tells little of these. Without it every word weighs the same.
+    At most `room` words, without the names of those who talk, of which `parties` has the words in lower
+    case, and without captions, unless nothing else is said. A word is shown with its neighbour where most
+    texts that have the one have the other beside it. `df` says in how many of the user's `n` other texts each
+    term occurs: what is said in all of them tells little of these. Without it every word weighs the same.
+    `likeness` says how near the meaning of each of some words is to that of the texts: of twenty words that
+    would come first, those that mean what the texts mean do.
     """
-    texts = [_CAPTION.sub(" ", text) for text in texts]
+    texts = [without_captions(text) for text in texts]
     written = [[word for word in as_written(text) if not is_party(word, parties)] for text in texts]
     spoken, beside = _counts(written)
     _, forms = term_forms(" ".join(word.lower() for word in line) for line in written)
@@ -52,17 +57,23 @@ def telling(
     }
     chosen: list[str] = []
     used: set[str] = set()
+    left = room if likeness is None else _CANDIDATES
     for term in sorted(spoken, key=lambda term: (-weight[term], term not in capital, order[term])):
-        if not room:
+        if not left:
             break
         pair = neighbour.get(term, (term, term))
         together = beside[pair] > 1 and 2 * beside[pair] > max(spoken[part] for part in pair)
         phrase = pair if together else (term,)
-        if used.isdisjoint(phrase) and len(phrase) <= room:
+        if used.isdisjoint(phrase) and len(phrase) <= left:
             chosen.append(" ".join(capital.get(part, forms[part]) for part in phrase))
             used.update(phrase)
-            room -= len(phrase)
-    return chosen
+            left -= len(phrase)
+    return chosen if likeness is None or not chosen else _nearest(chosen, room, likeness)
+
+
+def without_captions(text: str) -> str:
+    """The text less what was only shown, such as "[image: a cat]", if more is left."""
+    return _CAPTION.sub(" ", text).strip() or text
 
 
 def is_party(word: str, parties: frozenset[str]) -> bool:
@@ -73,6 +84,20 @@ def is_party(word: str, parties: frozenset[str]) -> bool:
     least = 2 if word[:1].isupper() else 3  # "Jo" may be Joanna, "jo" is somebody's word
     word = word.lower()
     return word in parties or (len(word) >= least and any(name.startswith(word) for name in parties))
+
+
+def _nearest(phrases: Sequence[str], room: int, likeness: Likeness) -> list[str]:
+    """As many of them as there is room for: near ones before others, the foremost before the last."""
+    near = [
+        (-value * (1 - place / (2 * len(phrases))), place) for place, value in enumerate(likeness(phrases))
+    ]
+    chosen: list[str] = []
+    for _, place in sorted(near):
+        length = len(phrases[place].split())
+        if length <= room:
+            chosen.append(phrases[place])
+            room -= length
+    return chosen
 
 
 def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
@@ -101,9 +126,9 @@ def _capitals(
     }
     for text in texts:
         for start, end in sentences(text):
-            for word in " ".join(names(text[start:end])).split():
+            for word in as_written(" ".join(names(text[start:end]))):
                 if word[0].isupper():
-                    capital |= {term: word for part in words(word) for _, term in term_of(part)}
+                    capital |= {term: word for _, term in term_of(word.lower())}
     return capital
 
 

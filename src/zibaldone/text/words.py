@@ -75,17 +75,17 @@ def term_of(word: str) -> tuple[tuple[str, str], ...]:
             if script.search(word):
                 return ((word, _stem(language, word)),)
         return ((word, word),)
-    found: list[tuple[str, str]] = []
+    forms: list[tuple[str, str]] = []
     end = 0
     for run in _UNSPACED.finditer(word):
         if run.start() > end:
-            found.extend(term_of(word[end : run.start()]))
+            forms.extend(term_of(word[end : run.start()]))
         end = run.end()
         chars = run.group()
-        found.extend((chars[i : i + 2],) * 2 for i in range(max(1, len(chars) - 1)))
+        forms.extend((chars[i : i + 2],) * 2 for i in range(max(1, len(chars) - 1)))
     if end < len(word):
-        found.extend(term_of(word[end:]))
-    return tuple(found)
+        forms.extend(term_of(word[end:]))
+    return tuple(forms)
 
 
 def _stem(language: str, word: str) -> str:

@@ -71,7 +71,6 @@ class Retrieved:
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0
-    blocks_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.core import Message
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.ranker import read_question
 from zibaldone.search.unit_index import UnitIndex
@@ -38,7 +38,7 @@ class NaiveView(UnitsView):
 
     name = "naive"
 
-    def __init__(self, embedder: Embedder, word_embedder: Embedder, tokenizer: Tokenizer) -> None:
+    def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
         """As the messages view."""
         super().__init__(embedder, "1")
         self._word_embedder, self._tokenizer = word_embedder, tokenizer

@@ -16,7 +16,7 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, best_first, score
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, best_first, score
 from zibaldone.search.unit import Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
@@ -145,7 +145,7 @@ def ranked_units(
     query: Query,
     view: str,
     note: str = "",
-    weights: Weights = DEFAULT_WEIGHTS,
+    weights: TalkWeights = DEFAULT_WEIGHTS,
 ) -> Retrieved:
     """The index's best units, as many as fill OFFERED budgets."""
     if not len(index):
@@ -154,7 +154,7 @@ def ranked_units(
     if query.scope.session is not None:
         inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
     scores = score(index, question, vector, weights, inside)
-    rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside)
+    rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside, scores.assistant)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Snapshot
 from zibaldone.views.toolkit import tail
+from zibaldone.views.user_cache import UserCache
 
 _MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
@@ -50,71 +49,53 @@ class UnitCache:
         self,
         view: str,
         new_index: Callable[[], UnitIndex],
-        tail_units: ToUnits,
+        tail_units: ToUnits = lambda _: [],
         *,
         appends: bool,
-        alone: bool = True,
         most_unread: int | None = None,
     ) -> None:
-        """`tail_units` makes units of messages that the view has not read, the newest `most_unread` of them.
-
-        `alone`: those of one message do not depend on other messages.
-        """
+        """`tail_units` makes units of what the view has not read, of the newest `most_unread` messages."""
         self._view = view
         self._new_index = new_index
         self._tail_units = tail_units
         self._appends = appends
-        self._alone = alone
         self._most_unread = most_unread
-        self._slots: OrderedDict[str, Slot] = OrderedDict()
-        self._sizes: dict[str, int] = {}
-        self._total = 0
-        self._lock = threading.Lock()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child: the parent's threads may have held the locks, half way through a change."""
-        self._slots, self._sizes, self._total = OrderedDict(), {}, 0
-        self._lock = threading.Lock()
+        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=_MOST_UNITS, size=_size)
 
     @contextmanager
-    def index(self, now: Snapshot, user: str, generation: Generation | None) -> Iterator[UnitIndex]:
+    def index(
+        self,
+        now: Snapshot,
+        user: str,
+        generation: Generation | None,
+        tail_units: ToUnits | None = None,
+    ) -> Iterator[UnitIndex]:
         """The user's index as of a snapshot, with its lock held: ask nobody inside.
 
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
+        `tail_units`: for a view that knows more of the snapshot than when the cache was made.
         """
-        with self._lock:
-            slot = self._slots.setdefault(user, Slot())
-            self._slots.move_to_end(user)
+        slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
-            yield self._refresh(slot, now.connection, user, generation)
+            yield self._refresh(slot, now.connection, user, generation, tail_units or self._tail_units)
 
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        with self._lock:
-            if (
-                not self._appends
-            ):  # to find out what has to go costs as much as to begin anew, when asked again
-                self._slots.pop(user, None)
-                self._total -= self._sizes.pop(user, 0)
-            known = self._slots.get(user)
-        if known is not None and known.index is not None:
-            with self.index(now, user, generation):
-                pass
-
-    def _resized(self, user: str, size: int) -> None:
-        """Note how large the user's index is now; drops others' while all are too large together."""
-        with self._lock:
-            self._total += size - self._sizes.get(user, 0)
-            self._sizes[user] = size
-            for name in list(self._slots):
-                if name == user or (self._total <= _MOST_UNITS and len(self._slots) <= _MOST_USERS):
-                    break
-                del self._slots[name]
-                self._total -= self._sizes.pop(name, 0)
+        slot = self._slots.get(user)
+        self._slots.drop(user, log.state(now.connection, user))
+        # Where units do not just follow each other, finding what has to go costs as much as beginning anew.
+        if slot is not None and self._appends:
+            with slot.lock:
+                if slot.index is not None:
+                    self._refresh(slot, now.connection, user, generation, self._tail_units)
 
     def _refresh(
-        self, slot: Slot, connection: Connection, user: str, generation: Generation | None
+        self,
+        slot: Slot,
+        connection: Connection,
+        user: str,
+        generation: Generation | None,
+        tail_units: ToUnits,
     ) -> UnitIndex:
         """New units are appended and forgotten ones taken out; another generation makes a new index.
 
@@ -127,12 +108,13 @@ class UnitCache:
         if slot.index is not None and slot.version > state.version and slot.generation == number:
             return slot.index  # an older snapshot: what the index has too much of is the newest
         if slot.index is None or slot.generation != number:
-            slot.index, slot.cursor, slot.deletions = self._new_index(), 0, state.deletions
+            slot.index, slot.cursor, slot.tail_to = self._new_index(), 0, 0
+            slot.deletions = state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
-        keeps_tail = slot.tail_to and self._alone and not forgotten and cursor == slot.cursor
+        keeps_tail = slot.tail_to and not forgotten and cursor == slot.cursor
         gone = set()
         if slot.tail_to and not keeps_tail:
             gone = {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
@@ -155,12 +137,16 @@ class UnitCache:
             slot.tail_to, index.note = 0, ""
         if max(cursor, slot.tail_to) < state.last_seq:
             new = tail(connection, user, max(cursor, slot.tail_to), most=self._most_unread)
-            unread = self._tail_units(new.messages)
+            unread = tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
             slot.tail_to, index.note = state.last_seq, index.note or new.note
-        slot.index, slot.generation, slot.cursor = index, number, cursor
+        slot.generation, slot.cursor = number, cursor
         slot.version, slot.deletions = state.version, state.deletions
-        self._resized(user, len(index) + len(index.thesaurus))
+        slot.index = index
+        if not self._slots.put(user, slot, state):
+            slot.index = (
+                None  # something was forgotten meanwhile: this snapshot still has it, memory must not
+            )
         return index
 
     def _load_new(
@@ -175,3 +161,7 @@ class UnitCache:
         new = [key for key in units.keys(connection, self._view, generation) if key not in here]
         if new:
             index.extend(*units.load(connection, self._view, generation, dimension, only=new))
+
+
+def _size(slot: Slot) -> int:
+    return len(slot.index) + len(slot.index.thesaurus) if slot.index else 0

@@ -24,13 +24,14 @@ from zibaldone.storage.database import Database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
+from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.graph import Graph, Neighbours
-from zibaldone.views.hierarchy.levels import LevelsCache
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow, Written
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal
+from zibaldone.views.user_cache import UserCache
 
 DEFAULT = XMemory()
 NOW = START + timedelta(days=30)
@@ -142,6 +143,7 @@ def store(database: Database, generation: Generation, held: Held) -> None:
             table.FIRST_STATEMENT + 10 * (max(ids, default=0) + 1),
         )
         table.set_state(connection, generation, state)
+        log.touch(connection, generation.user)
 
 
 def offered(
@@ -414,18 +416,21 @@ def begun(database: Database, user: str) -> Generation:
 
 def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
     """After another episode, whose facts are neighbours of known ones and moved one to another theme."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     generation = begun(database, "u")
     store(database, generation, HELD.only(1))
     with database.read() as connection:
-        first = cache.get(connection, generation)
-        assert first is cache.get(connection, generation)
+        first = levels_of(cache, connection, generation)
+        assert first is levels_of(cache, connection, generation)
     moved = replace(HELD.facts[0].row, theme=2, neighbours=Neighbours((5,), (0.5,)))
     store(database, generation, HELD.only(2))
     with database.write() as connection:
         table.write(connection, generation, Written((moved,)))
     with database.read() as connection:
-        grown, afresh = cache.get(connection, generation), LevelsCache().get(connection, generation)
+        grown, afresh = (
+            levels_of(cache, connection, generation),
+            levels_of(UserCache(9), connection, generation),
+        )
     assert len(first.semantics) == 2
     assert grown.semantics == afresh.semantics
     assert grown.theme_of.tolist() == afresh.theme_of.tolist() == [2, 1, 2, 2, 2]
@@ -435,32 +440,32 @@ def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
 
 def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
     """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     generation = begun(database, "u")
     store(database, generation, HELD.only(1))
     with database.read() as old:
         table.state(old, generation)  # its snapshot begins
         store(database, generation, HELD.only(2))
         with database.read() as new:
-            newest = cache.get(new, generation)
-        seen = cache.get(old, generation)
+            newest = levels_of(cache, new, generation)
+        seen = levels_of(cache, old, generation)
     assert (len(newest.semantics), len(seen.semantics)) == (5, 2)
     with database.read() as connection:
-        assert cache.get(connection, generation) is newest
+        assert levels_of(cache, connection, generation) is newest
     database.close()
 
 
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
     """What is held of one is never another's, and nothing of a dropped one is."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), LevelsCache()
+    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     a, b = begun(database, "a"), begun(database, "b")
     store(database, a, HELD.only(1))
     store(database, b, HELD)
     with database.read() as connection:
-        of_a, of_b = cache.get(connection, a), cache.get(connection, b)
+        of_a, of_b = levels_of(cache, connection, a), levels_of(cache, connection, b)
         assert (len(of_a.semantics), len(of_b.semantics)) == (2, 5)
-        cache.drop("a")
-        assert cache.get(connection, a) is not of_a
-        assert cache.get(connection, b) is of_b
-        assert not cache.get(connection, Generation("c", 1, "f", 0)).semantics
+        cache.drop("a", log.state(connection, "a"))
+        assert levels_of(cache, connection, a) is not of_a
+        assert levels_of(cache, connection, b) is of_b
+        assert not levels_of(cache, connection, Generation("c", 1, "f", 0)).semantics
     database.close()

@@ -58,7 +58,7 @@ def read(
 
 def texts(reading: ReadingResult) -> list[str]:
     """Of what was found, best first."""
-    return [one.place.entry.text for one in reading.found]
+    return [one.place.entry.text for one in reading.hits]
 
 
 def sent(model: ScriptedModel, at: int = -1) -> Any:
@@ -84,8 +84,8 @@ def test_an_agent_gets_several_answers_in_a_round_and_chooses_lines() -> None:
 def test_whole_documents_can_be_chosen() -> None:
     """Every entry of them is in."""
     reading, _ = read(done(docs=("topic-0003",)))
-    assert sum(one.place.document == "topic-0003" for one in reading.found) == 3
-    assert reading.found[0].place.document == "topic-0003"
+    assert sum(one.place.document == "topic-0003" for one in reading.hits) == 3
+    assert reading.hits[0].place.document == "topic-0003"
 
 
 def test_an_agent_that_never_finishes_is_stopped_and_keeps_what_it_saw() -> None:
@@ -96,7 +96,7 @@ def test_an_agent_that_never_finishes_is_stopped_and_keeps_what_it_saw() -> None
     more = [move(call("read_lines", doc_id="topic-0002", start_line=n, end_line=n)) for n in (1, 3, 4, 8, 6)]
     reading, model = read(*calls, *more)
     assert (reading.stopped, len(model.requests)) == ("rounds", 7)
-    seen = {one.place.entry.text for one in reading.found if one.why == "seen"}
+    seen = {one.place.entry.text for one in reading.hits if one.why == "seen"}
     assert {f"Bed number {n} has {what}." for n, what in enumerate(("beans", "peas", "kale"))} <= seen
     assert "The headquarters of Globex is in Lyon." in seen
 
@@ -114,7 +114,7 @@ def test_enough_evidence_ends_the_search() -> None:
     settings = AgenticSettings(evidence_tokens=20, min_retrieval_tokens=1)
     reading, model = read(move(call("grep", pattern=".")), settings=settings)
     assert (reading.stopped, len(model.requests)) == ("evidence", 1)
-    assert len(reading.found) == 10
+    assert len(reading.hits) == 10
 
 
 def test_wrong_calls_come_back_as_text_and_cost_a_round() -> None:
@@ -150,7 +150,7 @@ def test_what_is_no_json_costs_a_round() -> None:
     assert "could not be used" in sent(model)["rounds"][0]["remark"]
     reading, model = read("hm")
     assert (reading.stopped, len(model.requests)) == ("no model", 4)
-    assert reading.found
+    assert reading.hits
 
 
 def test_a_catastrophic_pattern_does_not_stop_the_search() -> None:
@@ -166,7 +166,7 @@ def test_invented_evidence_brings_the_fallback() -> None:
     reading, _ = read(
         done(("topic-9999", 1, 5), ("topic-0001", 900, 901), ("topic-0001", 5, 1), docs=("nowhere",))
     )
-    assert reading.found[0].why == "fallback"
+    assert reading.hits[0].why == "fallback"
     assert "The headquarters of Globex is in Lyon." in texts(reading)
     assert "fallback" in reading.note or "found little" in reading.note
 
@@ -198,7 +198,7 @@ def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
     asker = Asker(model, Meter(None, Ceilings(tokens_per_call=1)), EMBEDDER)
     reading = Agentic(asker, EMBEDDER, LITTLE).read(ranked(QUESTION), user="ann", today=TODAY)
     assert reading.stopped == "no model"
-    assert reading.found
+    assert reading.hits
 
 
 def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
@@ -206,7 +206,7 @@ def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     asker = Asker(None, Meter(None), EMBEDDER)
     agent = Agentic(asker, EMBEDDER).read(ranked(QUESTION), user="ann", today=TODAY)
     hybrid = Hybrid(asker).read(ranked(QUESTION), user="ann")
-    assert agent.found == hybrid.found
+    assert agent.hits == hybrid.hits
 
 
 def test_an_open_question_is_raised() -> None:

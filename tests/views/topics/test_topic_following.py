@@ -29,7 +29,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 def found(question: str, *texts: str) -> tuple[Found, ...]:
     """What offline reading finds among entries with these texts."""
-    return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").found
+    return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").hits
 
 
 def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
@@ -166,6 +166,6 @@ def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> Non
     questions = getattr(stream, kind)
     for question in questions:
         reading = Hybrid().read(ranked(question.text, library), user="ann")
-        shown = [one.place.entry.text for one in reading.found if not one.superseded][:85]
+        shown = [one.place.entry.text for one in reading.hits if not one.superseded][:85]
         good += judge(question, "\n".join(shown)).complete
     assert good >= least * len(questions)

@@ -37,12 +37,12 @@ def read(
 
 def texts(reading: ReadingResult) -> list[str]:
     """Of what was found, best first."""
-    return [one.place.entry.text for one in reading.found]
+    return [one.place.entry.text for one in reading.hits]
 
 
 def test_offline_the_best_entry_comes_first_with_its_place() -> None:
     """Document, heading, sources and score are all that an Evidence needs."""
-    best = read("Where does Ann live?")[0].found[0]
+    best = read("Where does Ann live?")[0].hits[0]
     assert best.place.entry.text.startswith("Ann lives")
     assert (best.place.document, best.place.heading, best.sources) == ("topic-0001", ("Home",), (2,))
 
@@ -54,7 +54,7 @@ def test_current_is_searched_like_any_document() -> None:
 
 def test_the_current_value_stands_before_the_one_it_superseded() -> None:
     """And that one is marked."""
-    found = read("Which firm does Ann work for?")[0].found
+    found = read("Which firm does Ann work for?")[0].hits
     place = {one.place.entry.text: (at, one.superseded) for at, one in enumerate(found)}
     assert place["Ann works for Globex."][1] is False
     assert place["Ann works for Acme."][1] is True
@@ -63,7 +63,7 @@ def test_the_current_value_stands_before_the_one_it_superseded() -> None:
 
 def test_scores_never_rise_along_the_list() -> None:
     """So that the list can be fused with others by score."""
-    scores = [one.score for one in read("Where is the headquarters of the firm that Ann works for?")[0].found]
+    scores = [one.score for one in read("Where is the headquarters of the firm that Ann works for?")[0].hits]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -78,7 +78,7 @@ def test_the_model_sees_ids_and_summaries_only() -> None:
 def test_entries_of_a_picked_document_gain() -> None:
     """The same question, another choice, another order."""
     unpicked, picked = (
-        [one.place.document for one in read("Where is Globex?", {"documents": ids})[0].found]
+        [one.place.document for one in read("Where is Globex?", {"documents": ids})[0].hits]
         for ids in (["topic-0002"], ["topic-0003"])
     )
     assert picked.index("topic-0003") < unpicked.index("topic-0003")
@@ -121,7 +121,7 @@ def test_an_open_question_is_raised() -> None:
 def test_an_empty_library_is_no_trouble() -> None:
     """Nothing is found, and no model is asked."""
     reading, model = read("Anything?", "never asked", library=Library())
-    assert (reading.found, model.requests) == ((), [])
+    assert (reading.hits, model.requests) == ((), [])
 
 
 @pytest.mark.enable_socket

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from zibaldone.text.salience import carries_fact, is_echo, is_phatic
-from zibaldone.text.sentences import sentences
-from zibaldone.text.words import terms, words
+from zibaldone.text.facts import Worth, heard_before
+from zibaldone.text.salience import names
+from zibaldone.text.words import words
 from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.chunks.gate import Piece
 
-_HEARD = 2  # messages back that an echo can repeat
-
 
 def compress(pieces: Sequence[Piece]) -> list[Item]:
-    """An item per piece that says something: its sentences less greetings, echoes and repetitions."""
+    """An item per piece that says something: its sentences less politeness, echoes and repetitions."""
     items: list[Item] = []
-    heard: deque[tuple[str, set[str]]] = deque(maxlen=_HEARD)  # (speaker, terms) of the last messages
-    said: set[tuple[str, tuple[str, ...]]] = set()
-    for piece in pieces:
-        speaker = piece.message.speaker
-        others = {term for who, theirs in heard if who != speaker for term in theirs}
-        kept = list(_kept(piece, speaker, others, said))
-        heard.append((speaker, set(terms(piece.text))))
-        if kept:
-            text = " ".join(piece.text[start:end] for start, end in kept)
-            items.append(verbatim(len(items) + 1, piece, text, kept[0][0]))
+    kept: set[tuple[str, tuple[str, ...]]] = set()  # sentences, by their speaker and words
+    as_messages = [replace(piece.message, content=piece.text) for piece in pieces]
+    for piece, (message, heard) in zip(pieces, heard_before(as_messages), strict=True):
+        # Whom a sentence calls by name is something that it says, also in a greeting: docs/log.md.
+        sentences = replace(heard, parties=frozenset()).sentences_of(message)
+        if not any(sentence.worth >= Worth.REMARK for sentence in sentences):
+            continue
+        spans = []
+        for sentence in sentences:
+            spoken = (message.speaker, tuple(words(sentence.text)))
+            calls = sentence.worth is Worth.COURTESY and names(sentence.text)
+            if (calls or sentence.worth > Worth.ECHO) and spoken not in kept:
+                kept.add(spoken)
+                spans.append((sentence.start, sentence.end))
+        if spans:
+            text = " ".join(piece.text[start:end] for start, end in spans)
+            items.append(verbatim(len(items) + 1, piece, text, spans[0][0]))
     return items
-
-
-def _kept(
-    piece: Piece, speaker: str, others: set[str], said: set[tuple[str, tuple[str, ...]]]
-) -> Iterable[tuple[int, int]]:
-    spans = sentences(piece.text)
-    if not any(carries_fact(piece.text[start:end]) for start, end in spans):
-        return
-    for start, end in spans:
-        sentence = piece.text[start:end]
-        again = (speaker, tuple(words(sentence)))
-        if again not in said and not is_phatic(sentence) and not is_echo(sentence, others):
-            said.add(again)
-            yield start, end
 
 
 def verbatim(number: int, piece: Piece, text: str, start: int) -> Item:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from zibaldone import log
-from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.storage.database import Database
@@ -29,44 +29,40 @@ from zibaldone.views.chunks.storage.placement import (
 from zibaldone.views.chunks.storage.reclaim import collect
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.chunks.tasks import Colocate, ColocationGroups, ReadTogether, shown_chunk
+from zibaldone.views.user_cache import UserCache
 
+_MOST_USERS = 1000
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
+
+
+Sets = Counter[tuple[int, ...]]
 
 
 class ReadSets:
     """Which chunks were read in one go since the last tending; what a crash loses of it is no loss."""
 
     def __init__(self) -> None:
-        self._sets: dict[tuple[str, int], Counter[tuple[int, ...]]] = {}
-        self._lock = threading.Lock()
-        start_anew_in_children(self)
+        self._sets: UserCache[Sets] = UserCache(_MOST_USERS)
+        self._adding = ForkSafeLock()
 
-    def start_anew(self) -> None:
-        """In a forked child: the parent tends to its own."""
-        self._sets = {}
-        self._lock = threading.Lock()
-
-    def add(self, generation: Generation, chunks: Sequence[int], times: int = 1) -> None:
+    def add(self, generation: Generation, chunks: Sequence[int], as_of: UserState, times: int = 1) -> None:
         """These were read together; 0 times: which has been written down already."""
-        with self._lock:
-            sets = self._sets.setdefault((generation.user, generation.number), Counter())
+        with self._adding:
+            sets = Counter(self._sets.get(generation.user, generation.number))
             if len(sets) < _MOST_SETS:
                 sets[tuple(sorted(chunks))] += times
+                self._sets.put(generation.user, sets, as_of, generation.number)
 
-    def has(self, user: str) -> bool:
+    def __contains__(self, user: str) -> bool:
         """Whether anything of the user's waits to be taken."""
-        with self._lock:
-            return any(key[0] == user for key in self._sets)
+        return user in self._sets
 
-    def take(self, generation: Generation) -> Counter[tuple[int, ...]]:
+    def take(self, generation: Generation) -> Sets:
         """All of them; they are the caller's now."""
-        with self._lock:
-            return self._sets.pop((generation.user, generation.number), Counter())
+        return self._sets.take(generation.user, generation.number) or Counter()
 
-    def drop(self, user: str) -> None:
-        with self._lock:
-            for key in [key for key in self._sets if key[0] == user]:
-                del self._sets[key]
+    def drop(self, user: str, as_of: UserState) -> None:
+        self._sets.drop(user, as_of)
 
 
 def tend(
@@ -74,7 +70,7 @@ def tend(
     store: RecordStore,
     placement: Placement,
     generation: Generation,
-    read_sets: Counter[tuple[int, ...]],
+    read_sets: Sets,
     asker: Asker,
     embedder: Embedder,
     *,

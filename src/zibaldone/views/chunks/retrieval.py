@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.core import ChannelScore, Evidence
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question, narrowed, take_apart
 from zibaldone.search.ranker import Scores, best_first, score
@@ -54,7 +54,7 @@ class RankedItems:
         return self.scores.relevance if self.scores else 0.0
 
 
-def rank(question: Question, items: Sequence[Item], embedder: Embedder) -> RankedItems:
+def rank(question: Question, items: Sequence[Item], embedder: WordEmbedder) -> RankedItems:
     """SORTBYTIME, line 19, and the scores by which a budget is filled."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
     index = UnitIndex(embedder.dimension, embedder)

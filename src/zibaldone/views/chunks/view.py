@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -13,15 +14,16 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageCorrupt
+from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import TableCache, TextVectors
+from zibaldone.views.chunks.cache import MOST_TEXTS, ChunkTable, TextVectors, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -32,13 +34,16 @@ from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.relevance import Target
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank
 from zibaldone.views.chunks.select_related import select
+from zibaldone.views.chunks.storage.blocks import LocalBlocks
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
+from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
 _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
+_MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -56,7 +61,7 @@ class ReadableMemory:
     """What one snapshot shows to a recall: metadata alone, and what is in no chunk yet."""
 
     generation: Generation | None  # None: none that can be used
-    deletions: int  # the user's counter
+    state: UserState
     chunks: tuple[Chunk, ...]  # live ones that may be selected
     covered: Mapping[int, Sequence[int]]  # by seq, the chunks that have read the message
     inside: frozenset[int] | None  # seqs of the session that is asked for; None: of all
@@ -69,7 +74,6 @@ class ChosenItems:
     """The items of the selected chunks, and the tail."""
 
     items: tuple[Item, ...]
-    blocks_read: int
     unreadable: str  # why some chunk is left out
 
 
@@ -82,10 +86,10 @@ class ChunksView:
     def __init__(
         self,
         embedder: Embedder,
-        static: Embedder,
+        static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
-        store: RecordStore,
+        folder: Path,
         config: MemAttention | None = None,
         placement: Placement | None = None,
         *,
@@ -93,13 +97,14 @@ class ChunksView:
     ) -> None:
         """`embedder` embeds metadata; `static` embeds the items of chosen chunks, at every recall.
 
-        `workers` is how many model calls of one user may be under way at once.
+        Blocks are files below `folder`. `workers` is how many model calls of one user may be under way.
         """
         self.config, self.placement = config or MemAttention(), placement or Placement()
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
-        self._asker, self._store, self._workers = asker, store, workers
-        self._cache = TableCache(embedder.dimension)
-        self._text_vectors = TextVectors(static)
+        self._asker, self._workers = asker, workers
+        self.store = RecordStore(LocalBlocks(folder))
+        self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
+        self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
         self._read_sets = ReadSets()
 
     @property
@@ -152,21 +157,20 @@ class ChunksView:
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
+        state = log.state(connection, generation.user)
         for space in prepared.spaces:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
             owner = owner_of(generation)
-            self._store.stage(
-                connection, owner, [record_of(c, space.items[c.id]) for c in changed if c.items]
-            )
-            self._store.remove(connection, owner, [c.id for c in changed if not c.items])
+            self.store.stage(connection, owner, [record_of(c, space.items[c.id]) for c in changed if c.items])
+            self.store.remove(connection, owner, [c.id for c in changed if not c.items])
             pairs = [(seq, number) for number, seqs in space.covered.items() for seq in seqs]
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
             for together in space.together:
-                self._store.note_together(connection, owner_of(generation), together)
-                self._read_sets.add(generation, together, 0)
+                self.store.note_together(connection, owner_of(generation), together)
+                self._read_sets.add(generation, together, state, 0)
         table.add_history(connection, generation, past)
         for namespace, seq in prepared.compacted_to.items():
             table.set_compacted_to(connection, generation, namespace, seq)
@@ -174,6 +178,11 @@ class ChunksView:
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
         return self._retrieve(take_snapshot, query, once_more=True)
+
+    def clean_all(self, database: Database) -> None:
+        """Delete every user's released blocks, and orphans of crashes that are too old to be under way."""
+        release(database, self.store)
+        reclaim_orphans(database, self.store)
 
     def _retrieve(self, take_snapshot: TakeSnapshot, query: Query, *, once_more: bool) -> Retrieved:
         with take_snapshot() as now:
@@ -207,10 +216,12 @@ class ChunksView:
             return self._retrieve(take_snapshot, query, once_more=False)
         if chosen is None:
             notes.append("the chunks were made anew meanwhile: only what is in none yet")
-            chosen = ChosenItems(memory.tail, 0, "")
+            chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._text_vectors)
+        vectors_of_texts = self._text_vectors.take(query.scope.user) or TextVectors(self._static)
+        ranked = rank(question, chosen.items, vectors_of_texts)
+        self._text_vectors.put(query.scope.user, vectors_of_texts, memory.state)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -219,7 +230,6 @@ class ChunksView:
             explanation(ranked, selected, memory.covered),
             "; ".join(notes),
             selected.model_calls,
-            chosen.blocks_read,
         )
 
     def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
@@ -235,7 +245,7 @@ class ChunksView:
             notes.append(
                 "the chunks were made with other settings: the newest messages only, until a rebuild"
             )
-        held = self._cache.get(connection, usable) if usable else None
+        held = table_of(self._tables, connection, usable, self._embedder.dimension) if usable else None
         chunks, covered = (held.chunks, held.covered) if held else ((), {})
         inside = None
         if session is not None:
@@ -250,7 +260,7 @@ class ChunksView:
         unread = log.fetch(connection, user, seqs[-MOST_UNREAD:])
         cut = pieces([unread[seq] for seq in sorted(unread)], self._tokenizer)
         tail = tuple(verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts)
-        return ReadableMemory(usable, state.deletions, chunks, covered, inside, tail, tuple(notes))
+        return ReadableMemory(usable, state, chunks, covered, inside, tail, tuple(notes))
 
     def _read_chosen(
         self, take_snapshot: TakeSnapshot, user: str, memory: ReadableMemory, ids: Sequence[int]
@@ -260,45 +270,43 @@ class ChunksView:
         def read(*, readable: bool = False) -> ChosenItems | None:
             with take_snapshot() as now:
                 tail = memory.tail
-                if log.state(now.connection, user).deletions != memory.deletions:
+                if log.state(now.connection, user).deletions != memory.state.deletions:
                     here = log.present(now.connection, user, sources_of(tail))
                     tail = tuple(item for item in tail if here.issuperset(item.sources))
                 if memory.generation is None or not ids:
-                    return ChosenItems(tail, 0, "")
+                    return ChosenItems(tail, "")
                 if now.generation is None or now.generation.number != memory.generation.number:
                     return None
                 owner = owner_of(memory.generation)
                 fault = ""
                 if readable:
-                    fetched, fault = self._store.fetch_readable(now.connection, owner, ids)
+                    fetched, fault = self.store.fetch_readable(now.connection, owner, ids)
                 else:
-                    fetched = self._store.fetch(now.connection, owner, ids)
+                    fetched = self.store.fetch(now.connection, owner, ids)
             items = [item for number in sorted(fetched.data) for item in from_record(fetched.data[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
-            return ChosenItems((*items, *tail), fetched.blocks_read, fault)
+            return ChosenItems((*items, *tail), fault)
 
         try:
             chosen = read_again(read)
         except StorageCorrupt:  # the other chunks can be read
             chosen = read(readable=True)
         if memory.generation is not None and len(ids) > 1 and chosen is not None:
-            self._read_sets.add(memory.generation, ids)
+            self._read_sets.add(memory.generation, ids, memory.state)
         return chosen
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Items, metadata, history and blocks, in every generation."""
         return _counted(
-            forgetting.forget(
-                connection, self._store, generation, seqs, self._tokenizer, self.config.keywords
-            )
+            forgetting.forget(connection, self.store, generation, seqs, self._tokenizer, self.config.keywords)
             for generation in self._generations(connection, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
-            forgetting.loss(connection, self._store, generation, seqs)
+            forgetting.loss(connection, self.store, generation, seqs)
             for generation in self._generations(connection, user)
         )
 
@@ -308,15 +316,16 @@ class ChunksView:
         Only an embedder of this process is asked: whoever forgets waits for no model. Until `housekeep` has
         their vectors, chunks are found by their words.
         """
-        self._cache.drop(user)
-        self._text_vectors.drop()
-        self._read_sets.drop(user)
-        release(database, self._store, user)
-        reclaim_orphans(database, self._store, 0, user)
+        with database.read() as connection:
+            state = log.state(connection, user)
+        for cache in (self._tables, self._read_sets, self._text_vectors):
+            cache.drop(user, state)
+        release(database, self.store, user)
+        reclaim_orphans(database, self.store, 0, user)
         at_once = generation is not None and self._embedder is self._static
         if generation is not None and at_once and generation.fingerprint == self.fingerprint:
             with suppress(ModelFailed, StorageCorrupt):
-                embed_anew(database, self._store, generation, self._embedder)
+                embed_anew(database, self.store, generation, self._embedder)
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
@@ -327,10 +336,10 @@ class ChunksView:
         """
         if generation.fingerprint != self.fingerprint:
             return ()
-        embed_anew(database, self._store, generation, self._embedder)
+        embed_anew(database, self.store, generation, self._embedder)
         moved = tend(
             database,
-            self._store,
+            self.store,
             self.placement,
             generation,
             self._read_sets.take(generation),
@@ -338,7 +347,7 @@ class ChunksView:
             self._embedder,
             patient=patient,
         )
-        release(database, self._store, generation.user)
+        release(database, self.store, generation.user)
         done = {
             "records": moved.records,
             "blocks written": moved.blocks_written,
@@ -348,12 +357,12 @@ class ChunksView:
 
     def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
         """Whether chunks were read together since."""
-        return self._read_sets.has(user)
+        return user in self._read_sets
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
         table.drop(connection, generation)
-        self._store.drop(connection, owner_of(generation))
+        self.store.drop(connection, owner_of(generation))
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history, of all generations."""
@@ -367,14 +376,14 @@ class ChunksView:
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Chunks, records and blocks against each other and against the log."""
-        wrong = self._store.faults(connection, owner_of(generation))
+        wrong = self.store.faults(connection, owner_of(generation))
         wrong += table.faults(connection, generation)
         if wrong:
             return wrong
         chunks = table.load(connection, generation, 0)
         covered = set(table.sources(connection, generation))
         live = [chunk.id for chunk in chunks.values() if chunk.items]
-        data = self._store.fetch(connection, owner_of(generation), live).data
+        data = self.store.fetch(connection, owner_of(generation), live).data
         for number in live:
             if number not in data:
                 wrong.append(f"chunk {number} has no record")
@@ -397,7 +406,7 @@ class ChunksView:
                     return {}, {}
                 chunks = table.load(now.connection, now.generation, 0)
                 full = [chunk.id for chunk in chunks.values() if chunk.items]
-                return chunks, self._store.fetch(now.connection, owner_of(now.generation), full).data
+                return chunks, self.store.fetch(now.connection, owner_of(now.generation), full).data
 
         chunks, data = read_again(read)
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
@@ -450,7 +459,7 @@ class ChunksView:
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
             def read() -> Mapping[int, bytes]:
                 with basis.read() as connection:
-                    return self._store.fetch(connection, owner_of(generation), ids).data
+                    return self.store.fetch(connection, owner_of(generation), ids).data
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 

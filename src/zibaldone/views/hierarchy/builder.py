@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer, Vectors
-from zibaldone.rendering import line, line_tokens
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
@@ -143,7 +142,7 @@ class Builder:
         *rest, additions = np.split(rows, ends)
         pairs = zip(distilled.vectors, rest, strict=True)
         new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs], additions)
-        self._statements += _rows(new, {message.seq: message for message in block.messages}, self._tokenizer)
+        self._statements += _rows(new, {message.seq: message for message in block.messages})
         self._episodes.append(EpisodeRow(reading.episode, vector))
 
 
@@ -168,21 +167,20 @@ def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) 
     ]
 
 
-def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message], tokenizer: Tokenizer) -> list[units.Row]:
-    tokens = line_tokens([line(None, unit.statement.text) for unit in new], tokenizer.count)
+def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units.Row]:
     return [
         units.Row(
             sources=(unit.statement.seq,),
             part=unit.part,
             kind="statement",
-            tokens=count,
+            tokens=0,  # counted where it is offered
             vector=unit.vector,
             days=days_named(messages[unit.statement.seq], unit.statement.text),
             start=unit.statement.start,
             end=unit.statement.start + len(unit.statement.verbatim),
             text=unit.statement.text,
         )
-        for unit, count in zip(new, tokens, strict=True)
+        for unit in new
     ]
 
 

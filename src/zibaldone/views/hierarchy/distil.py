@@ -20,11 +20,12 @@ from zibaldone.models.embedding import embed
 from zibaldone.models.task import Task
 from zibaldone.search import dense
 from zibaldone.text.dated_text import resolved
+from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.episodes import SHORTEST, Block, Cut, Window, closed, due, turns_away
-from zibaldone.views.hierarchy.narrative import day_of, narrative, title
+from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.semantics import (
     MOST_KNOWN,

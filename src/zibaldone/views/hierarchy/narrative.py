@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 
 from zibaldone.core import Message
 from zibaldone.text.dated_text import day_in_words, resolved
-from zibaldone.text.facts import parties_of
+from zibaldone.text.facts import day_of, parties_of
 from zibaldone.text.titles import NO_STATISTICS, telling
 
 _TITLE_WORDS = 12
@@ -17,12 +16,6 @@ _SPEAKERS = 3  # named in a title
 def speaker_of(message: Message) -> str:
     """How the narrative calls who speaks: by name, or "the user", "the assistant"."""
     return message.name or f"the {message.role}"
-
-
-def day_of(message: Message) -> date:
-    """On which a stored message was said."""
-    assert message.time is not None  # what is stored has one
-    return message.time.date()
 
 
 def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n: int = 0) -> str:

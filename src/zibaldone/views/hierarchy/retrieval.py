@@ -18,11 +18,11 @@ from zibaldone.rendering import line
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.question import Question
 from zibaldone.views.base import Query
+from zibaldone.views.hierarchy.cached_levels import Levels
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.levels import Levels
+from zibaldone.views.hierarchy.node_scores import Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
-from zibaldone.views.hierarchy.standing import Standing, plain_terms
 from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
 

@@ -17,11 +17,11 @@ import numpy as np
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.text.dated_text import resolved
-from zibaldone.text.facts import Fact, facts
+from zibaldone.text.facts import Fact, day_of, facts
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms, words
-from zibaldone.views.hierarchy.narrative import day_of, speaker_of
+from zibaldone.views.hierarchy.narrative import speaker_of
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.third_person import third_person
 

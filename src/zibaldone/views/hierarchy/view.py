@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -13,9 +11,8 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.asker import OFFLINE, Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
@@ -35,22 +32,24 @@ from zibaldone.views.base import (
 )
 from zibaldone.views.hierarchy import forgetting, table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
+from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
 from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
-from zibaldone.views.hierarchy.levels import Levels, LevelsCache
+from zibaldone.views.hierarchy.node_scores import Standing
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.standing import Standing
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
+from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 3  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 4  # raise it when other nodes would be made of the same log without a model
+_MOST_USERS = 200  # whose levels stay in memory
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 Read = Callable[[], AbstractContextManager[Connection]]
@@ -75,7 +74,7 @@ class HierarchyView:
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: XMemory | None = None,
@@ -88,7 +87,7 @@ class HierarchyView:
         self.config = config or XMemory()
         self._embedder, self._tokenizer, self._asker = embedder, tokenizer, asker
         self._drafter = drafter if self.config.reader == "model" else None
-        self._levels = LevelsCache()
+        self._levels: UserCache[Levels] = UserCache(_MOST_USERS)
 
         def new_index() -> UnitIndex:
             return UnitIndex(embedder.dimension, word_embedder)
@@ -100,16 +99,9 @@ class HierarchyView:
             appends=False,
             most_unread=MOST_UNREAD,
         )
-        self._episodes = UnitCache(EPISODES, new_index, lambda _: [], appends=False)
-        self._builders: OrderedDict[tuple[str, int], Builder] = OrderedDict()
-        self._lock = threading.Lock()
+        self._episodes = UnitCache(EPISODES, new_index, appends=False)
+        self._builders: UserCache[Builder] = UserCache(_MOST_BUILDERS)
         self._measured: Thresholds | None = None
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child: the parent's threads may have held the lock."""
-        self._builders = OrderedDict()
-        self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
@@ -183,7 +175,7 @@ class HierarchyView:
         """Stage I, as of a snapshot; None where there is nothing."""
         user, session = query.scope.user, query.scope.session
         here = usable(now.generation, self.fingerprint)
-        levels = self._levels.get(now.connection, here) if here else Levels.nothing()
+        levels = levels_of(self._levels, now.connection, here) if here else Levels.nothing()
         with (
             self._units.index(now, user, here) as index,
             self._episodes.index(now, user, here) as episode_index,
@@ -214,14 +206,12 @@ class HierarchyView:
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
-        self._levels.drop(user)
         with database.read() as connection:
-            now = Snapshot(connection, generation)
+            now, state = Snapshot(connection, generation), log.state(connection, user)
+            self._levels.drop(user, state)
+            self._builders.drop(user, state)
             for cache in (self._units, self._episodes):
                 cache.drop_forgotten(now, user, usable(generation, self.fingerprint))
-        with self._lock:
-            for key in [key for key in self._builders if key[0] == user]:
-                del self._builders[key]
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
@@ -235,7 +225,7 @@ class HierarchyView:
             if (state := table.state(connection, generation)) is None:
                 return ()
             builder = self._builder(connection, generation, reader, thresholds)
-            place = _place(connection, generation)
+            place, counters = _place(connection, generation), log.state(connection, generation.user)
         for _ in builder.read([]):
             pass
         if self._asker.has_model:
@@ -243,7 +233,7 @@ class HierarchyView:
         prepared = builder.take()
         if prepared.changes_nothing:
             builder.place = place
-            self._keep(generation, builder)
+            self._builders.put(generation.user, builder, counters, generation.number)
             return ()
         with database.write() as connection:
             if table.state(connection, generation) != state or _place(connection, generation) != place:
@@ -306,8 +296,7 @@ class HierarchyView:
         first = State(self._embedder_key)
         if generation is None:
             return Builder(Structure(thresholds, self.config, first), reader, self._tokenizer)
-        with self._lock:
-            held = self._builders.pop((generation.user, generation.number), None)
+        held = self._builders.take(generation.user, generation.number)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
@@ -329,13 +318,9 @@ class HierarchyView:
         table.write(connection, generation, prepared.written)
         table.set_state(connection, generation, prepared.state)
         builder.place = replace(_place(connection, generation), cursor=cursor)
-        self._keep(generation, builder)
-
-    def _keep(self, generation: Generation, builder: Builder) -> None:
-        with self._lock:
-            self._builders[generation.user, generation.number] = builder
-            while len(self._builders) > _MOST_BUILDERS:
-                self._builders.popitem(last=False)
+        self._builders.put(
+            generation.user, builder, log.state(connection, generation.user), generation.number
+        )
 
 
 def _name_themes(builder: Builder) -> None:

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, select
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import forget_words
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, Weights, read_question
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
@@ -35,7 +35,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import UnitsView
 
-_ANALYSIS = 2  # raise it when other spans, tokens or days would be stored for the same message
+_ANALYSIS = 3  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
 
 
@@ -55,9 +55,9 @@ class MessagesView(UnitsView):
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
-        weights: Weights = DEFAULT_WEIGHTS,
+        weights: TalkWeights = DEFAULT_WEIGHTS,
     ) -> None:
         """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in."""
         super().__init__(embedder, f"{_ANALYSIS}/{PASSAGE_TOKENS}")

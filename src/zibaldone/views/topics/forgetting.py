@@ -98,15 +98,15 @@ def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Docum
     """The documents in which entries of these slots have to be marked again."""
     if not slots:
         return {}
-    found = [
+    claiming = [
         (doc_id, entry)
         for doc_id, document in documents.items()
         for entry in document.entries
         if entry.current and any(claim.slot in slots for claim in claims(entry))
     ]
     changed: dict[str, dict[Key, Entry]] = {}
-    for number, entry in settle((number, entry) for number, (_, entry) in enumerate(found)).items():
-        changed.setdefault(found[number][0], {})[key_of(entry)] = entry
+    for number, entry in settle((number, entry) for number, (_, entry) in enumerate(claiming)).items():
+        changed.setdefault(claiming[number][0], {})[key_of(entry)] = entry
     return {
         doc_id: documents[doc_id].map_entries(lambda entry, new=new: (new.get(key_of(entry), entry),))  # type: ignore[misc] # bound now
         for doc_id, new in changed.items()
@@ -119,15 +119,15 @@ def _lost(
     """By document, those of its headings and its summary that have a word which is gone from its entries."""
     known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
     everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
-    found: dict[str, set[str]] = {}
+    lost_titles: dict[str, set[str]] = {}
     for doc_id, before in library.documents.items():
         left = _said(changed.get(doc_id, before).entries)
         here, lost = _said(before.entries) - left, everywhere - left
         shown = {before.summary, *(heading.title for heading in before.headings)}
         stale = {title for title in shown if _has_any(title, here if title in by_people else lost)}
         if stale:
-            found[doc_id] = stale
-    return found
+            lost_titles[doc_id] = stale
+    return lost_titles
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zibaldone.core import Evidence, Message
+from zibaldone.log import UserState
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
@@ -18,61 +17,51 @@ from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found
 
 SUPERSEDED = "[superseded]"
-_MOST_USERS = 32  # whose states stay in memory
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
     """A user's documents with what the messages behind the cursor make without a model, ready to be read."""
 
+    as_of: UserState
+    generation: int  # 0: none that can be used
     base: Library  # as it is stored
-    unread: tuple[Message, ...]
+    tail: Mapping[int, tuple[Entry, ...]]  # by seq, what each message behind the cursor makes
     library: Library
     index: ReadingIndex
 
+    @staticmethod
+    def of(
+        as_of: UserState,
+        generation: int,
+        base: Library,
+        unread: Sequence[Message],
+        previous: Callable[[Sequence[Message]], dict[str, Message]],
+        workbench: Workbench,
+        last: Readable | None,
+    ) -> Readable:
+        """What `last` has of the tail is taken over; `workbench` ask no model.
 
-class ReadableStates:
-    """The last state of each user, from which the next one is made; nothing is made with the lock held."""
-
-    def __init__(self) -> None:
-        self._states: OrderedDict[str, Readable] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def state(self, user: str, base: Library, unread: Sequence[Message], workbench: Workbench) -> Readable:
-        """As the library is, with the entries of these messages in CURRENT; `workbench` ask no model."""
-        with self._lock:
-            last = self._states.get(user)
-        if last is not None and last.base is base and list(last.unread) == list(unread):
-            return last
-        known = last is not None and last.base is base and list(unread[: len(last.unread)]) == [*last.unread]
-        library = last.library if known and last else base
-        read = list(last.unread) if known and last else []
-        before = {message.session: message for message in read}
-        for message in unread[len(read) :]:
-            assert message.time is not None  # what is stored has one
-            work = Work(workbench, library)
-            entries = extract(message, before.get(message.session), work)
-            library = append(library, entries, message.time, work)
+        `previous`: by session, what was said before the first of some messages.
+        """
+        if last is not None and (last.as_of.deletions, last.generation) != (as_of.deletions, generation):
+            last = None
+        known = last.tail if last else {}
+        new = [message for message in unread if message.seq not in known]
+        before = previous(new)
+        tail = {message.seq: known[message.seq] for message in unread if message.seq in known}
+        for message in new:
+            tail[message.seq] = extract(message, before.get(message.session), Work(workbench, base))
             before[message.session] = message
-        made = Readable(base, tuple(unread), library, ReadingIndex(library, last.index if last else None))
-        with self._lock:
-            self._states[user] = made
-            self._states.move_to_end(user)
-            while len(self._states) > _MOST_USERS:
-                self._states.popitem(last=False)
-        return made
-
-    def forget(self, user: str) -> None:
-        with self._lock:
-            self._states.pop(user, None)
-
-
-def noted(unread: Sequence[Message], workbench: Workbench) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
-    """What each message that the view has not read makes without a model."""
-    before: dict[str, Message] = {}
-    for message in unread:
-        yield message, extract(message, before.get(message.session), Work(workbench, Library()))
-        before[message.session] = message
+        library, late = base, unread
+        if last is not None and last.base is base and list(tail)[: len(known)] == list(known):
+            library, late = last.library, new
+        for message in late:
+            assert message.time is not None  # what is stored has one
+            library = append(library, tail[message.seq], message.time, Work(workbench, library))
+        same = last is not None and library is last.library
+        index = last.index if last and same else ReadingIndex(library, last.index if last else None)
+        return Readable(as_of, generation, base, tail, library, index)
 
 
 def evidence_of(found: Iterable[Found], messages: Mapping[int, Message]) -> Iterator[Evidence]:

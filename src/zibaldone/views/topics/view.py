@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,9 +14,9 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed
-from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import forget_words
@@ -37,7 +36,7 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, tail
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
@@ -52,11 +51,13 @@ from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import Agentic
 from zibaldone.views.topics.read.reader_h import Hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
-from zibaldone.views.topics.retrieval import ReadableStates, evidence_of, noted
+from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
+from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 3  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
+_EMPTY = Library()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class TopicsView:
     def __init__(
         self,
         embedder: Embedder,
-        word_embedder: Embedder,
+        word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
         config: Consolidation | None = None,
@@ -90,24 +91,15 @@ class TopicsView:
         self.config = config or Consolidation()
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
-        self._libraries: OrderedDict[tuple[str, int], tuple[str, Library]] = OrderedDict()  # with digests
-        self._workbenches: OrderedDict[str, Workbench] = OrderedDict()
-        self._states = ReadableStates()
+        self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
+        self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
+        self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
             NAME,
             lambda: UnitIndex(embedder.dimension, word_embedder),
-            self._tail_units,
             appends=False,
-            alone=False,  # an answer is read with its question
             most_unread=MOST_UNREAD,
         )
-        self._lock = threading.Lock()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child: the parent's threads may have held the lock."""
-        self._libraries, self._workbenches, self._states = OrderedDict(), OrderedDict(), ReadableStates()
-        self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
@@ -126,16 +118,19 @@ class TopicsView:
             before = self._library(connection, basis.generation) if basis.generation else None
             held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
-        workbench = self._workbench_of(basis.user, patient=basis.patient)
+            seqs = [message.seq for message in messages]
+            all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
+            as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
-        for done, message in enumerate(messages, 1):
-            library = apply(library, message, workbench) or add(
-                library, message, previous.get(message.session), workbench
-            )
-            previous[message.session] = message
-            if progress:
-                progress(done)
-        return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
+        with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
+            for done, message in enumerate(messages, 1):
+                library = apply(library, message, workbench) or add(
+                    library, message, previous.get(message.session), workbench
+                )
+                previous[message.session] = message
+                if progress:
+                    progress(done)
+            return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
         self,
@@ -158,30 +153,24 @@ class TopicsView:
         with take_snapshot() as now:
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            with self._cache.index(now, user, self._usable(now.generation)) as index:
+            with self._readable(now, user) as (_, index):
                 question, left_out = read_question(query.text, query.now.date(), index), index.note
-        embedding = _Embedding(self._embed, self._embedder.dimension)
-        vector = np.zeros(self._embedder.dimension, dtype=np.float32)
-        if question.terms:
-            vector = embedding([question.subject])[0]
+        vector, note = question_vector(self._embedder, question)
+        embedding = _Embedding(self._embed, self._embedder.dimension, note)
         with take_snapshot() as now:
-            usable = self._usable(now.generation)
-            library = (self._library(now.connection, usable) if usable else None) or Library()
-            unread = tail(now.connection, user, usable.cursor if usable else 0, most=MOST_UNREAD).messages
             inside = None if session is None else set(log.seqs_where(now.connection, user, session=session))
-            with self._cache.index(now, user, usable) as index:
+            with self._readable(now, user) as (readable, index):
                 if not len(index):
                     return Retrieved((), 0, 0.0, Explanation.of_nothing())
                 mask = None if inside is None else _inside(index, inside)
                 scored = ScoredUnits.of(index, question, vector, mask)
-        state = self._states.state(user, library, unread, self._offline_workbench())
-        reading = self._read(rank(state.index, scored, query.text, embedding), query)
-        chosen = [one for one in reading.found if inside is None or inside & set(one.sources)]
+        reading = self._read(rank(readable.index, scored, query.text, embedding), query)
+        chosen = [one for one in reading.hits if inside is None or inside & set(one.sources)]
         with take_snapshot() as now:
             messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
         room = int(OFFERED * query.budget_tokens)
         notes = [embedding.note, reading.note, left_out]
-        if now.generation is not None and usable is None:
+        if now.generation is not None and not readable.generation:
             notes.append(
                 "the topics were made with other settings: the newest messages only, until a rebuild"
             )
@@ -217,13 +206,13 @@ class TopicsView:
         forget_words()
         forget_claims()
         terms_of.cache_clear()
-        self._states.forget(user)
-        with self._lock:
-            self._workbenches.pop(user, None)  # a batch under way keeps its own until it is refused as stale
-            for key in [key for key in self._libraries if key[0] == user]:
-                del self._libraries[key]
         with database.read() as connection:
-            self._cache.drop_forgotten(Snapshot(connection, generation), user, self._usable(generation))
+            state = log.state(connection, user)
+            for cache in (self._readables, self._workbenches, self._libraries):
+                cache.drop(user, state)
+            self._cache.drop_forgotten(
+                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
+            )
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
@@ -233,6 +222,7 @@ class TopicsView:
             return ()
         with database.read() as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
+            as_of = log.state(connection, generation.user)
             waiting = entry_units.waiting(connection, generation, self._embedder.dimension)
         if waiting:
             vectors = self._embed([unit.text for unit in waiting])
@@ -241,11 +231,11 @@ class TopicsView:
                 log.touch(connection, generation.user)
         if before is None:
             return ()
-        workbench = self._workbench_of(generation.user, patient=patient)
-        flushed = flush_due(before, to_time(self._clock()), workbench)
-        if flushed is before:
-            return ()
-        new = self._new_units(before, flushed, workbench)
+        with self._workbench_of(generation.user, as_of, patient=patient) as workbench:
+            flushed = flush_due(before, to_time(self._clock()), workbench)
+            if flushed is before:
+                return ()
+            new = self._new_units(before, flushed, workbench)
         with database.write() as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
@@ -281,7 +271,7 @@ class TopicsView:
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
         found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
-        if generation.fingerprint.startswith(f"{_ANALYSIS}/"):  # the earlier ones had no units
+        if not generation.fingerprint.startswith("1/"):  # such as had no units
             dimension = int(generation.fingerprint.rsplit("/", 1)[1])
             found += units.faults(connection, NAME, generation, dimension)
             found += entry_units.missing(connection, generation, library)
@@ -293,31 +283,53 @@ class TopicsView:
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
         """The one in memory where it is the database's, else read."""
         digest = table.digest(connection, generation)
-        with self._lock:
-            held = self._libraries.get((generation.user, generation.number))
+        held = self._libraries.get(generation.user, generation.number)
         if held is not None and held[0] == digest:
             return held[1]
-        found = table.load(connection, generation, held[1] if held else None)
-        if found is not None:
-            self._keep(generation, digest, found)
-        return found
+        library = table.load(connection, generation, held[1] if held else None)
+        if library is not None:
+            self._keep(connection, generation, digest, library)
+        return library
 
-    def _keep(self, generation: Generation, digest: str, library: Library) -> None:
-        with self._lock:
-            self._libraries[generation.user, generation.number] = (digest, library)
-            self._libraries.move_to_end((generation.user, generation.number))
-            while len(self._libraries) > _MOST_USERS:
-                self._libraries.popitem(last=False)
+    def _keep(self, connection: Connection, generation: Generation, digest: str, library: Library) -> None:
+        as_of = log.state(connection, generation.user)
+        self._libraries.put(generation.user, (digest, library), as_of, generation.number)
 
-    def _usable(self, generation: Generation | None) -> Generation | None:
-        """The generation, if its documents and vectors are of these settings."""
-        return generation if generation and generation.fingerprint == self.fingerprint else None
+    @contextmanager
+    def _readable(self, now: Snapshot, user: str) -> Iterator[tuple[Readable, UnitIndex]]:
+        """What can be read as of a snapshot, and its units, with their lock held: ask nobody inside."""
+        state = log.state(now.connection, user)
+        generation = usable(now.generation, self.fingerprint)
+        number = generation.number if generation else 0
+        readable = self._readables.get(user)
+        if readable is None or (readable.as_of, readable.generation) != (state, number):
+            readable = Readable.of(
+                state,
+                number,
+                (self._library(now.connection, generation) if generation else None) or _EMPTY,
+                tail(now.connection, user, generation.cursor if generation else 0, most=MOST_UNREAD).messages,
+                partial(self._previous, now.connection, user),
+                self._offline_workbench(),
+                readable,
+            )
+            self._readables.put(user, readable, state)
+        of_seq = readable.tail
+
+        def tail_units(unread: Sequence[Message]) -> list[Unit]:
+            return [
+                unit
+                for message in unread
+                for unit in entry_units.to_units(of_seq[message.seq], message, self._tokenizer)
+            ]
+
+        with self._cache.index(now, user, generation, tail_units) as index:
+            yield readable, index
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
         made = table.save(connection, generation, batch.before, batch.after, batch.digest)
         before, after = _remarks(batch.before), _remarks(batch.after)
         entry_units.replace(connection, generation, before, after, batch.units)
-        self._keep(generation, made, batch.after)
+        self._keep(connection, generation, made, batch.after)
 
     def _new_units(self, before: Library | None, after: Library, workbench: Workbench) -> list[units.Row]:
         """Of entries that were not there before, with their vectors."""
@@ -328,26 +340,28 @@ class TopicsView:
         vectors = workbench.vectors([entry.text for remark in new.values() for entry in remark.entries])
         return entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
 
-    def _tail_units(self, unread: Sequence[Message]) -> list[Unit]:
-        """Of messages that the view has not read, the newest."""
-        workbench = self._offline_workbench()
-        return [
-            unit
-            for message, entries in noted(unread, workbench)
-            for unit in entry_units.to_units(entries, message, self._tokenizer)
-        ]
+    @contextmanager
+    def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
+        """The user's, which remembers vectors and token counts from batch to batch; nobody else has it now.
 
-    def _workbench_of(self, user: str, *, patient: bool) -> Workbench:
-        """The user's, which remember vectors and token counts from batch to batch."""
-        with self._lock:
-            found = self._workbenches.pop(user, None)
-            if found is None or self._asker.has_model:
-                ask = partial(self._asker.ask, user=user, patient=patient) if self._asker.has_model else None
-                found = Workbench(self._embed, self._tokenizer.count, ask, self.config)
-            self._workbenches[user] = found
-            while len(self._workbenches) > _MOST_USERS:
-                self._workbenches.popitem(last=False)
-        return found
+        `as_of`: when all was read that it is given; None: part of it has been forgotten.
+        """
+        if self._asker.has_model:
+            yield Workbench(
+                self._embed,
+                self._tokenizer.count,
+                partial(self._asker.ask, user=user, patient=patient),
+                self.config,
+            )
+            return
+        workbench = self._workbenches.take(user) or Workbench(
+            self._embed, self._tokenizer.count, None, self.config
+        )
+        try:
+            yield workbench
+        finally:
+            if as_of is not None:
+                self._workbenches.put(user, workbench, as_of)
 
     def _offline_workbench(self) -> Workbench:
         return Workbench(self._static, self._tokenizer.count, None, self.config)
@@ -391,9 +405,9 @@ class TopicsView:
 class _Embedding:
     """An embedder that is asked no more once it has failed; then vectors are zero, and the note says so."""
 
-    def __init__(self, embed: Callable[[Sequence[str]], Vectors], dimension: int) -> None:
-        self._embed, self._dimension = embed, dimension
-        self.note = ""
+    def __init__(self, embed: Callable[[Sequence[str]], Vectors], dimension: int, note: str) -> None:
+        """`note` is why it has failed already; else empty."""
+        self._embed, self._dimension, self.note = embed, dimension, note
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         if not self.note:

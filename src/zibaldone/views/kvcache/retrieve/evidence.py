@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore, Message
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import StaticEmbedder
+from zibaldone.search.explanation import Explanation
 from zibaldone.search.ranker import read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.text.words import terms
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import NAME
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, cut, evidence_of, fill, tail, to_units
+from zibaldone.views.toolkit import (
+    MOST_UNREAD,
+    OFFERED,
+    cut,
+    evidence_of,
+    fill,
+    question_vector,
+    tail,
+    to_units,
+)
 
 _RANK = 60  # c of reciprocal ranks
 Channels = tuple[ChannelScore, ...]
@@ -62,32 +70,36 @@ def retrieved(
 ) -> Retrieved:
     """What attention found and what is in no block yet, one after the other by rank.
 
-    Attention has no absolute scale: how relevant they are is for the ranker of all views to say.
+    Attention has no absolute scale: how relevant they are is for the ranker of all views to say, which also
+    ranks what is in no block yet.
     """
-    wanted = set(terms(query.text))
     by_blocks = _units_of(choice, logged.chosen, words) if choice else []
-    by_words = _by_words(logged.waiting, wanted, words)
-    known: dict[int, Channels] = {
-        unit.seq: (ChannelScore("words", 0, overlap),) for overlap, unit in by_words
-    }
-    known.update(_attention(choice))
+    units = [*by_blocks, *to_units(logged.waiting, cut(logged.waiting, words))]
+    considered = (len(choice.index.blocks) if choice else 0) + len(logged.waiting)
+    notes = "; ".join(filter(None, (note, logged.note)))
+    known = _attention(choice)
+    if not units:
+        return Retrieved((), considered, 0.0, known.get, notes)
+    index = UnitIndex(words.dimension, words)
+    index.extend(units, embed(words, [unit.text for unit in units]))
+    question = read_question(query.text, query.now.date(), index)
+    scores = score(index, question, question_vector(words, question)[0])
+    waiting = list(range(len(by_blocks), len(units)))
+    waiting.sort(key=lambda row: (-round(float(scores.total[row]), 4), -units[row].seq))
+    best: dict[int, int] = {}  # by seq, the row of each message's best
+    for row in waiting:
+        best.setdefault(units[row].seq, row)
+    of_best = Explanation.of(index, scores).of_rows(list(best.values()))
+    known = dict(zip(best, of_best, strict=True)) | known
     ranked = [(_RANK + rank, 0, unit) for rank, unit in enumerate(by_blocks, 1)]
-    ranked += [(_RANK + rank, 1, unit) for rank, (_, unit) in enumerate(by_words, 1)]
+    ranked += [(_RANK + rank, 1, units[row]) for rank, row in enumerate(best.values(), 1)]
     ranked.sort(key=lambda entry: entry[:2])
     evidence = fill(
         (evidence_of(unit, NAME, 1 / place, known.get(unit.seq, ())) for place, _, unit in ranked),
         int(OFFERED * query.budget_tokens),
         words.count,
     )
-    offered = {(unit.seq, unit.start): unit for _, _, unit in ranked}
-    return Retrieved(
-        evidence,
-        (len(choice.index.blocks) if choice else 0) + len(logged.waiting),
-        _relevance(query, [offered[e.sources[0], e.place] for e in evidence], words),
-        known.get,
-        "; ".join(filter(None, (note, logged.note))),
-        blocks_read=len(choice.blocks) if choice else 0,
-    )
+    return Retrieved(evidence, considered, scores.relevance, known.get, notes)
 
 
 def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer) -> list[Unit]:
@@ -122,16 +134,6 @@ def _shares(every: Sequence[KVBlock], seqs: set[int]) -> dict[tuple[int, int], f
     return {(seq, number): middle / length[seq] for (seq, number), middle in before.items()}
 
 
-def _by_words(messages: Sequence[Message], wanted: set[str], tokenizer: Tokenizer) -> list[tuple[int, Unit]]:
-    """(words of the question in it, unit): each message's best, the best first, of equals the newest."""
-    best: dict[int, tuple[int, Unit]] = {}
-    for unit in to_units(messages, cut(messages, tokenizer)):
-        overlap = len(wanted.intersection(terms(unit.text)))
-        if unit.seq not in best or overlap > best[unit.seq][0]:
-            best[unit.seq] = (overlap, unit)
-    return sorted(best.values(), key=lambda pair: (-pair[0], -pair[1].seq))
-
-
 def _attention(choice: Choice | None) -> dict[int, Channels]:
     """Of each message: the rank of its best block among all, and its score."""
     if choice is None:
@@ -143,14 +145,3 @@ def _attention(choice: Choice | None) -> dict[int, Channels]:
         for seq in choice.index.blocks[place].tile.seqs:
             known.setdefault(seq, (ChannelScore("attention", rank if value > float("-inf") else 0, value),))
     return known
-
-
-def _relevance(query: Query, units: Sequence[Unit], embedder: Embedder) -> float:
-    if not units:
-        return 0.0
-    index = UnitIndex(embedder.dimension, embedder)
-    index.extend(units, embed(embedder, [unit.text for unit in units]))
-    question = read_question(query.text, query.now.date(), index)
-    nothing = np.zeros(embedder.dimension, dtype=np.float32)
-    vector = embed(embedder, [question.subject])[0] if question.terms else nothing
-    return score(index, question, vector).relevance

@@ -53,27 +53,31 @@ def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Li
     for number, entry in changed.items():
         if number < len(held):
             of_document.setdefault(held[number][0], {})[key_of(entry)] = entry
-    told = [changed.get(number, entry) for number, (_, entry) in enumerate(given)][len(held) :]
+    incoming = [changed.get(number, entry) for number, (_, entry) in enumerate(given)][len(held) :]
     marked = {doc_id: _marked(library, doc_id, new, work) for doc_id, new in of_document.items()}
     current = marked.pop(CURRENT, library.current)
     outdated = [
         one
         for one in marked.values()
-        if any(stale(one.summary, told, entry) for entry in of_document[one.id].values())
+        if any(stale(one.summary, incoming, entry) for entry in of_document[one.id].values())
     ]
     if outdated:
         work.survey(library.documents.values(), library.current.entries)
-        marked |= {one.id: finished(one, work, "updated", told[-1].time) for one in outdated}
-    return replace(library.with_documents(marked.values()), current=current), told
+        marked |= {one.id: finished(one, work, "updated", incoming[-1].time) for one in outdated}
+    return replace(library.with_documents(marked.values()), current=current), incoming
 
 
 def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[Entry]:
     """Each current entry that has one of the slots, once."""
     # CURRENT changes with every message: to look through it is cheaper than to index it anew.
     if document.id == CURRENT:
-        return [one for one in document.entries if one.current and any(c.slot in slots for c in claims(one))]
+        return [
+            entry
+            for entry in document.entries
+            if entry.current and any(c.slot in slots for c in claims(entry))
+        ]
     claimed = work.workbench.profile(document).slots
-    return list({key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}.values())
+    return list({key_of(entry): entry for slot in slots & claimed.keys() for entry in claimed[slot]}.values())
 
 
 def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry], work: Work) -> Document:

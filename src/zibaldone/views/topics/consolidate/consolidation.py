@@ -88,8 +88,8 @@ class _Shelf:
         homes: list[str] = []
         for doc_id, document in self.documents.items():
             claimed = self.work.workbench.profile(document).slots
-            found = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
-            for entry in found.values():
+            rivals = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
+            for entry in rivals.values():
                 numbered.append((len(numbered), entry))
                 homes.append(doc_id)
         numbered += list(enumerate(fresh, len(numbered)))
@@ -162,11 +162,11 @@ class _Shelf:
         known: dict[str, dict[Key, Entry]] = {}
         for entry in entries:
             key = sameness(entry)
-            said = (
-                (doc_id, self.work.workbench.profile(one).said.get(key))
+            candidates = (
+                (doc_id, self.work.workbench.profile(one).by_sameness.get(key))
                 for doc_id, one in self.documents.items()
             )
-            home, same = next(((doc_id, one) for doc_id, one in said if key and one), ("", None))
+            home, same = next(((doc_id, one) for doc_id, one in candidates if key and one), ("", None))
             if same is None:
                 left.append(entry)
             else:

@@ -100,16 +100,16 @@ def settle(entries: Iterable[tuple[int, Entry]]) -> dict[int, Entry]:
     standing: dict[int, Entry] = {}
     slots: dict[str, list[tuple[int, Claim]]] = {}
     for number, entry in entries:
-        if entry.current and (said := claims(entry)):
+        if entry.current and (claimed_here := claims(entry)):
             standing[number] = entry
-            for claim in said:
+            for claim in claimed_here:
                 slots.setdefault(claim.slot, []).append((number, claim))
     changed: dict[int, Entry] = {}
     rank = {number: (*recency(entry), place) for place, (number, entry) in enumerate(standing.items())}
     for claimed in slots.values():
         if len(claimed) < 2:
             continue
-        winner, holds = max(claimed, key=lambda one: rank[one[0]])
+        winner, holds = max(claimed, key=lambda numbered: rank[numbered[0]])
         for number, claim in claimed:
             if number != winner and holds.contradicts(claim):
                 by, old = changed.get(winner, standing[winner]), changed.get(number, standing[number])
@@ -126,44 +126,52 @@ def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
 
 def stale(text: str, newer: Iterable[Entry], older: Entry) -> bool:
     """Whether a text may state the older entry's value: it has all words of a claim that these replace."""
-    said = frozenset(terms(text))
+    present = frozenset(terms(text))
     slots = {claim.slot for entry in newer for claim in claims(entry)}
-    return any(claim.value <= said for claim in claims(older) if claim.slot in slots)
+    return any(claim.value <= present for claim in claims(older) if claim.slot in slots)
 
 
 def slots_of(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
     """Current entries by the slots that they claim."""
-    found: dict[str, list[Entry]] = {}
+    claiming: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.current:
             for claim in claims(entry):
-                found.setdefault(claim.slot, []).append(entry)
-    return found
+                claiming.setdefault(claim.slot, []).append(entry)
+    return claiming
 
 
 @lru_cache(maxsize=100_000)
 def _claims(text: str, speaker: str) -> tuple[Claim, ...]:
     if len(text) > _LONGEST or "\n" in text:
         return ()
-    said = text.strip().rstrip(".!")
-    found = [Claim(f"{one.subject}: {one.relation}", one.value) for one in statements(said, speaker)]
-    if not found and not said.endswith("?") and _HEDGED.isdisjoint(words(said)) and (told := _told(said)):
-        found.append(told)
-    return tuple(found)
+    sentence = text.strip().rstrip(".!")
+    of_speaker = [
+        Claim(f"{stated.subject}: {stated.relation}", stated.value)
+        for stated in statements(sentence, speaker)
+    ]
+    if (
+        not of_speaker
+        and not sentence.endswith("?")
+        and _HEDGED.isdisjoint(words(sentence))
+        and (of_named := _told(sentence))
+    ):
+        of_speaker.append(of_named)
+    return tuple(of_speaker)
 
 
-def _told(said: str) -> Claim | None:
+def _told(sentence: str) -> Claim | None:
     """What a sentence says of somebody or something that it names."""
-    if match := _DEFINITE.fullmatch(said):
+    if match := _DEFINITE.fullmatch(sentence):
         if regex.search(r"\s[\p{Lu}\p{N}]", match["slot"]):
             return _claim(match["slot"][4:], match["is"], match["lead"], match["value"])
-    elif match := _OWNED.fullmatch(said):
+    elif match := _OWNED.fullmatch(sentence):
         return _claim(f"{match['noun']} of {match['key']}", match["is"], match["lead"], match["value"])
-    elif match := _OWNED_INVERTED.fullmatch(said):
+    elif match := _OWNED_INVERTED.fullmatch(sentence):
         return _claim(f"{match['noun']} of {match['key']}", match["is"], "", match["value"])
-    elif match := _INVERTED.fullmatch(said):
+    elif match := _INVERTED.fullmatch(sentence):
         return _claim(match["slot"], match["is"], "", match["value"])
-    elif match := _RELATED.fullmatch(said):
+    elif match := _RELATED.fullmatch(sentence):
         relation = match["relation"].lower().split()
         if _is_state(relation):
             return _claim(f"{match['key']} {' '.join(relation)}", "", "", match["value"])
@@ -183,11 +191,11 @@ def _is_state(relation: list[str]) -> bool:
 
 
 def _claim(slot: str, verb: str, lead: str, value: str) -> Claim | None:
-    said = words(value)
-    if not said or len(said) > _VALUE_WORDS or "," in value or "and" in said or "or" in said:
+    spoken = words(value)
+    if not spoken or len(spoken) > _VALUE_WORDS or "," in value or "and" in spoken or "or" in spoken:
         return None
     kind = "number" if value[0].isnumeric() else "name" if value[0].isupper() else "plain"
     tense = "was" if verb in {"was", "were"} else "is" if verb else ""
     where = "in" if {"in", "at"} & set(lead.split()) else "from" if "from" in lead.split() else ""
-    meant = frozenset(terms(value)) or frozenset(said)
+    meant = frozenset(terms(value)) or frozenset(spoken)
     return Claim(" ".join([*slot.casefold().split(), tense, where, f"({kind})"]), meant)

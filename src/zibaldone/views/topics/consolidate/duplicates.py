@@ -18,22 +18,22 @@ def sameness(entry: Entry) -> Sameness:
     Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
     is not the same hike. Of a claim, such as where somebody lives, the day does not matter.
     """
-    said = words(entry.text)
-    if not said or not entry.current:
+    spoken = words(entry.text)
+    if not spoken or not entry.current:
         return ()
-    who = (entry.source or "") if not _SPEAKER.isdisjoint(said) else "*"
+    who = (entry.source or "") if not _SPEAKER.isdisjoint(spoken) else "*"
     when = entry.time.text if entry.time and not claims(entry) else ""
-    return (who, when, *said)
+    return (who, when, *spoken)
 
 
 def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
     """Entries, duplicates together; in the order of each group's newest."""
-    found: dict[Sameness, list[Entry]] = {}
+    grouped: dict[Sameness, list[Entry]] = {}
     for number, entry in enumerate(entries):
         key = sameness(entry) or (str(number),)
-        group = found.pop(key, [])
-        found[key] = [*group, entry]
-    return list(found.values())
+        group = grouped.pop(key, [])
+        grouped[key] = [*group, entry]
+    return list(grouped.values())
 
 
 def spokesman(group: list[Entry]) -> Entry:

@@ -1,42 +1,31 @@
 """Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
 
-Without one, an entry is a sentence that carries a fact, in its own words, with who said it, and behind each
-relative date the day that it means. What a message with a fact says besides is told with the fact, less
-greetings and thanks: a sentence that leans on the one before it, what the speaker thinks of a thing, what is
-shown, a question that is answered or asked. A claim, which may be superseded one day, stands alone, and so
-does each line of a list. The order of a message's entries is that of their recency.
+Without one, an entry is a fact (text/facts) with what the message says besides it, in its own words, with who
+said it, and behind each relative date the day that it means. A claim, which may be superseded one day, stands
+alone. The order of a message's entries is that of their recency.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
-
-import regex
 
 from zibaldone.core import Message
 from zibaldone.models.task import ShownMessage
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
-from zibaldone.text.facts import FIRST_PERSON, SECOND_PERSON, Heard, asks, last_question, leans, parties_of
+from zibaldone.text.facts import day_of, facts_of, heard_before
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.text.salience import PHATIC, carries_fact, is_phatic, names
+from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
-from zibaldone.text.words import terms, words
+from zibaldone.text.words import terms
 from zibaldone.views.topics.consolidate.contradictions import claims
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted
 
-_TOGETHER = 3  # sentences that lean on each other and make one entry
-_SHORT = 4  # terms; an answer with fewer is told with its question
-_LIST_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|\(?\p{N}{1,6}[.):])\s+")
-_GREETINGS = frozenset(
-    """hey hi hello bye goodbye welcome thanks thank congrats congratulations luck care soon later cheers
-    please""".split()
-)
 _QUOTED = '" — '  # between a question and its answer
 
 
@@ -47,7 +36,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
     A model is not asked about a message in which nothing but politeness is said; of what it answers, only
     what those messages bear out is taken.
     """
-    offline = _MessageReader(message, before, work).read()
+    offline = list(_plain(message, before, work))
     if not offline and _says_nothing(message):
         return ()
     if not work.has_model:
@@ -96,14 +85,11 @@ def _borne_out(
     fact stands beside the others.
     """
     assert message.time is not None  # what is stored has one
-    day = message.time.date()
-    parties = [one for one in (message, before) if one is not None]
-    context = " ".join(
-        [*(one.speaker for one in parties), message.time.isoformat(), source_of(message) or ""]
-    )
-    said = [resolved(message.content, day, in_iso)]
-    alone = SourceTexts(said, context)
-    both = SourceTexts([*said, before.content], context) if before else alone
+    speakers = [message.speaker] if before is None else [message.speaker, before.speaker]
+    context = " ".join([*speakers, message.time.isoformat(), source_of(message) or ""])
+    content = resolved(message.content, day_of(message), in_iso)
+    alone = SourceTexts([content], context)
+    both = SourceTexts([content, before.content], context) if before else alone
     taken: list[Entry] = []
     for fact in facts:
         entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
@@ -111,13 +97,13 @@ def _borne_out(
             taken.append(entry)
         elif before is not None and not both.refusal(entry.text):
             taken.append(replace(entry, sources=(before.seq, message.seq)))
-    missing = left_out(taken, offline, message.content, [one.speaker for one in parties])
+    missing = left_out(taken, offline, message.content, speakers)
     if len(taken) < len(facts):
-        told = {term for entry in taken for term in terms(entry.text)}
+        covered = {term for entry in taken for term in terms(entry.text)}
         missing = [
-            one
-            for one in offline
-            if one in missing or len(told & set(terms(one.text))) * 2 < len(set(terms(one.text)))
+            entry
+            for entry in offline
+            if entry in missing or len(covered & set(terms(entry.text))) * 2 < len(set(terms(entry.text)))
         ]
     return [*taken, *missing]
 
@@ -152,135 +138,21 @@ def _says_nothing(message: Message) -> bool:
     return all(is_phatic(message.content[start:end]) for start, end in spans)
 
 
-@dataclass(slots=True)
-class _Group:
-    sentences: list[str] = field(default_factory=list)
-    question: str = ""  # that they answer, in words of the message before
-    facts: int = 0  # of them; what is in a group without one is told only if its message has a fact
-    claims: bool = False  # one of them does, and stands alone
-
-    def takes(self, *, fact: bool, claim: bool, leans: bool) -> bool:
-        """Whether a sentence behind these belongs with them."""
-        if self.claims or claim:
-            return False
-        return not fact or not self.facts or (leans and self.facts < _TOGETHER)
-
-    def add(self, sentence: str, *, fact: bool, claim: bool) -> None:
-        self.sentences.append(sentence)
-        self.facts += fact
-        self.claims = claim
-
-
-@dataclass(frozen=True, slots=True)
-class _MessageReader:
-    message: Message
-    before: Message | None
-    work: Work
-
-    def read(self) -> list[Entry]:
-        assert self.message.time is not None
-        day = self.message.time.date()
-        found: list[_Group] = []
-        for number, line in enumerate(_lines(self.message.content)):
-            found += self._of_line(line, opens=number == 0)
-        if not any(group.facts for group in found):
-            return []
-        return [
-            entry
-            for group in found
-            if group.facts or _says_something(group)
-            for entry in self._entries_of(group, day)
-        ]
-
-    def _entries_of(self, group: _Group, day: date) -> Iterator[Entry]:
-        text = resolved(" ".join(group.sentences), day, in_iso)
-        quoting = f'"{resolved(group.question, day, in_iso)}{_QUOTED}{text}' if group.question else text
-        limit = self.work.settings.entry_tokens
-        if len(quoting) <= limit or self.work.workbench.count([quoting])[0] <= limit:
-            entry = _entry(self.message, quoting)
-            if group.question:
-                assert self.before is not None
-                entry = replace(entry, sources=(self.before.seq, self.message.seq))
+def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:
+    """The entries that a message makes without a model."""
+    source, count, limit = source_of(message), work.workbench.count, work.settings.entry_tokens
+    *_, (_, heard) = heard_before([message] if before is None else [before, message])
+    for fact in facts_of(
+        message, heard, whole=True, alone=lambda text: bool(claims(Entry(text, source=source)))
+    ):
+        text = resolved(fact.text, day_of(message), in_iso)
+        question = resolved(fact.question, day_of(message), in_iso)
+        quoting = f'"{question}{_QUOTED}{text}' if question and _QUOTED not in question + text else text
+        if len(quoting) <= limit or count([quoting])[0] <= limit:
+            entry = _entry(message, quoting)
+            if quoting is not text and before is not None:
+                entry = replace(entry, sources=(before.seq, message.seq))
             yield entry
-            return
-        for start, end in passages(text, limit, self.work.workbench.count):
-            yield _entry(self.message, text[start:end])
-
-    def _of_line(self, line: str, *, opens: bool) -> list[_Group]:
-        groups: list[_Group] = []
-        for place, (start, end) in enumerate(sentences(line)):
-            sentence = " ".join(line[start:end].split())
-            if opens and place == 0 and (question := self._answered(sentence)):
-                groups.append(_Group([sentence], question, facts=1))
-                continue
-            fact = self._is_fact(sentence)
-            shown = sentence.startswith("[")
-            if not fact and self._greets(sentence):
-                continue
-            claim = fact and bool(claims(Entry(sentence, source=source_of(self.message))))
-            if not groups or not groups[-1].takes(
-                fact=fact and not shown, claim=claim, leans=leans(sentence)
-            ):
-                groups.append(_Group())
-            groups[-1].add(sentence, fact=fact, claim=claim)
-        return groups
-
-    def _greets(self, sentence: str) -> bool:
-        """Greetings, calls, thanks, wishes; not what the speaker thinks of a thing ("It was awesome!")."""
-        bare = self._unaddressed(sentence)
-        said = words(bare)
-        return _only_calls(bare) and (not terms(bare) or not _GREETINGS.isdisjoint(said))
-
-    def _is_fact(self, sentence: str) -> bool:
-        """Something that lasts: no question, no call by name, nothing that is only said to the other."""
-        if asks(sentence):
-            return False
-        bare = self._unaddressed(sentence)
-        if _only_calls(bare) or not carries_fact(bare):
-            return False
-        said = set(words(bare))
-        if said.isdisjoint(SECOND_PERSON) or not said.isdisjoint(FIRST_PERSON):
-            return True
-        return bool(names(bare)) or any(character.isdigit() for character in bare)
-
-    def _unaddressed(self, sentence: str) -> str:
-        """Without the names of the two who talk, and their short forms: so they address each other."""
-        parties = parties_of([one for one in (self.message, self.before) if one is not None])
-        return Heard(parties).unaddressed(sentence).strip(" ,!.")
-
-    def _answered(self, sentence: str) -> str:
-        """The question that a sentence answers in too few words to be understood; or nothing."""
-        if self.before is None or self.before.speaker == self.message.speaker or asks(sentence):
-            return ""
-        bare = self._unaddressed(sentence)
-        said = set(terms(bare)) - PHATIC
-        if not said or len(said) >= _SHORT or not SECOND_PERSON.isdisjoint(words(bare)) or _only_calls(bare):
-            return ""
-        question = last_question(self.before.content)
-        quotable = _QUOTED not in question and _QUOTED not in sentence
-        return question if len(set(terms(question)) - PHATIC) >= 2 and quotable else ""
-
-
-def _says_something(group: _Group) -> bool:
-    """Of sentences without a fact, in a message that has one elsewhere."""
-    return any(carries_fact(one) and not asks(one) for one in group.sentences)
-
-
-def _only_calls(sentence: str) -> bool:
-    """Politeness, with a name at most: "Hey Mel!", "Thanks, Melanie"."""
-    if is_phatic(sentence):
-        return True
-    said = terms(sentence)
-    called = {term for name in names(f". {sentence}") for term in terms(name)}
-    polite = [term for term in said if term in PHATIC]
-    return bool(polite) and set(said) <= PHATIC | called and FIRST_PERSON.isdisjoint(words(sentence))
-
-
-def _lines(content: str) -> Iterator[str]:
-    """Lines without the bullet or number before each; lines of one paragraph stay apart."""
-    for line in content.splitlines():
-        bare = line.strip()
-        if mark := _LIST_MARK.match(bare):
-            bare = bare[mark.end() :]
-        if bare:
-            yield bare
+        else:
+            for start, end in passages(text, limit, count):
+                yield _entry(message, text[start:end])

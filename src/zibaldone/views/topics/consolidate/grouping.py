@@ -16,12 +16,12 @@ def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: floa
     The two groups whose centroids have the highest cosine are joined, as long as it is `threshold` or more
     and their sizes add up to `most` or less. More rows than _AT_ONCE are grouped in runs of so many.
     """
-    found = []
+    clusters = []
     for start in range(0, len(vectors), _AT_ONCE):
         end = start + _AT_ONCE
         rows = vectors[start:end]
         groups = agglomerate(
             rows @ rows.T, linkage="centroid", least=threshold, sizes=sizes[start:end], most=most
         )
-        found += [[start + row for row in group] for group in groups]
-    return found
+        clusters += [[start + row for row in group] for group in groups]
+    return clusters

@@ -25,7 +25,9 @@ def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Doc
     Summaries and logs are still to be brought up to date.
     """
     small = [
-        one for one in documents.values() if one.token_count < work.settings.merge_tokens and one.entries
+        document
+        for document in documents.values()
+        if document.token_count < work.settings.merge_tokens and document.entries
     ]
     if len(small) < 2:
         return [], {}
@@ -34,7 +36,10 @@ def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Doc
     else:
         shown = small[-_SHOWN:]
         task = ChooseMerges(
-            documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in shown),
+            documents=tuple(
+                DocumentShown(document.id, document.title, document.summary, document.token_count)
+                for document in shown
+            ),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
             offline=lambda: Groups(groups=_alike(shown, work)),
@@ -80,11 +85,11 @@ def _merged(documents: Sequence[Document], work: Work) -> Document:
 
     What stands alone in its document stands directly below the title: a heading for it would tell little.
     """
-    entries = [entry for one in documents for entry in one.entries]
+    entries = [entry for document in documents for entry in document.entries]
     body: list[Block] = [Heading(title(entries, work), 1)]
-    lone = [one for one in documents if len(one.entries) == 1 and not one.texts]
-    body += [one.entries[0] for one in lone]
-    lowered = [_lowered(one) for one in documents if one not in lone]
+    lone = [document for document in documents if len(document.entries) == 1 and not document.texts]
+    body += [document.entries[0] for document in lone]
+    lowered = [_lowered(document) for document in documents if document not in lone]
     # Entries below no subheading come first, or they would seem to belong below the one before them.
     body += [block for blocks in lowered for block in _before_headings(blocks)]
     body += [block for blocks in lowered for block in blocks[len(_before_headings(blocks)) :]]

@@ -54,16 +54,16 @@ def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: W
 def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
     """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
     limit = work.settings.split_tokens
-    found: list[list[Portion]] = []
+    chunked: list[list[Portion]] = []
     filled = 0
     for portion in (piece for one in portions for piece in _pieces(one, limit, work)):
         tokens = work.tokens(portion.entries)
-        if not found or filled + tokens > limit:
-            found.append([])
+        if not chunked or filled + tokens > limit:
+            chunked.append([])
             filled = 0
-        found[-1].append(portion)
+        chunked[-1].append(portion)
         filled += tokens
-    return found
+    return chunked
 
 
 def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
@@ -104,10 +104,10 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
 
 def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
     """By similarity of centroids; what no document is like makes new ones, like with like."""
-    found = Plan()
+    plan = Plan()
     if not portions:
-        return found
-    centres = work.centres([one.entries for one in portions])
+        return plan
+    centres = work.centres([block.entries for block in portions])
     rest = list(range(len(portions)))
     if documents:
         ids = list(documents)
@@ -117,21 +117,21 @@ def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work
         left = set(rest)
         for row, portion in enumerate(portions):
             if row not in left:
-                found.updates.setdefault(ids[best[row]], []).append(portion)
+                plan.updates.setdefault(ids[best[row]], []).append(portion)
     sizes = [work.tokens(portions[row].entries) for row in rest]
     limit = _FILLED * work.settings.split_tokens
     for group in cluster(centres[rest], sizes, work.settings.route_similarity, limit):
         members = [portions[rest[row]] for row in group]
-        name = title([entry for one in members for entry in one.entries], work)
-        found.new.setdefault(name, []).extend(members)
-    return found
+        name = title([entry for block in members for entry in block.entries], work)
+        plan.new.setdefault(name, []).extend(members)
+    return plan
 
 
 def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> list[Document]:
     """The documents a model is shown, in the order of their ids."""
     if len(documents) <= _SHOWN_DOCUMENTS:
         return list(documents.values())
-    centres = work.centres([one.entries for one in portions])
+    centres = work.centres([portion.entries for portion in portions])
     ids = list(documents)
     likeness = work.document_centres(documents.values()) @ centres.T
     best = np.argsort(-likeness.max(axis=1), kind="stable")[:_SHOWN_DOCUMENTS]
@@ -139,27 +139,27 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
 
 
 def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
-    found = Plan()
+    plan = Plan()
     for update in planned.updates:
-        found.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
+        plan.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
     for new in planned.new_documents:
         if new.blocks:
             entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
             name = heading_of(new.title, entries, portions[new.blocks[0] - 1].title)
-            found.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
-    found.updates = {doc_id: group for doc_id, group in found.updates.items() if group}
-    return found
+            plan.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
+    plan.updates = {doc_id: group for doc_id, group in plan.updates.items() if group}
+    return plan
 
 
-def _as_answer(found: Plan, portions: Sequence[Portion]) -> Planned:
+def _as_answer(plan: Plan, portions: Sequence[Portion]) -> Planned:
     number = {id(portion): n for n, portion in enumerate(portions, 1)}
     return Planned(
         updates=[
-            Update(document=place, blocks=[number[id(one)] for one in group])
-            for place, group in found.updates.items()
+            Update(document=place, blocks=[number[id(block)] for block in group])
+            for place, group in plan.updates.items()
         ],
         new_documents=[
-            NewDocument(title=name, blocks=[number[id(one)] for one in group])
-            for name, group in found.new.items()
+            NewDocument(title=name, blocks=[number[id(block)] for block in group])
+            for name, group in plan.new.items()
         ],
     )

@@ -67,21 +67,21 @@ def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
 
 
 def left_out(
-    told: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
+    taken: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
 ) -> list[Entry]:
     """Of a plain extraction the entries with a name, number or claim of the message that is not told.
 
     `speakers` has who says it first, and then who else talks; they may be called by name, or not.
     """
     there: set[str] = set()
-    for entry in told:
+    for entry in taken:
         text = f"{entry.text} {entry.time or ''}"
         there |= names_and_numbers(text) | set(words(text)) | set(terms(text))
-    said = names_and_numbers(message) | set(words(message))
+    salient = names_and_numbers(message) | set(words(message))
     parties = frozenset(word for speaker in speakers for word in words(speaker))
     missing = []
     for entry in plain:
-        wanted = {one for one in names_and_numbers(entry.text) & said if not _is_call(one, parties)}
+        wanted = {one for one in names_and_numbers(entry.text) & salient if not _is_call(one, parties)}
         for claim in claims(Entry(entry.text, source=speakers[0])):
             value = claim.value & set(terms(message))
             wanted |= value if value.isdisjoint(there) else set()
@@ -102,10 +102,10 @@ def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
     if not same and len({entry.time for entry in entries}) > 1:
         return "it mixes entries of different times"
     text = line.text or max(entries, key=recency).text
-    said, exact = set(terms(text)), names_and_numbers(text) | set(words(text))
+    covered, exact = set(terms(text)), names_and_numbers(text) | set(words(text))
     for entry in entries:
         own = set(terms(entry.text))
-        if lost := (names_and_numbers(entry.text) - exact) | (own - said - PHATIC):
+        if lost := (names_and_numbers(entry.text) - exact) | (own - covered - PHATIC):
             return f"it leaves out {sorted(lost)} of {entry.text[:60]!r}"
         if fault := SourceTexts([text]).refusal(entry.text):
             return f"it leaves out what an entry {fault}"

@@ -95,8 +95,10 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work) -> Doc
     """Each portion below the heading that it is most like, or a new one; a lone entry below the title."""
     if not document.body:
         name = _name(portions, work)
-        lone = [Portion(name, one.entries) for one in portions if len(one.entries) == 1]
-        return document.with_body(body_of(name, [*lone, *(one for one in portions if len(one.entries) > 1)]))
+        lone = [Portion(name, block.entries) for block in portions if len(block.entries) == 1]
+        return document.with_body(
+            body_of(name, [*lone, *(block for block in portions if len(block.entries) > 1)])
+        )
     for portion in portions:
         document = document.with_entries(portion.entries, _place(document, portion, work))
     return document
@@ -106,10 +108,10 @@ def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work) -> li
     """What a model wrote, as far as the entries bear it out, with their own metadata."""
     marked = dict(numbered)
     line_of = {n: line for part in result.sections for line in lines_of(part) for n in line.entries}
-    for one in result.superseded:
-        if may_supersede(numbered, one.older, one.newer) and line_of[one.older] != line_of[one.newer]:
-            newer, older = superseding(marked[one.newer], marked[one.older])
-            marked |= {one.newer: newer, one.older: older}
+    for pair in result.superseded:
+        if may_supersede(numbered, pair.older, pair.newer) and line_of[pair.older] != line_of[pair.newer]:
+            newer, older = superseding(marked[pair.newer], marked[pair.older])
+            marked |= {pair.newer: newer, pair.older: older}
     portions = []
     for part in result.sections:
         lines = [true for line in lines_of(part) for true in faithful(numbered, line)]
@@ -204,12 +206,12 @@ def _name(portions: Sequence[Portion], work: Work) -> str:
 
 
 def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, ...]:
-    sections = [one for one in document.partitions() if one.path and one.entries]
-    for one in sections:
-        if one.title == portion.title:
-            return tuple(Heading(name) for name in one.path)
+    sections = [section for section in document.partitions() if section.path and section.entries]
+    for section in sections:
+        if section.title == portion.title:
+            return tuple(Heading(name) for name in section.path)
     if sections:
-        centres = work.centres([portion.entries, *(one.entries for one in sections)])
+        centres = work.centres([portion.entries, *(section.entries for section in sections)])
         likeness = centres[1:] @ centres[0]
         best = int(likeness.argmax())
         least = work.settings.group_similarity / (1 if len(portion.entries) > 1 else 2)

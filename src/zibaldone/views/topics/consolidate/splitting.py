@@ -62,14 +62,17 @@ def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
 
 def _sections(document: Document, work: Work) -> list[_Piece]:
     """One piece for each section that has anything in it; the document's title is not kept."""
-    found = []
+    parts = []
     above: list[Heading] = []
     for section in document.partitions():
         if section.heading:
-            above = [*(one for one in above if one.level < section.heading.level), section.heading]
+            above = [
+                *(heading for heading in above if heading.level < section.heading.level),
+                section.heading,
+            ]
         if section.blocks:
-            found.append(_piece(tuple(above[1:]), section.blocks, work))
-    return found
+            parts.append(_piece(tuple(above[1:]), section.blocks, work))
+    return parts
 
 
 def _singles(piece: _Piece, work: Work) -> list[_Piece]:

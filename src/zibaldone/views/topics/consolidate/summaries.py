@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import regex
 
-from zibaldone.text.keywords import keywords
-from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import passages
-from zibaldone.text.titles import is_party
-from zibaldone.text.words import term_of, words
+from zibaldone.text.titles import telling, without_captions
+from zibaldone.text.words import words
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When
@@ -21,8 +18,6 @@ from zibaldone.views.topics.markdown.printing import render_body
 
 _TITLE_WORDS = 3
 _KEYWORDS = 8
-_CANDIDATES = 20
-_SHOWN = regex.compile(r"\[[^\]\[]*\]")
 _QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
 _SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
 _EVENTS = 32  # kept of an update log: the first, and the newest
@@ -30,7 +25,7 @@ _EVENTS = 32  # kept of an update log: the first, and the newest
 
 def title(entries: Sequence[Entry], work: Work) -> str:
     """The words that tell the entries from the user's others: "Adoption, agencies, application"."""
-    best = telling_words(entries, work, _TITLE_WORDS)
+    best = _telling(entries, work, _TITLE_WORDS)
     if not best:
         return "Notes"
     return ", ".join([best[0][0].upper() + best[0][1:], *best[1:]])
@@ -46,14 +41,13 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     likeness = rows @ rows.mean(axis=0)
     central = current[int((likeness + telling_something).argmax())]
     text = own_words(central.text)
-    told = f"{central.source}: {text}" if central.source else text
-    return fitted(f"{', '.join(telling_words(current, work, _KEYWORDS))}; {told}", work)
+    central_line = f"{central.source}: {text}" if central.source else text
+    return fitted(f"{', '.join(_telling(current, work, _KEYWORDS))}; {central_line}", work)
 
 
 def own_words(text: str) -> str:
     """Without what was only shown ("[image: a cat]") and the question before an answer, if more is left."""
-    left = _QUESTION.sub("", _SHOWN.sub("", text)).strip()
-    return left or text
+    return without_captions(_QUESTION.sub("", text))
 
 
 def _states(entry: Entry) -> bool:
@@ -61,8 +55,8 @@ def _states(entry: Entry) -> bool:
     text = own_words(entry.text)
     if "?" in text:
         return False
-    said = words(text)
-    return not _SELF.isdisjoint(said[:2]) or any(one.isdigit() for one in said) or not entry.source
+    spoken = words(text)
+    return not _SELF.isdisjoint(spoken[:2]) or any(word.isdigit() for word in spoken) or not entry.source
 
 
 def fitted(text: str, work: Work) -> str:
@@ -72,26 +66,16 @@ def fitted(text: str, work: Work) -> str:
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
-def telling_words(entries: Sequence[Entry], work: Work, most: int) -> list[str]:
-    """The weightiest words, names as they are written; those who speak are not named."""
+def _telling(entries: Sequence[Entry], work: Work, room: int) -> list[str]:
+    """So many words that tell what the entries are about, against the user's others; see `telling`."""
+
+    def likeness(phrases: Sequence[str]) -> list[float]:
+        rows = work.lean(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
+        return [float(value) for value in rows]
+
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
     texts = [own_words(entry.text) for entry in entries]
-    written = Counter(word for text in texts for name in names(text) for word in name.split())
-    cased = {word.lower(): word for word, _ in reversed(written.most_common())}
-    found = [
-        cased.get(word, word)
-        for word in keywords(texts, work.df, work.entries, _CANDIDATES + len(speakers))
-        if not is_party(word, speakers)
-        and not word.isdigit()
-        and PHATIC.isdisjoint(t for _, t in term_of(word))
-    ]
-    if not found:
-        return []
-    # Of the words that are frequent here and rare elsewhere, those that mean what the entries mean.
-    centre = work.centres([entries])[0]
-    likeness = work.lean(work.workbench.vectors(found)) @ centre
-    weight = likeness * (1 - np.arange(len(found)) / (2 * len(found)))
-    return [found[place] for place in np.argsort(-weight, kind="stable")[:most]]
+    return telling(texts, room, parties=speakers, df=work.df, n=work.entries, likeness=likeness)
 
 
 def finished(

@@ -36,7 +36,7 @@ class Profile:
     total: Vectors  # (d,) sum of its entries' vectors
     entries: int
     slots: Mapping[str, list[Entry]]
-    said: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
+    by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
     terms: Counter[str]  # in how many of its entries each occurs
 
 
@@ -116,8 +116,8 @@ class Workbench:
 
 def _recalled(kept: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
     """What is kept of these keys, read once: whoever else works with the workbench may empty it meanwhile."""
-    found = {key: kept.get(key) for key in keys}
-    return {key: value for key, value in found.items() if value is not None}
+    recalled = {key: kept.get(key) for key in keys}
+    return {key: value for key, value in recalled.items() if value is not None}
 
 
 def _remember(kept: dict[str, V], made: Mapping[str, V]) -> None:
@@ -151,12 +151,12 @@ class Work:
         """One entry for all, whose parts are remembered; an empty text leaves the words as they are."""
         if len(entries) == 1 and text in {"", entries[0].text}:
             return entries[0]
-        one = merged(entries, text or spokesman(list(entries)).text)
+        whole = merged(entries, text or spokesman(list(entries)).text)
         parts = tuple(part for entry in entries for part in self.parts.get(key_of(entry), (entry,)))
         for entry in entries:
             self.parts.pop(key_of(entry), None)
-        self.parts[key_of(one)] = parts
-        return one
+        self.parts[key_of(whole)] = parts
+        return whole
 
     def folded(self, entries: Sequence[Entry]) -> list[Entry]:
         return [self.merge(group) for group in groups(entries)]
@@ -191,13 +191,15 @@ class Work:
         """(n, d) of groups of entries."""
         listed = list(groups)
         return self.lean(
-            np.stack([self.workbench.total(one) for one in listed]), [len(one) for one in listed]
+            np.stack([self.workbench.total(group) for group in listed]), [len(group) for group in listed]
         )
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
         """(n, d) of documents."""
-        profiles = [self.workbench.profile(one) for one in documents]
-        return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
+        profiles = [self.workbench.profile(document) for document in documents]
+        return self.lean(
+            np.stack([profile.total for profile in profiles]), [profile.entries for profile in profiles]
+        )
 
 
 @lru_cache(maxsize=50_000)

@@ -59,9 +59,9 @@ def _entry(desk: Desk) -> None:
     request, seq = desk.request, desk.message.seq
     if any(entry.last == seq and entry.text == request.words for entry in desk.library.entries()):
         return  # it was done before
-    found = entry_home(desk) if request.kind != "added" else None
-    if found is not None:
-        (doc_id, at), old = found
+    home = entry_home(desk) if request.kind != "added" else None
+    if home is not None:
+        (doc_id, at), old = home
         desk.gone = old
         desk.put(doc_id, at, [_made(desk, old)] if request.words else [], instead=1)
     elif request.words:
@@ -180,16 +180,22 @@ def _step(
     """The library with these documents, less the empty ones; `keep` says whose summary stays as it is."""
     if not changed:
         return library
-    removed = [one.id for one in changed.values() if one.id != CURRENT and not one.entries and not one.texts]
+    removed = [
+        document.id
+        for document in changed.values()
+        if document.id != CURRENT and not document.entries and not document.texts
+    ]
     left = {
-        one.id: one for one in {**library.documents, **changed}.values() if one.id not in (CURRENT, *removed)
+        document.id: document
+        for document in {**library.documents, **changed}.values()
+        if document.id not in (CURRENT, *removed)
     }
     work.survey(left.values(), [])
     written = [
-        replace(finished(one, work, event, time, "-"), summary=one.summary)
-        if keep(one)
-        else finished(one, work, event, time)
-        for doc_id, one in left.items()
+        replace(finished(document, work, event, time, "-"), summary=document.summary)
+        if keep(document)
+        else finished(document, work, event, time)
+        for doc_id, document in left.items()
         if doc_id in changed
     ]
     current = changed.get(CURRENT, library.current)
@@ -212,14 +218,14 @@ def _mark_anew(desk: Desk) -> None:
             _change(desk, {key_of(one): _pointed(one, old.last, seq) for d in now for one in d.entries})
     slots = {claim.slot for entry in _new(desk) if entry.current for claim in claims(entry)}
     if slots:
-        found = [
+        rivals = [
             entry
             for document in desk.documents()
             if document.id != CURRENT
             for entry in document.entries
             if entry.current and any(claim.slot in slots for claim in claims(entry))
         ]
-        ranked = sorted(found, key=lambda one: one.last)
+        ranked = sorted(rivals, key=lambda one: one.last)
         settled = settle(enumerate(ranked))
         _change(desk, {key_of(one): one for one in settled.values()})
 
@@ -234,7 +240,8 @@ def _change(desk: Desk, changed: Mapping[Key, Entry]) -> None:
     """These entries for those of the same words and sources, wherever they stand."""
     for document in list(desk.documents()):
         body = tuple(
-            changed.get(key_of(one), one) if isinstance(one, Entry) else one for one in document.body
+            changed.get(key_of(block), block) if isinstance(block, Entry) else block
+            for block in document.body
         )
         if body != document.body:
             desk.changed[document.id] = document.with_body(body)
@@ -249,16 +256,21 @@ def _pointed(entry: Entry, old: int, new: int) -> Entry:
 def _withdrawn(document: Document, request: RequestedEdit, work: Work) -> Document:
     if request.part == "summary" and document.summary and document.summary == one_line(request.words):
         return replace(document, summary="")
-    if request.part == "heading" and any(one.title == one_line(request.words) for one in document.headings):
+    if request.part == "heading" and any(
+        block.title == one_line(request.words) for block in document.headings
+    ):
         wanted = Heading(request.words).title
         new = title(document.entries, work)
         return document.with_body(
-            replace(one, title=new) if isinstance(one, Heading) and one.title == wanted else one
-            for one in document.body
+            replace(block, title=new) if isinstance(block, Heading) and block.title == wanted else block
+            for block in document.body
         )
     if request.part == "text" and request.words:
-        said = mark_of(Text(request.words).text)
-        body = [(rewritten(one, said, "") or one) if isinstance(one, Text) else one for one in document.body]
+        mark = mark_of(Text(request.words).text)
+        body = [
+            (rewritten(block, mark, "") or block) if isinstance(block, Text) else block
+            for block in document.body
+        ]
         if tuple(body) != document.body:
             return document.with_body(body)
     return document

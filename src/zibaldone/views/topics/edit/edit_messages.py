@@ -65,37 +65,37 @@ def renamed(edits: Sequence[Edit]) -> list[Edit]:
     So the entries below it stay below it. Where the person meant another section the outcome is the same,
     since the entries that went and came are edits of their own.
     """
-    gone = [one for one in edits if one.part == "heading" and one.kind == "removed"]
-    found: list[Edit] = []
+    gone = [removed for removed in edits if removed.part == "heading" and removed.kind == "removed"]
+    joined: list[Edit] = []
     for edit in edits:
         if edit.part == "heading" and edit.kind == "added":
-            old = next((one for one in gone if one.path[:-1] == edit.path[:-1]), None)
+            old = next((removed for removed in gone if removed.path[:-1] == edit.path[:-1]), None)
             if old is not None:
                 gone.remove(old)
                 edit = replace(edit, kind="changed", before=old.before)
-        if edit.part == "heading" and edit.kind == "removed" and not any(edit is one for one in gone):
+        if edit.part == "heading" and edit.kind == "removed" and not any(edit is removed for removed in gone):
             continue
-        found.append(edit)
-    return found
+        joined.append(edit)
+    return joined
 
 
 def read(message: Message) -> RequestedEdit | None:
     """What the message asks for; None when it is no edit. Whatever else is odd in it is passed over."""
-    told = message.metadata
-    kind = next((one for one in _KINDS if one == told.get("edit")), None)
-    part = next((one for one in _PARTS if one == told.get("part")), None)
+    metadata = message.metadata
+    kind = next((one for one in _KINDS if one == metadata.get("edit")), None)
+    part = next((one for one in _PARTS if one == metadata.get("part")), None)
     if message.role != ROLE or kind is None or part is None:
         return None
-    before, document, level = told.get("before"), told.get("document"), told.get("level")
-    label, signature = told.get("label"), told.get("entry")
+    before, document, level = metadata.get("before"), metadata.get("document"), metadata.get("level")
+    label, signature = metadata.get("label"), metadata.get("entry")
     return RequestedEdit(
         kind=kind,
         part=part,
         document=document if isinstance(document, str) else "",
-        path=tuple(one for one in _listed(told.get("path")) if isinstance(one, str)),
+        path=tuple(one for one in _listed(metadata.get("path")) if isinstance(one, str)),
         words="" if kind == "removed" else message.content,
         before=before if isinstance(before, str) else None,
-        sources=tuple(one for one in _listed(told.get("sources")) if type(one) is int and one > 0),
+        sources=tuple(one for one in _listed(metadata.get("sources")) if type(one) is int and one > 0),
         level=level if type(level) is int else 0,
         label=label if isinstance(label, str) else None,
         signed=read_entry(signature) if isinstance(signature, str) else None,
@@ -122,23 +122,23 @@ def _content(edit: Edit) -> str:
 
 def _metadata(document: str, edit: Edit) -> dict[str, Any]:
     """JSON by which the view finds again what the edit is about."""
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "edit": edit.kind,
         "part": edit.part,
         "document": document,
         "path": [mark_of(title) for title in edit.path],
     }
     if edit.before is not None:
-        told["before"] = mark_of(words_of(edit.before))
+        metadata["before"] = mark_of(words_of(edit.before))
     if isinstance(edit.before, Entry):
-        told["sources"] = list(edit.before.sources)
+        metadata["sources"] = list(edit.before.sources)
     if not document and edit.path and not isinstance(edit.after, Heading):
-        told["label"] = edit.path[-1]
+        metadata["label"] = edit.path[-1]
     if isinstance(edit.after, Heading):
-        told["level"] = edit.after.level
+        metadata["level"] = edit.after.level
     if isinstance(edit.after, Entry) and (signature := replace(edit.after, text="").line):
-        told["entry"] = signature
-    return told
+        metadata["entry"] = signature
+    return metadata
 
 
 def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
     if edit.part not in {"heading", "summary"}:
         return {}
     before, after = (pieces(words_of(one)) if one else set() for one in (edit.before, edit.after))
-    found = library.document(document)
-    here, covered = _saying(before | after, found.entries if found else (), library)
+    about = library.document(document)
+    here, covered = _saying(before | after, about.entries if about else (), library)
     elsewhere, _ = _saying((before & after) - covered, library.entries(), library)
     sources = sorted(here | elsewhere)
     return {"sources": sources} if sources else {}
@@ -162,8 +162,8 @@ def _saying(wanted: set[str], entries: Iterable[Entry], library: Library) -> tup
     sources: set[int] = set()
     covered: set[str] = set()
     for entry in entries:
-        for one in (entry, *library.parts_of(entry)):
-            if shared := wanted & pieces(one.text):
+        for part in (entry, *library.parts_of(entry)):
+            if shared := wanted & pieces(part.text):
                 sources.update(entry.sources)
                 covered |= shared
     return sources, covered

@@ -27,8 +27,8 @@ class Desk:
 
     def documents(self) -> Iterator[Document]:
         """As they are now, the one that the edit names first."""
-        now = [self.changed.get(one.id, one) for one in self.library.everything()]
-        yield from sorted(now, key=lambda one: one.id != self.request.document)
+        now = [self.changed.get(document.id, document) for document in self.library.everything()]
+        yield from sorted(now, key=lambda document: document.id != self.request.document)
 
     def put(self, doc_id: str, at: int, blocks: Iterable[Block], instead: int = 0) -> None:
         """Blocks before the one at that place, in place of so many."""
@@ -68,19 +68,19 @@ def section_home(desk: Desk) -> Home | None:
     path = desk.request.path
     target = desk.library.documents.get(desk.request.document)
     if target is not None:
-        at = _end(target, lambda found: _marks(found) == path)
+        at = _end(target, lambda ends: _marks(ends) == path)
         if at is None and path:
-            at = _end(target, lambda found: _marks(found)[-1:] == path[-1:])
+            at = _end(target, lambda ends: _marks(ends)[-1:] == path[-1:])
         if at is not None or not path:
             return target.id, at or 0
     if not path:
         return None
-    found = [
-        (one.id, _end(one, lambda found: _marks(found) == path))
+    ends = [
+        (one.id, _end(one, lambda ends: _marks(ends) == path))
         for one in desk.library.documents.values()
         if any(mark_of(heading.title) == path[-1] for heading in one.headings)
     ]
-    homes = [(doc_id, at) for doc_id, at in found if at is not None]
+    homes = [(doc_id, at) for doc_id, at in ends if at is not None]
     return homes[0] if len(homes) == 1 else None
 
 
@@ -95,15 +95,15 @@ def _end(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> int |
 
 def heading_home(desk: Desk) -> Home | None:
     """Of the headings with the old title, the one below the same headings, or else the first."""
-    found: Home | None = None
+    nearest: Home | None = None
     for document in desk.documents():
         for at, (path, block) in enumerate(document.placed()):
             if isinstance(block, Heading) and mark_of(block.title) == desk.request.before:
                 if _marks(path)[:-1] == desk.request.path[:-1]:
                     return document.id, at
-                found = found or (document.id, at)
-        if found is not None:
-            return found
+                nearest = nearest or (document.id, at)
+        if nearest is not None:
+            return nearest
     return None
 
 

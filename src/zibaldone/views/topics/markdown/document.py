@@ -177,10 +177,10 @@ class Document:
         titles = tuple(heading.title for heading in under)
         for depth in range(len(titles), 0, -1):
             wanted = titles[:depth]
-            found = [number for number, section in enumerate(sections) if section.path == wanted]
-            if not found:
+            places = [number for number, section in enumerate(sections) if section.path == wanted]
+            if not places:
                 continue
-            end = found[0] + 1
+            end = places[0] + 1
             if depth < len(titles):  # a missing subheading goes below all that there are
                 while end < len(sections) and sections[end].path[:depth] == wanted:
                     end += 1

@@ -65,8 +65,8 @@ class Review:
 
 def fingerprint(document: Document) -> str:
     """The same for documents of the same summary and body, whatever their update log and other fields."""
-    said = f"{document.summary}\n\n{render_body(document.body)}"
-    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+    content = f"{document.summary}\n\n{render_body(document.body)}"
+    return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 
 def file_names(documents: Iterable[Document]) -> dict[str, str]:

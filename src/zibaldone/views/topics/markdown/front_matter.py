@@ -138,12 +138,12 @@ def _values(block: str) -> dict[str, Any]:
         pairs = list(_pairs(block))
     except yaml.YAMLError:
         pairs = [pair for number, part in _parts(block) for pair in _salvaged(number, part)]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        found[_free(key, found)] = value
+        values[_free(key, values)] = value
     if comments:
-        found[_free("comments", found)] = comments
-    return found
+        values[_free("comments", values)] = comments
+    return values
 
 
 def _pairs(block: str) -> Iterator[tuple[str, Any]]:
@@ -175,11 +175,11 @@ def _depth(block: str) -> int:
 
 def _json(loader: _Loader, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, value in node.value:
             name = key.value if isinstance(key.value, str) else str(_json(loader, key))
-            found[_free(name, found)] = _json(loader, value)
-        return found
+            values[_free(name, values)] = _json(loader, value)
+        return values
     if isinstance(node, yaml.SequenceNode):
         return [_json(loader, value) for value in node.value]
     if node.tag.rpartition(":")[2] not in {"null", "bool", "int", "float"}:

@@ -51,9 +51,9 @@ def unescaped(line: str, special: Callable[[str], bool]) -> str:
 
 
 def _split(line: str) -> tuple[str, str, str]:
-    found = _SLASHES.fullmatch(line)
-    assert found
-    return found[1], found[2], found[3]
+    match = _SLASHES.fullmatch(line)
+    assert match
+    return match[1], match[2], match[3]
 
 
 class Fences:

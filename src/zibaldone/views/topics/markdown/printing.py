@@ -45,13 +45,13 @@ def render_section(section: Section) -> str:
 
 def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
     """The partitions of a document, cut at this level, and where they stand in its rendered body."""
-    found: list[Region] = []
+    placed: list[Region] = []
     start = 1
     for section in document.partitions(level):
         end = start + render_section(section).count("\n")
-        found.append(Region(section, start, end))
+        placed.append(Region(section, start, end))
         start = end + 2  # after an empty line
-    return tuple(found)
+    return tuple(placed)
 
 
 def _lines(block: Block, before: Block | None) -> Iterator[str]:

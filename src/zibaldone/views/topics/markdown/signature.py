@@ -69,35 +69,35 @@ def span(first: int, last: int) -> tuple[int, ...]:
 
 def runs(seqs: Sequence[int]) -> str:
     """Rising seqs in short: `3+12-15`."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for seq in seqs:
-        if found and seq == found[-1][1] + 1 and seq - found[-1][0] <= MAX_SPAN:
-            found[-1][1] = seq
+        if spans and seq == spans[-1][1] + 1 and seq - spans[-1][0] <= MAX_SPAN:
+            spans[-1][1] = seq
         else:
-            found.append([seq, seq])
-    return "+".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+            spans.append([seq, seq])
+    return "+".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 def read_runs(text: str) -> tuple[int, ...] | None:
     """The inverse of runs, tolerant of other separators; None when it is no list of seqs."""
-    found: set[int] = set()
+    seqs: set[int] = set()
     for part in _BETWEEN.split(text):
         run = _RUN.fullmatch(part.strip())
-        if not run or not int(run[1]) or len(found) > MAX_SEQS:
+        if not run or not int(run[1]) or len(seqs) > MAX_SEQS:
             return None
-        found.update(span(*sorted((int(run[1]), int(run[2] or run[1])))))
-    return tuple(sorted(found))
+        seqs.update(span(*sorted((int(run[1]), int(run[2] or run[1])))))
+    return tuple(sorted(seqs))
 
 
 def _value(line: str, at: int) -> tuple[str, int]:
     """The value that starts here, and where the comma or bracket after it stands (or the end)."""
-    if found := _QUOTED.match(line, at):
+    if quoted := _QUOTED.match(line, at):
         try:
-            value = json.loads(found[1], strict=False)
+            value = json.loads(quoted[1], strict=False)
         except ValueError:
             pass
         else:
-            return value, found.end()
+            return value, quoted.end()
     bare = _BARE.match(line, at)
     assert bare
     return bare[0].strip(), bare.end()

@@ -44,7 +44,7 @@ from zibaldone.views.topics.read.tool_arguments import (
     Search,
     described,
 )
-from zibaldone.views.topics.read.tool_text import ToolAnswer, told
+from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
 
 LONGEST_LINE = 500  # characters; what is longer is cut
 _SECONDS = 0.5  # for all that one pattern is matched against
@@ -72,7 +72,7 @@ class Toolset:
         The arguments may be an object or its JSON, as chat models give them.
         """
         try:
-            return told(self.invoke(name, arguments))
+            return answer_text(self.invoke(name, arguments))
         except InvalidInput as error:
             return f"error: {error}"
 
@@ -106,8 +106,8 @@ class Toolset:
         sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
         if not sought:
             raise InvalidInput(f"the query {shown(query)} has no word to search for; give content words")
-        blocks = bm25([one.partitions for one in held], sought)
-        entries = bm25([one.entries for one in held], sought)
+        blocks = bm25([document.partitions for document in held], sought)
+        entries = bm25([document.entries for document in held], sought)
         order = sorted(
             (
                 (float(score), i, number)
@@ -158,11 +158,11 @@ class Toolset:
         return self._documents.get(words("doc_id", doc_id))
 
     def _document(self, doc_id: str) -> DocumentIndex:
-        found = self.document(doc_id)
-        if found is None:
+        document = self.document(doc_id)
+        if document is None:
             known = ", ".join(list(self._documents)[:5])
             raise InvalidInput(f"there is no document {shown(doc_id)}; list_docs names them, such as {known}")
-        return found
+        return document
 
 
 def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Arguments:

@@ -75,14 +75,14 @@ class Follower:
         """Best first; none where the question names nothing that the memory has a name for."""
         nothing = np.zeros(len(self._weights))
         edge = [Chain((), (name,), nothing, 0.0) for name in self.starts]
-        found: list[Chain] = []
+        grown: list[Chain] = []
         for _ in range(MOST_HOPS):
             names = dict.fromkeys(name for chain in edge for name in self._onward(chain))
             self._learn(list(dict.fromkeys(row for name in names for row in self.rows_of(name))))
             longer = [one for chain in edge for one in self._longer(chain)]
             edge = heapq.nlargest(_WIDTH, longer, key=lambda chain: (chain.score, chain.rows))
-            found += edge
-        return sorted(found, key=lambda chain: (-chain.score, chain.rows))
+            grown += edge
+        return sorted(grown, key=lambda chain: (-chain.score, chain.rows))
 
     def rows_of(self, name: Name) -> list[int]:
         """The entries that hold the name's words one behind the other; none when they are too many."""
@@ -103,20 +103,20 @@ class Follower:
         entry that fits the question best, with values of one kind, which is what is said of both elsewhere.
         """
         values = {row: self._values(name, row) for row in rows}
-        values = {row: found for row, found in values.items() if found}
+        values = {row: named for row, named in values.items() if named}
         if len(values) < 2:
             return {}
         self._learn(list(values))
         fitting = max(values, key=lambda row: (float(self._weights @ self._covers[row]), row))
-        said = {row: _without(self._index.places[row].entry.text, self._named(row)) for row in values}
-        vectors = self._embedded(said.values())
+        wordings = {row: _without(self._index.places[row].entry.text, self._named(row)) for row in values}
+        vectors = self._embedded(wordings.values())
         like = [
             row
             for row in values
             if row == fitting
             or (
-                float(vectors[said[row]] @ vectors[said[fitting]]) >= _RESTATED
-                and any(self._one_kind(one, other) for one in values[fitting] for other in values[row])
+                float(vectors[wordings[row]] @ vectors[wordings[fitting]]) >= _RESTATED
+                and any(self._one_kind(value, other) for value in values[fitting] for other in values[row])
             )
         ]
         return {row: max(like) for row in like if row != max(like)}
@@ -124,12 +124,12 @@ class Follower:
     def _values(self, name: Name, row: int) -> list[Name]:
         """The names that the entry may say of this one, if it is a plain statement."""
         named = self._named(row)
-        found = wordings(self._index.places[row].entry.text, name, named)
-        return [value for _, value in found if value in named]
+        worded = wordings(self._index.places[row].entry.text, name, named)
+        return [value for _, value in worded if value in named]
 
-    def _one_kind(self, one: Name, other: Name) -> bool:
+    def _one_kind(self, name: Name, other: Name) -> bool:
         """Whether the same is said of two different names somewhere."""
-        return one != other and not self._said_of(one).isdisjoint(self._said_of(other))
+        return name != other and not self._said_of(name).isdisjoint(self._said_of(other))
 
     def _said_of(self, name: Name) -> frozenset[tuple[str, ...]]:
         if name not in self._wordings:
@@ -178,13 +178,13 @@ class Follower:
         Not those of who talks here: they are called by their names everywhere, and what they said is found by
         its source.
         """
-        found: list[Name] = []
+        kept: list[Name] = []
         for name in names:
             if {word.casefold() for word in name} <= self._talking:
                 continue
-            if not any(set(name) <= set(longer) for longer in found) and self._has(name):
-                found.append(name)
-        return found
+            if not any(set(name) <= set(longer) for longer in kept) and self._has(name):
+                kept.append(name)
+        return kept
 
     def _has(self, name: Name) -> bool:
         wanted = terms(" ".join(name))
@@ -193,11 +193,11 @@ class Follower:
     def _learn(self, rows: Sequence[int]) -> None:
         """How far these entries cover each of the question's words: by itself, or by what they say."""
         rows = [row for row in rows if row not in self._covers]
-        said = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
-        distinct = list(dict.fromkeys(said))
+        wordings = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
+        distinct = list(dict.fromkeys(wordings))
         vectors = self._embedded(distinct)
         cosines = {text: self._words @ vectors[text] for text in distinct}
-        for row, text in zip(rows, said, strict=True):
+        for row, text in zip(rows, wordings, strict=True):
             near = np.clip((cosines[text] - _NOISE) / (1 - _NOISE), 0, 1)
             self._covers[row] = np.maximum(self._ranked.covered[:, row], near)
 
@@ -212,11 +212,11 @@ class Follower:
         Not from all names that they hold: of `Ann works for Acme` and `Bob works for Acme` neither replaces
         the other, and only what is asked says which name is the subject.
         """
-        found: dict[int, int] = {}
+        replaced: dict[int, int] = {}
         for name in dict.fromkeys(name for chain in chains for name in chain.names):
-            found |= self._replaced[name]
+            replaced |= self._replaced[name]
         kept = {row for chain in chains for row in chain.rows}
-        return {row: later for row, later in found.items() if row not in kept}
+        return {row: later for row, later in replaced.items() if row not in kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +260,13 @@ def outdated(
     for row, text in zip(rows, texts, strict=True):
         for wording, value in wordings(text, subject, names[row]):
             latest.setdefault(wording, []).append((row, value))
-    found: dict[int, int] = {}
-    for said in latest.values():
-        row, value = said[-1]
-        for earlier, other in said[:-1]:
+    replaced: dict[int, int] = {}
+    for stated in latest.values():
+        row, value = stated[-1]
+        for earlier, other in stated[:-1]:
             if other != value and earlier != row:
-                found[earlier] = max(row, found.get(earlier, row))
-    return found
+                replaced[earlier] = max(row, replaced.get(earlier, row))
+    return replaced
 
 
 def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[tuple[str, ...], Name]]:
@@ -299,13 +299,13 @@ def _says(wording: Sequence[str]) -> bool:
 
 
 def _replaced(tokens: Sequence[str], name: Name, mark: str) -> list[str]:
-    found: list[str] = []
+    marked: list[str] = []
     at = 0
     while at < len(tokens):
         if tuple(tokens[at : at + len(name)]) == name:
-            found.append(mark)
+            marked.append(mark)
             at += len(name)
         else:
-            found.append(tokens[at])
+            marked.append(tokens[at])
             at += 1
-    return found
+    return marked

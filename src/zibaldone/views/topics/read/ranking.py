@@ -64,7 +64,7 @@ class RankedEntries:
         """(form, term) of the m words, in the question's order."""
         return self.scored.terms
 
-    def found(self, rows: Sequence[int], why: str) -> list[Found]:
+    def hits(self, rows: Sequence[int], why: str) -> list[Found]:
         units = self.unit[list(rows)]
         channels = iter(self.scored.explanation.of_rows(units[units >= 0].tolist()))
         return [

@@ -13,9 +13,7 @@ from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
 from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
-from zibaldone.views.topics.read.tool_text import ToolAnswer, shortened, told
-from zibaldone.views.topics.tasks_reading import (
+from zibaldone.views.topics.read.tasks import (
     MOST_CALLS,
     AgentMove,
     Call,
@@ -24,6 +22,8 @@ from zibaldone.views.topics.tasks_reading import (
     Round,
     SearchMemory,
 )
+from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
+from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text, shortened
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 
@@ -53,9 +53,9 @@ class _Seen:
 
     def take(self, excerpts: Iterable[Excerpt]) -> bool:
         new = False
-        for one in excerpts:
-            held = self.lines.setdefault(one.doc_id, set())
-            numbers = {line.number for line in one.lines}
+        for excerpt in excerpts:
+            held = self.lines.setdefault(excerpt.doc_id, set())
+            numbers = {line.number for line in excerpt.lines}
             new = new or not numbers <= held
             held |= numbers
         return new
@@ -89,9 +89,10 @@ class _AgentSearch:
         likely = likeliest(ranked)
         shown = [ranked.index.documents[id_].document for id_ in likely[: self._settings.catalogue]]
         self._catalogue = tuple(
-            Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown
+            Listed(id=document.id, summary=shortened(document.summary or document.title))
+            for document in shown
         )
-        self._seen.documents.update(one.id for one in self._catalogue)
+        self._seen.documents.update(document.id for document in self._catalogue)
 
     def run(self) -> ReadingResult:
         last: AgentMove | None = None
@@ -154,35 +155,35 @@ class _AgentSearch:
     def _call(self, call: Call) -> tuple[str, bool, bool]:
         """The answer's text, whether it shows anything new, and whether the call was a right one."""
         try:
-            found = self._tools.invoke(call.name, call.arguments)
+            answer = self._tools.invoke(call.name, call.arguments)
         except InvalidInput as error:
             return f"error: {error}", False, False
-        text = told(found)
+        text = answer_text(answer)
         self._seen.tokens += self._tokenizer.count([text])[0]
-        if isinstance(found, Page):
-            listed = {one.doc_id for one in found.documents}
+        if isinstance(answer, Page):
+            listed = {document.doc_id for document in answer.documents}
             new = not listed <= self._seen.documents
             self._seen.documents |= listed
             return text, new, True
-        return text, self._seen.take(_excerpts(found)), True
+        return text, self._seen.take(_excerpts(answer)), True
 
     def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
         chosen = last if last is not None else AgentMove()
-        tiers = [self._found(self._rows_of(chosen), "picked"), self._found(self._blocks_of(chosen), "picked")]
+        tiers = [self._hits(self._rows_of(chosen), "picked"), self._hits(self._blocks_of(chosen), "picked")]
         if stopped != "done" or not tiers[0]:
             # An agent that never finished keeps what it saw.
-            tiers.append(self._found(self._ranked.best(self._seen_rows()), "seen"))
-        found = ordered(tiers)
+            tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
+        hits = ordered(tiers)
         note = self._note
-        if self._tokens(found) < self._settings.min_retrieval_tokens:
-            found = ordered((found, self._fallback(), offline(self._ranked)))
+        if self._tokens(hits) < self._settings.min_retrieval_tokens:
+            hits = ordered((hits, self._fallback(), offline(self._ranked)))
             note = note or "the agent found little; words and vectors added the rest"
         else:
-            found = ordered((found, self._recent()))
+            hits = ordered((hits, self._recent()))
         return ReadingResult(
-            falling(found[:MOST_FOUND]),
+            falling(hits[:MOST_FOUND]),
             len(self._index),
-            tuple(dict.fromkeys(one.place.document for one in found)),
+            tuple(dict.fromkeys(hit.place.document for hit in hits)),
             stopped,
             len(self._rounds),
             self._calls,
@@ -192,21 +193,21 @@ class _AgentSearch:
     def _rows_of(self, move: AgentMove) -> list[int]:
         """The entries on the lines that the agent chose; ranges that do not exist choose nothing."""
         rows: list[int] = []
-        for one in move.relevant_snippets:
-            index = self._tools.document(one.doc_id)
-            if index is not None and 1 <= one.start_line <= one.end_line:
-                local = index.rows_of(one.start_line, one.end_line)
-                rows += self._ranked.best(self._global(one.doc_id, local))
+        for snippet in move.relevant_snippets:
+            index = self._tools.document(snippet.doc_id)
+            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
+                local = index.rows_of(snippet.start_line, snippet.end_line)
+                rows += self._ranked.best(self._global(snippet.doc_id, local))
         return rows
 
     def _blocks_of(self, move: AgentMove) -> list[int]:
         """The rest of their heading blocks (§3.4), then the documents that it wants whole."""
         rows: list[int] = []
-        for one in move.relevant_snippets:
-            index = self._tools.document(one.doc_id)
-            if index is not None and 1 <= one.start_line <= one.end_line:
+        for snippet in move.relevant_snippets:
+            index = self._tools.document(snippet.doc_id)
+            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
                 rows += self._ranked.best(
-                    self._global(one.doc_id, index.widened(one.start_line, one.end_line))
+                    self._global(snippet.doc_id, index.widened(snippet.start_line, snippet.end_line))
                 )
         for id_ in dict.fromkeys(move.relevant_docs):
             index = self._tools.document(id_)
@@ -230,31 +231,31 @@ class _AgentSearch:
             rows += self._ranked.best(
                 self._global(id_, [row for row, place in enumerate(places) if place.partition == number])
             )
-        return self._found(rows, "fallback")
+        return self._hits(rows, "fallback")
 
     def _recent(self) -> list[Found]:
         """CURRENT is in every context that has room for it (line 17), by how well its entries fit."""
         rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
-        return self._found(self._ranked.best(rows), "recent")
+        return self._hits(self._ranked.best(rows), "recent")
 
-    def _found(self, rows: Sequence[int], why: str) -> list[Found]:
-        return self._ranked.found(list(dict.fromkeys(rows)), why)
+    def _hits(self, rows: Sequence[int], why: str) -> list[Found]:
+        return self._ranked.hits(list(dict.fromkeys(rows)), why)
 
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]
         return [int(where[row]) for row in local]
 
-    def _tokens(self, found: Sequence[Found]) -> int:
-        return sum(self._tokenizer.count([one.place.entry.text for one in found]))
+    def _tokens(self, hits: Sequence[Found]) -> int:
+        return sum(self._tokenizer.count([hit.place.entry.text for hit in hits]))
 
 
-def _excerpts(found: ToolAnswer) -> list[Excerpt]:
-    match found:
+def _excerpts(answer: ToolAnswer) -> list[Excerpt]:
+    match answer:
         case Grepped():
-            return list(found.excerpts)
+            return list(answer.excerpts)
         case Excerpt():
-            return [found]
+            return [answer]
         case Page():
             return []
         case _:
-            return [Excerpt(one.doc_id, one.heading, one.lines) for one in found if isinstance(one, Hit)]
+            return [Excerpt(hit.doc_id, hit.heading, hit.lines) for hit in answer if isinstance(hit, Hit)]

@@ -14,8 +14,8 @@ from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling
+from zibaldone.views.topics.read.tasks import Listed, PickDocuments
 from zibaldone.views.topics.read.tool_text import shortened
-from zibaldone.views.topics.tasks_reading import Listed, PickDocuments
 
 MOST_FOUND = 200  # entries of one reading
 _PER_CHAINED = 3  # selected entries per followed one, where no chain leads
@@ -49,10 +49,13 @@ class Hybrid:
         if self._asker is None or not self._asker.has_model:
             return ReadingResult(offline(ranked), len(index), likely[: settings.documents])
         shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
-        listed = tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in shown)
+        listed = tuple(
+            Listed(id=document.id, summary=shortened(document.summary or document.title))
+            for document in shown
+        )
         task = PickDocuments(ranked.question, listed, settings.documents, likely)
         answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
-        known = {one.id for one in listed}
+        known = {document.id for document in listed}
         picked = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
         picked = picked[: settings.documents]
         missed = partitions(index, ranked.question, settings.partitions, without=picked)
@@ -70,11 +73,11 @@ def offline(ranked: RankedEntries) -> tuple[Found, ...]:
     rows = [*chained, *rest] if followed.leads else _woven(rest, chained)
     rows = list(dict.fromkeys(rows))[:MOST_FOUND]
     led = set(chained) if followed.leads else set(chained) - set(rest)
-    found = [
-        *ranked.found([row for row in rows if row in led], "followed"),
-        *ranked.found([row for row in rows if row not in led], "selected"),
+    hits = [
+        *ranked.hits([row for row in rows if row in led], "followed"),
+        *ranked.hits([row for row in rows if row not in led], "selected"),
     ]
-    by_place = {(one.place.document, one.place.start): one for one in found}
+    by_place = {(hit.place.document, hit.place.start): hit for hit in hits}
     in_order = [by_place[index.places[row].document, index.places[row].start] for row in rows]
     return falling(_said_otherwise(index, in_order, followed.outdated))
 
@@ -103,8 +106,8 @@ def partitions(
     index: ReadingIndex, question: str, most: int, without: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
     """(document, number) of the heading blocks that BM25 finds in documents beside these, best first."""
-    held = [(id_, one) for id_, one in index.documents.items() if id_ not in without]
-    scores = bm25([one.partitions for _, one in held], dict.fromkeys(terms(question), 1.0))
+    held = [(id_, document) for id_, document in index.documents.items() if id_ not in without]
+    scores = bm25([document.partitions for _, document in held], dict.fromkeys(terms(question), 1.0))
     order = [
         (-float(score), i, number)
         for i, given in enumerate(scores)
@@ -129,10 +132,10 @@ def _joined(
     return offline(replace(ranked, total=ranked.total + bonus))
 
 
-def _said_otherwise(index: ReadingIndex, found: Sequence[Found], outdated: Mapping[int, int]) -> list[Found]:
+def _said_otherwise(index: ReadingIndex, hits: Sequence[Found], outdated: Mapping[int, int]) -> list[Found]:
     """With what a later entry replaces marked; the later one is named."""
     replaced = {id(index.places[row]): index.places[later].entry.last for row, later in outdated.items()}
     return [
-        replace(one, superseded=True, later=replaced[id(one.place)]) if id(one.place) in replaced else one
-        for one in found
+        replace(hit, superseded=True, later=replaced[id(hit.place)]) if id(hit.place) in replaced else hit
+        for hit in hits
     ]

@@ -29,7 +29,7 @@ class Found:
 class ReadingResult:
     """What came of one question."""
 
-    found: tuple[Found, ...]  # best first, each entry once
+    hits: tuple[Found, ...]  # best first, each entry once
     considered: int  # entries that were scored
     documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
     stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
@@ -42,17 +42,17 @@ def ordered(tiers: Iterable[Sequence[Found]]) -> tuple[Found, ...]:
     """One list of several, the better ones first; an entry stands where it is named first."""
     kept: dict[tuple[str, int], Found] = {}
     for tier in tiers:
-        for one in tier:
-            kept.setdefault((one.place.document, one.place.start), one)
+        for hit in tier:
+            kept.setdefault((hit.place.document, hit.place.start), hit)
     return tuple(kept.values())
 
 
-def falling(found: Sequence[Found]) -> tuple[Found, ...]:
+def falling(hits: Sequence[Found]) -> tuple[Found, ...]:
     """Current entries first, and scores that never rise along the list, so that it can be fused by score."""
-    order = sorted(found, key=lambda one: one.later is not None)
+    order = sorted(hits, key=lambda hit: hit.later is not None)
     least = float("inf")
     kept = []
-    for one in order:
-        least = min(least, one.score)
-        kept.append(one if one.score == least else replace(one, score=least))
+    for hit in order:
+        least = min(least, hit.score)
+        kept.append(hit if hit.score == least else replace(hit, score=least))
     return tuple(kept)

@@ -88,8 +88,8 @@ def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
     schema = arguments.model_json_schema()
     description = schema.pop("description", "")
     schema.pop("title", None)
-    for one in schema["properties"].values():
-        one.pop("title", None)
+    for field in schema["properties"].values():
+        field.pop("title", None)
     return {
         "type": "function",
         "function": {"name": name, "description": description, "parameters": schema},

@@ -12,25 +12,25 @@ LONGEST_ANSWER = 12_000  # characters of one call's answer
 LONGEST_SUMMARY = 200
 
 
-def told(found: ToolAnswer) -> str:
+def answer_text(answer: ToolAnswer) -> str:
     """As text, never longer than LONGEST_ANSWER."""
-    match found:
+    match answer:
         case Grepped():
-            parts = [_excerpt(one) for one in found.excerpts] or ["no line matches"]
-            parts += [f"({found.note})"] if found.note else []
+            parts = [_excerpt(shown) for shown in answer.excerpts] or ["no line matches"]
+            parts += [f"({answer.note})"] if answer.note else []
         case Page():
             parts = [
-                f"documents {found.offset + 1} to {found.offset + len(found.documents)} of {found.total}"
+                f"documents {answer.offset + 1} to {answer.offset + len(answer.documents)} of {answer.total}"
             ]
-            parts = parts if found.documents else [f"no more: there are {found.total} documents"]
+            parts = parts if answer.documents else [f"no more: there are {answer.total} documents"]
             parts += [
-                f"{one.doc_id} ({one.lines} lines): {shortened(one.summary or one.title)}"
-                for one in found.documents
+                f"{shown.doc_id} ({shown.lines} lines): {shortened(shown.summary or shown.title)}"
+                for shown in answer.documents
             ]
         case Excerpt():
-            parts = [_excerpt(found)]
+            parts = [_excerpt(answer)]
         case _:
-            parts = [_hit(one) for one in found] or ["nothing has these words"]
+            parts = [_hit(shown) for shown in answer] or ["nothing has these words"]
     text = "\n".join(parts)
     if len(text) > LONGEST_ANSWER:
         cut = text.rfind("\n", 0, LONGEST_ANSWER - 100)
@@ -42,13 +42,13 @@ def shortened(summary: str) -> str:
     return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[: LONGEST_SUMMARY - 1]}…"
 
 
-def _excerpt(one: Excerpt) -> str:
-    return f"{_where(one.doc_id, one.heading)}\n{_lines(one.lines)}"
+def _excerpt(excerpt: Excerpt) -> str:
+    return f"{_where(excerpt.doc_id, excerpt.heading)}\n{_lines(excerpt.lines)}"
 
 
-def _hit(one: Hit) -> str:
-    where = f"{_where(one.doc_id, one.heading)}, lines {one.start_line} to {one.end_line}"
-    return f"{where}, score {one.score:.1f}\n{_lines(one.lines)}"
+def _hit(hit: Hit) -> str:
+    where = f"{_where(hit.doc_id, hit.heading)}, lines {hit.start_line} to {hit.end_line}"
+    return f"{where}, score {hit.score:.1f}\n{_lines(hit.lines)}"
 
 
 def _where(doc_id: str, heading: Sequence[str]) -> str:
@@ -56,4 +56,4 @@ def _where(doc_id: str, heading: Sequence[str]) -> str:
 
 
 def _lines(lines: Sequence[DocumentLine]) -> str:
-    return "\n".join(f"{one.number}{':' if one.matched else '-'} {one.text}" for one in lines)
+    return "\n".join(f"{line.number}{':' if line.matched else '-'} {line.text}" for line in lines)

@@ -6,8 +6,6 @@ deletions; messages that join an open episode change neither, and cost a recall 
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,15 +13,13 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from zibaldone import log
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.search.lexical import Ints
 from zibaldone.storage.schema import hierarchy_semantics, hierarchy_themes
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow
 from zibaldone.views.units import Key
-
-_MOST_USERS = 200
+from zibaldone.views.user_cache import UserCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +36,6 @@ class Mark:
         return (self.generation, self.deletions) == (later.generation, later.deletions) and (
             self._given() <= later._given()
         )
-
-    def is_older(self, other: Mark) -> bool:
-        """Whether it is of an earlier snapshot, or an earlier generation."""
-        mine = (self.generation, self.deletions, self._given(), self.named)
-        return mine < (other.generation, other.deletions, other._given(), other.named)
 
     def _given(self) -> tuple[int, int]:
         return self.state.next_episode, self.state.next_semantic
@@ -92,45 +83,19 @@ class Levels:
         return Levels.of(None, {}, {}, frozenset())
 
 
-class LevelsCache:
-    """The least recently used user goes first."""
-
-    def __init__(self) -> None:
-        self._users: OrderedDict[str, Levels] = OrderedDict()
-        self._lock = threading.Lock()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child: the parent's threads may have held the lock."""
-        self._users = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, connection: Connection, generation: Generation) -> Levels:
-        state = table.state(connection, generation)
-        if state is None:
-            return Levels.nothing()
-        deletions = log.state(connection, generation.user).deletions
-        mark = Mark(generation.number, deletions, state, _named(connection, generation))
-        with self._lock:
-            before = self._users.get(generation.user)
-        if before is not None and before.mark == mark:
-            levels = before
-        else:
-            levels = _load(connection, generation, mark, before)
-        with self._lock:
-            held = self._users.get(generation.user)
-            if held is not None and held.mark is not None and mark.is_older(held.mark):
-                return levels  # this snapshot is an old one, and others have seen more meanwhile
-            self._users[generation.user] = levels
-            self._users.move_to_end(generation.user)
-            while len(self._users) > _MOST_USERS:
-                self._users.popitem(last=False)
-        return levels
-
-    def drop(self, user: str) -> None:
-        """Nothing of the user stays in memory."""
-        with self._lock:
-            self._users.pop(user, None)
+def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
+    """As of the connection's snapshot."""
+    state = table.state(connection, generation)
+    if state is None:
+        return Levels.nothing()
+    counters = log.state(connection, generation.user)
+    mark = Mark(generation.number, counters.deletions, state, _named(connection, generation))
+    before = cache.get(generation.user)
+    if before is not None and before.mark == mark:
+        return before
+    levels = _load(connection, generation, mark, before)
+    cache.put(generation.user, levels, counters)
+    return levels
 
 
 def _load(connection: Connection, generation: Generation, mark: Mark, before: Levels | None) -> Levels:

@@ -14,15 +14,15 @@ from zibaldone.search.explanation import Explanation
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import Weights, score
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
-from zibaldone.views.hierarchy.levels import Levels
+from zibaldone.views.hierarchy.cached_levels import Levels
 
-STATEMENT_WEIGHTS = Weights()
+STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
-EPISODE_WEIGHTS = Weights(
+_OF_EPISODES = Weights(
     lexical=0.3,
     lexical_2=0.0,
     lexical_5=0.0,
@@ -36,6 +36,7 @@ EPISODE_WEIGHTS = Weights(
     date=0.0,
     same_day=0.0,
 )
+EPISODE_WEIGHTS = TalkWeights(_OF_EPISODES, _OF_EPISODES)
 EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
 
 

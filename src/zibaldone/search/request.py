@@ -1,0 +1,133 @@
+"""How a question wants to be answered, apart from what it is about; English, by grammar.
+
+"Can you list the order in which I brought up my book club, in five items?" is about a book club. The other
+words say what to do with it: they match whatever talks about talking, and hide the subject. A question of
+which nothing else is left keeps them. Other languages are read whole, as facts asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+import regex
+
+
+class Aim(StrEnum):
+    """What an answer has to be made of."""
+
+    FACT = "fact"  # what some turn says
+    LIST = "list"  # all there is of something: which ones, how many, both
+    OVERVIEW = "overview"  # an order, a history, a summary: something of every time
+    UPDATE = "update"  # what holds now
+    ADVICE = "advice"  # new words, to suit whoever asks
+    SAID = "said"  # the assistant's own words
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question, read for what it wants."""
+
+    aim: Aim
+    subject: str  # its text without the words that only say how to answer
+
+
+_TALK = r"(?:conversations?|chats?|discussions?|sessions?|talks?|messages|exchanges|interactions)"
+_ADJECTIVES = (
+    r"(?:(?:comprehensive|complete|full|detailed|brief|short|quick|clear|concise|thorough|general|overall|coherent|"
+    r"chronological|numbered|bulleted|high-level)(?:\s*,\s*|\s+and\s+|\s+))*"
+)
+_THINGS = (
+    r"(?:aspects?|topics?|ideas?|things|points?|items?|themes?|subjects?|elements?|facets?|issues|concerns|concepts|"
+    r"considerations|details|areas|steps|stages|phases)"
+)
+_SPOKE = (
+    r"(?:brought\s+up|bring\s+up|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|raise[d]?|asked\s+(?:you\s+)?about|covered|"
+    r"told\s+you(?:\s+about)?|spoke\s+about|spoken\s+about|went\s+over|gone\s+over|introduced?|shared)"
+)
+# What only says how to answer.
+_FRAMES = tuple(
+    regex.compile(frame, regex.IGNORECASE)
+    for frame in (
+        r"^\s*(?:hey|hi|hello|ok(?:ay)?|so|well|um+|hmm+)\b[\s,]*",
+        r"\b(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?(?=\p{L})",
+        r"\bplease\b",
+        r"\b(?:do\s+you\s+(?:remember|recall|know)|i\s+(?:want|would\s+like|'d\s+like)\s+(?:you\s+)?to(?:\s+know)?)\b",
+        r"\b(?:help\s+me\s+(?:to\s+)?(?:remember|recall|understand|reconstruct)|remind\s+me(?:\s+of|\s+about)?)\b",
+        r"\b(?:walk|take|run|guide|talk)\s+me\s+through\b",
+        r"\b(?:give|tell|show|write|provide|offer)\s+(?:me|us)\b",
+        rf"\b(?:(?:an?|the)\s+)?{_ADJECTIVES}(?:summary|overview|recap|rundown|outline|account|timeline|list)\s+(?:of|about|on)\b",
+        r"\b(?:summari[sz]e|recap|reconstruct|list|outline)\b(?=\s+(?:how|what|the|my|all|everything|our|which|when|in)\b)",
+        r"\b(?:the\s+)?(?:order|sequence|timeline)\s+(?:in\s+which|that|of\s+(?:how|when))\b",
+        r"\b(?:in|by)\s+(?:the\s+)?(?:right\s+|correct\s+|chronological\s+)?(?:order|sequence)\b",
+        rf"\b(?:(?:the|each|every|all|some)\s+)?(?:of\s+)?(?:the\s+)?(?:different|various|main|key|several|specific)\s+{_THINGS}\s+(?:of|about|in|for|around|with|to)\b",
+        rf"\b(?:the|each|every|all)\s+{_THINGS}\s+(?:of|about|related\s+to|relating\s+to|regarding|concerning)\b",
+        r"\b(?:related|relating)\s+to\b|\bregarding\b|\bconcerning\b",
+        rf"\b(?:that\s+)?(?:i|we|you)(?:'ve|\s+have|'d|\s+had)?\s+(?:(?:first|also|previously|already|both)\s+)?{_SPOKE}\b",
+        (
+            rf"\b(?:throughout|across|over|during|in|from|based\s+on|within)\s+(?:all\s+)?(?:of\s+)?(?:our|my|these|the|several|multiple|"
+            rf"past|previous|earlier)\s+(?:\p{{L}}+\s+)?{_TALK}(?:\s+(?:together|so\s+far))?\b"
+        ),
+        r"\b(?:mention|include|list|give|name)?\s*only(?:\s+and\s+only)?\s+(?:\p{L}+|\d+)\s+items?\b",
+        r"\b(?:so\s+far|over\s+time|step\s+by\s+step|in\s+total|altogether|from\s+start\s+to\s+finish|along\s+the\s+way)\b",
+    )
+)
+_OVERVIEW = regex.compile(
+    r"\b(?:summar(?:y|i[sz]e[sd]?|ies)|overview|recap|rundown|timeline|chronolog\p{L}*|bring\s+me\s+up\s+to\s+(?:date|speed)|"
+    r"(?:in|by)\s+(?:\p{L}+\s+)?(?:order|sequence)|(?:the|what)\s+(?:order|sequence)\b|history\s+of|over\s+time|step\s+by\s+step|"
+    r"(?:evolved?|progress(?:ed)?|develop(?:ed)?|unfold(?:ed)?|changed?)\b[^.?!]{0,60}\b(?:over|throughout|across|since|from)\b|"
+    r"how\s+(?:did|have|has)\b[^.?!]{0,80}\b(?:evolve|progress|develop|unfold|go|chang)(?:e?d?|ed)?\b|"
+    r"what\s+(?:has\s+|have\s+(?:i|we)\s+)?(?:happened|been\s+(?:up\s+to|doing)|been\s+going\s+on)|so\s+far)",
+    regex.IGNORECASE,
+)
+_LIST = regex.compile(
+    r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|(?:in|altogether|total)\s+total|"
+    r"what\s+are\s+(?:the|my|our|all)|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]*\b(?:total|altogether)|"
+    r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
+    regex.IGNORECASE,
+)
+_UPDATE = regex.compile(
+    r"\b(?:now|currently|current|latest|these\s+days|nowadays|at\s+the\s+moment|at\s+present|still|any\s*more|most\s+recent(?:ly)?|"
+    r"up[\s-]to[\s-]date|updated|as\s+of)\b",
+    regex.IGNORECASE,
+)
+_ADVICE = regex.compile(
+    r"\b(?:recommend|suggest|advi[sc]e|should\s+i|should\s+we|what\s+would\s+be\s+a\s+good|how\s+(?:can|could|should|would|do|might)\s+(?:i|we|you)|"
+    r"what\s+(?:can|could)\s+i|what(?:'s|\s+is|\s+are)\s+(?:the\s+best|a\s+good|some)|which\s+\p{L}+\s+(?:would|should|do\s+you)|"
+    r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|i\s+(?:want|need|'d\s+like|would\s+like)|"
+    r"help\s+me|any\s+(?:ideas|tips|suggestions)|(?:can|could|would)\s+you\s+(?:please\s+)?(?:help|write|draft|create|make|plan|explain|show|"
+    r"provide|generate|design|describe|format|implement|solve))\b",
+    regex.IGNORECASE,
+)
+# Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
+_ASSISTANT = regex.compile(
+    r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
+    r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|advised|described|"
+    r"wrote|written|shared|showed|shown|offered|created|came\s+up|outlined|generated|drafted)\b"
+    r"|\byour\s+(?:previous|earlier|last|first|own)\s+\w+"
+    r"|\byour\s+(?:tips?|advice|suggestions?|recommendations?|answers?|repl(?:y|ies)|explanations?|words)\b",
+    regex.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=256)
+def read_request(text: str) -> Request:
+    """Never raises; a text of several sentences is one request."""
+    subject = text
+    for frame in _FRAMES:
+        subject = frame.sub(" ", subject)
+    subject = " ".join(subject.split())
+    return Request(_aim(text), subject if any(map(str.isalnum, subject)) else text)
+
+
+def _aim(text: str) -> Aim:
+    if _ASSISTANT.search(text):
+        return Aim.SAID
+    if _OVERVIEW.search(text):
+        return Aim.OVERVIEW
+    if _LIST.search(text):
+        return Aim.LIST
+    if _UPDATE.search(text):
+        return Aim.UPDATE
+    return Aim.ADVICE if _ADVICE.search(text) else Aim.FACT

@@ -1,0 +1,82 @@
+"""What is remembered of users: bounded, apart, and nothing of before a forgetting."""
+
+import os
+import sys
+
+import pytest
+
+from zibaldone.log import UserState
+from zibaldone.views.user_cache import UserCache
+
+AT_1, AT_2 = UserState(1, 1, 0), UserState(2, 2, 2)  # something was forgotten at version 2
+
+
+def test_the_least_recently_used_goes_first():
+    """A value that was asked for stays longer than one that was not."""
+    cache = UserCache(2)
+    for user in "abc":
+        cache.put(user, user.upper(), AT_1)
+        cache.get("a")
+    assert [cache.get(user) for user in "abc"] == ["A", None, "C"]
+
+
+def test_values_are_bounded_together_and_the_newest_is_kept():
+    """By their sizes; taking and dropping make room again."""
+    cache = UserCache(9, most_size=10, size=len)
+    cache.put("a", "x" * 6, AT_1)
+    cache.put("a", "x" * 7, AT_2)
+    cache.put("b", "x" * 3, AT_1)
+    assert len(cache) == 2
+    cache.put("c", "x" * 40, AT_1)
+    assert (len(cache), cache.get("c")) == (1, "x" * 40)
+    assert cache.take("c")
+    cache.put("a", "x" * 5, AT_2)
+    cache.put("b", "x" * 5, AT_2)
+    cache.drop("a", AT_2)
+    cache.put("c", "x" * 5, AT_2)
+    assert [bool(cache.get(user)) for user in "abc"] == [False, True, True]
+
+
+def test_nothing_of_before_a_forgetting_comes_back():
+    """Who read before the deletion and puts after it is refused; who read after it is not."""
+    cache = UserCache(9)
+    cache.put("a", "old", AT_1)
+    cache.drop("a", AT_2)
+    assert not cache.put("a", "late", AT_1)
+    assert "a" not in cache
+    assert cache.put("a", "new", AT_2)
+
+
+def test_an_older_value_does_not_replace_a_newer():
+    """The newer was made of more."""
+    cache = UserCache(9)
+    cache.put("a", "new", UserState(5, 5, 0))
+    assert not cache.put("a", "old", AT_1)
+    assert cache.get("a") == "new"
+
+
+def test_users_and_generations_are_apart():
+    """What is put, taken or dropped of one user is no other's; a user's generations go together."""
+    cache = UserCache(9)
+    cache.put("a", "first", AT_1, 1)
+    cache.put("a", "second", AT_1, 2)
+    cache.put("b", "other", AT_1, 1)
+    assert cache.take("a", 1) == "first"
+    assert cache.take("a", 1) is None
+    assert [cache.get("a", 2), cache.get("b", 1), cache.get("b", 2)] == ["second", "other", None]
+    cache.drop("a", AT_2)
+    assert ("a" in cache, "b" in cache) == (False, True)
+    assert cache.put("b", "read before a forgot", UserState(3, 3, 0), 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_child_begins_with_none_and_waits_for_nobody():
+    """Though a thread of the parent is half way through a change."""
+    cache = UserCache(9)
+    cache.put("a", "A", AT_1)
+    with cache._lock:
+        child = os.fork()
+        if not child:
+            os._exit(0 if cache.get("a") is None and cache.put("a", "B", AT_1) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert cache.get("a") == "A"
