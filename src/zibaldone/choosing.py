@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
-from zibaldone.planning import Plan
+from zibaldone.planning import RecallPlan
 from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render
 from zibaldone.text.sentences import Span, passages, sentences
 from zibaldone.text.words import terms
@@ -29,7 +29,7 @@ def choose(
     candidates: Sequence[Evidence],
     query: Query,
     count: Count,
-    plan: Plan | None = None,
+    plan: RecallPlan | None = None,
     *,
     standing: Sequence[Evidence] = (),
     lines: Sequence[Evidence] = (),

@@ -20,7 +20,7 @@ _LEAST_TOKENS = 30  # less room than this holds no entry and no line
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecallPlan:
     """Tokens, of the budget."""
 
     aim: Aim
@@ -28,12 +28,12 @@ class Plan:
     timeline_tokens: int
 
 
-def plan(question: str, budget_tokens: int) -> Plan:
+def plan(question: str, budget_tokens: int) -> RecallPlan:
     """By what the question asks for, see search/request."""
     aim = read_request(question).aim
     standing = _STANDING_FOR_ADVICE if aim is Aim.ADVICE else _STANDING
     timeline = _TIMELINE if aim is Aim.OVERVIEW else 0.0
-    return Plan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))
+    return RecallPlan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))
 
 
 def _room(tokens: float) -> int:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import regex
 
 from zibaldone.text.words import terms
-from zibaldone.views.updates.clauses import Clause, Value, is_measure, light
+from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, light
 from zibaldone.views.updates.cues import (
     AMENDED,
     ANYMORE,
@@ -68,7 +68,7 @@ class Change:
     """What a clause says has changed."""
 
     rule: str
-    clause: Clause
+    clause: StatedClause
     value: Value | None = None
     subject: frozenset[str] = frozenset()  # terms: what the value is of, or what is over
     old: frozenset[str] = frozenset()  # terms of the old value, where it is named
@@ -82,7 +82,7 @@ class Change:
         return self.old or self.subject
 
 
-def changes(clause: Clause) -> Iterator[Change]:
+def changes(clause: StatedClause) -> Iterator[Change]:
     """What the clause says has changed, most explicit first."""
     if clause.supposes or clause.adds or SAYS_AGAIN.search(clause.text):
         return
@@ -134,19 +134,19 @@ def changes(clause: Clause) -> Iterator[Change]:
             break
 
 
-def may_change(clause: Clause) -> bool:
+def may_change(clause: StatedClause) -> bool:
     """Whether a clause has a word of change, of whatever: what a model is worth asking for."""
     return not clause.asks and bool(
         NOW.search(clause.text) or CHANGE.search(clause.text) or HINT.search(clause.text)
     )
 
 
-def holds_now(clause: Clause) -> bool:
+def holds_now(clause: StatedClause) -> bool:
     """Whether an earlier clause states something that can stop holding."""
     return not clause.asks and not clause.supposes and not FORMER.search(clause.text)
 
 
-def _rises(clause: Clause, value: Value) -> bool | None:
+def _rises(clause: StatedClause, value: Value) -> bool | None:
     before = clause.text[: value.start]
     verbs = [(m.start(), True) for m in RISES.finditer(before)] + [
         (m.start(), False) for m in FALLS.finditer(before)
@@ -154,7 +154,7 @@ def _rises(clause: Clause, value: Value) -> bool | None:
     return max(verbs)[1] if verbs else None
 
 
-def state_of(clause: Clause) -> str:
+def state_of(clause: StatedClause) -> str:
     """The state that a clause tells of, of those that one has one at a time: "~home", "~job" ...; else ""."""
     if clause.denies or clause.past:
         return ""
@@ -164,7 +164,7 @@ def state_of(clause: Clause) -> str:
     return ""
 
 
-def _taken_up(clause: Clause, value: Value, *, now: bool) -> str:
+def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> str:
     """The state that now has this value, as after "I moved to"."""
     if value.kind != "name" or clause.denies:
         return ""
@@ -178,7 +178,7 @@ def _counts(value: Value) -> bool:
     return value.kind.startswith("of ") and not is_measure(value.kind[3:])
 
 
-def _changed(clause: Clause, value: Value) -> frozenset[str] | None:
+def _changed(clause: StatedClause, value: Value) -> frozenset[str] | None:
     """What a verb of change brings to this value; None where none does."""
     for verb in CHANGE.finditer(clause.text, 0, value.start):
         between = clause.text[verb.end() : value.start]
@@ -199,7 +199,7 @@ def _changed(clause: Clause, value: Value) -> frozenset[str] | None:
     return None
 
 
-def _held_now(clause: Clause, value: Value) -> frozenset[str]:
+def _held_now(clause: StatedClause, value: Value) -> frozenset[str]:
     """What has this value now."""
     before = clause.text[: value.start]
     if not (IS.search(before) or regex.search(r"\b(?:instead|from\s+now\s+on)\b", clause.text, regex.I)):
@@ -219,7 +219,7 @@ def _held_now(clause: Clause, value: Value) -> frozenset[str]:
     return _subject(clause, clause.text, value)
 
 
-def _granted(clause: Clause) -> Iterator[Change]:
+def _granted(clause: StatedClause) -> Iterator[Change]:
     """What is called new or changed on the way, also in a question."""
     for match in NEW.finditer(clause.text):
         for value in clause.values:
@@ -232,7 +232,7 @@ def _granted(clause: Clause) -> Iterator[Change]:
             yield Change("new", clause, value, _with_unit(subject, value), rises=_rises(clause, value))
 
 
-def _subject(clause: Clause, text: str, value: Value) -> frozenset[str]:
+def _subject(clause: StatedClause, text: str, value: Value) -> frozenset[str]:
     told = regex.sub(
         r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
     )
@@ -246,7 +246,7 @@ def _with_unit(subject: frozenset[str], value: Value) -> frozenset[str]:
     return subject | {unit} if unit and not is_measure(unit) else subject
 
 
-def _contrasts(clause: Clause) -> Iterator[Change]:
+def _contrasts(clause: StatedClause) -> Iterator[Change]:
     if WRONGLY.search(clause.text):
         return
     for pattern in CONTRAST:
@@ -258,7 +258,7 @@ def _contrasts(clause: Clause) -> Iterator[Change]:
                 yield Change("contrast", clause, None, rest - old, old, taken)
 
 
-def _endings(clause: Clause) -> Iterator[Change]:
+def _endings(clause: StatedClause) -> Iterator[Change]:
     text = clause.text
     if ANYMORE.search(text) and clause.denies:
         yield Change("ended", clause, None, clause.terms | clause.names)

@@ -171,7 +171,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class StatedClause:
     """What one clause states."""
 
     start: int  # of the sentence in the message: message.content[start:end]
@@ -194,24 +194,24 @@ class Clause:
     context: frozenset[str] = frozenset()  # terms of the whole sentence
 
 
-def clauses(content: str) -> Iterator[Clause]:
+def clauses(content: str) -> Iterator[StatedClause]:
     """The clauses of a text, in order, questions among them."""
     for start, end in sentences(content)[:_MOST_SENTENCES]:
         if end - start <= _LONGEST_SENTENCE and not _FORMULA.search(content, start, end):
             yield from _of_sentence(content[start:end], start, end)
 
 
-def clauses_of_sentence(content: str, start: int, end: int) -> Iterator[Clause]:
+def clauses_of_sentence(content: str, start: int, end: int) -> Iterator[StatedClause]:
     """The clauses of one sentence, content[start:end]."""
     return _of_sentence(content[start:end], start, end)
 
 
-def _of_sentence(sentence: str, start: int, end: int) -> Iterator[Clause]:
+def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
     question = sentence.rstrip().endswith(("?", "？"))
     supposes_on = False
     asking = False
     context = frozenset(term for term in terms(sentence) if term not in _LIGHT and not term.isdecimal())
-    before: Clause | None = None
+    before: StatedClause | None = None
     parts = [part for part in _split(sentence) if part.strip()]
     for place, part in enumerate(parts):
         granted = _GRANTED.match(part)
@@ -251,8 +251,8 @@ def _split(sentence: str) -> Iterator[str]:
 
 
 def _clause(
-    text: str, start: int, end: int, *, asks: bool, supposes: bool, leans_on: Clause | None, before: str
-) -> Clause:
+    text: str, start: int, end: int, *, asks: bool, supposes: bool, leans_on: StatedClause | None, before: str
+) -> StatedClause:
     values = tuple(_values(text))
     taken = [
         (value.start, value.end)
@@ -288,7 +288,7 @@ def _clause(
     words = {match[0].casefold() for match in _WORD.finditer(spelled)}
     if whose := _OF_OTHERS.match(text):
         owners.add(_POSSESSOR.get(whose[1].casefold(), whose[1].casefold()))
-    return Clause(
+    return StatedClause(
         start,
         end,
         text,

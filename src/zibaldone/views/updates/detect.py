@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from zibaldone.core import Message
 from zibaldone.views.updates.changes import Change, changes, holds_now, may_change, state_of
-from zibaldone.views.updates.clauses import Clause, clauses, clauses_of_sentence
+from zibaldone.views.updates.clauses import StatedClause, clauses, clauses_of_sentence
 from zibaldone.views.updates.cues import CONTACTS
 from zibaldone.views.updates.matching import takes_place
 
@@ -63,7 +63,7 @@ class WordIndex:
     added: dict[int, list[Place]] = field(default_factory=lambda: defaultdict(list))
     _read: dict[int, list[Place]] = field(default_factory=dict)
 
-    def add(self, place: Place, clause: Clause) -> None:
+    def add(self, place: Place, clause: StatedClause) -> None:
         """A clause's words, for what comes later."""
         for word in sorted(_indexed(clause))[:_MOST_WORDS]:
             key = key_of(word)
@@ -122,7 +122,7 @@ class Detector:
         self._known[message.seq] = message
         if not is_read(message):
             return
-        stated: list[tuple[Place, Clause]] = []
+        stated: list[tuple[Place, StatedClause]] = []
         for clause in clauses(message.content):
             place = (message.seq, clause.start, clause.end)
             said = list(changes(clause))
@@ -135,7 +135,7 @@ class Detector:
         for place, clause in stated:
             self._index.add(place, clause)
 
-    def _shown(self, message: Message, clause: Clause, new: Place) -> Iterator[Candidates]:
+    def _shown(self, message: Message, clause: StatedClause, new: Place) -> Iterator[Candidates]:
         """What a model is shown beside the clause: the sentences that share most of its words."""
         words = clause.terms | clause.names | clause.lead
         places = [place for place, shares in self._index.places(words) if shares >= min(2, len(words))]
@@ -196,7 +196,7 @@ class Detector:
             self._known.update(self._fetch(missing))
 
     @staticmethod
-    def _may_speak_of(newer: Message, change: Change, older: Message, clause: Clause) -> bool:
+    def _may_speak_of(newer: Message, change: Change, older: Message, clause: StatedClause) -> bool:
         """One and the same speaker; of what is nobody's own ("the picnic") another may speak, too."""
         if newer.speaker == older.speaker:
             return True
@@ -204,14 +204,14 @@ class Detector:
         return newer.session == older.session and impersonal and change.rule in ("changed", "contrast")
 
 
-def _value_of(change: Change, clause: Clause) -> str:
+def _value_of(change: Change, clause: StatedClause) -> str:
     """The old value, as far as it can be compared: earlier sentences with the same one go with it."""
     if change.value is None:
         return ""
     return next((value.norm for value in clause.values if value.kind == change.value.kind), "")
 
 
-def _indexed(clause: Clause) -> set[str]:
+def _indexed(clause: StatedClause) -> set[str]:
     units = {value.kind[3:] for value in clause.values if value.kind.startswith("of ")}
     kinds = (
         {value.kind for value in clause.values if value.kind.startswith("of ")} if clause.is_own else set()

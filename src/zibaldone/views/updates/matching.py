@@ -8,7 +8,7 @@ import regex
 
 from zibaldone.text.words import term_of, terms, words
 from zibaldone.views.updates.changes import Change, holds_now, meaning, state_of
-from zibaldone.views.updates.clauses import Clause, Value
+from zibaldone.views.updates.clauses import StatedClause, Value
 from zibaldone.views.updates.cues import AIMS, DURATION, FROM, IS, MEANS, SLOT, TALLY
 
 # A word of general use ("accuracy", "budget") names one thing only together with what is around it: the share
@@ -19,7 +19,7 @@ _SHORT = 4
 _MOST_AROUND = 4  # words around the one that is said to be over
 
 
-def takes_place(change: Change, older: Clause, *, near: bool, general: bool = False) -> float:
+def takes_place(change: Change, older: StatedClause, *, near: bool, general: bool = False) -> float:
     """How surely the change takes the older clause's place; 0 where it does not.
 
     `near`: both are of one session, a few messages apart. `general`: the words that they
@@ -84,11 +84,11 @@ def _number(value: Value) -> float | None:
         return None
 
 
-def _is_same_state(change: Change, older: Clause) -> bool:
+def _is_same_state(change: Change, older: StatedClause) -> bool:
     return state_of(older) in change.subject
 
 
-def _of_one_subject(change: Change, older: Clause, *, near: bool, general: bool) -> float:
+def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general: bool) -> float:
     assert change.value is not None
     theirs = older.terms | older.names | older.lead
     ours = change.subject
@@ -132,7 +132,7 @@ def _of_one_subject(change: Change, older: Clause, *, near: bool, general: bool)
     return len(shared) - 0.5 * len(missing) - 0.1 * len(extra) + 0.2 * len(common)
 
 
-def _agreement(older: Clause, new: Clause, shared: frozenset[str]) -> float:
+def _agreement(older: StatedClause, new: StatedClause, shared: frozenset[str]) -> float:
     """How far two sentences are about one matter, beside the words that led there; 1 when short."""
     theirs, ours = older.context - shared, new.context - shared
     fewer = min(len(theirs), len(ours))
@@ -156,7 +156,7 @@ def _same_words(shared: frozenset[str], one: str, other: str) -> bool:
     return bool(both[0] & both[1])
 
 
-def _restates(older: Clause, new: Clause, value: Value) -> bool:
+def _restates(older: StatedClause, new: StatedClause, value: Value) -> bool:
     """Whether the earlier sentence says the new value already."""
     wanted = regex.escape(new.text[value.start : value.end].strip(" .").casefold())
     return bool(
@@ -164,7 +164,7 @@ def _restates(older: Clause, new: Clause, value: Value) -> bool:
     )
 
 
-def _names_old(change: Change, older: Clause, *, near: bool) -> float:
+def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     theirs = older.terms | older.names | older.value_terms
     wanted = change.needs
     if change.rule == "ended" and change.subject & change.clause.names and len(change.subject) < 4:
@@ -196,14 +196,14 @@ def _names_old(change: Change, older: Clause, *, near: bool) -> float:
     return 1.0 + len(rest)
 
 
-def _flips(change: Change, older: Clause) -> float:
+def _flips(change: Change, older: StatedClause) -> float:
     ours, theirs = change.subject, older.terms | older.names
     if change.denies == older.denies or len(ours & theirs) < 2 or not (ours <= theirs or theirs <= ours):
         return 0
     return float(len(ours & theirs))
 
 
-def _tallies(change: Change, older: Clause) -> float:
+def _tallies(change: Change, older: StatedClause) -> float:
     assert change.value is not None
     mine = TALLY.search(change.clause.text, 0, change.value.start)
     for value in older.values:
@@ -220,7 +220,7 @@ def _tallies(change: Change, older: Clause) -> float:
     return 0
 
 
-def _amends(change: Change, older: Clause) -> float:
+def _amends(change: Change, older: StatedClause) -> float:
     assert change.value is not None
     bare = change.value.kind == "number"
     for value in older.values:
