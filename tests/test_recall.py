@@ -95,7 +95,7 @@ def _check_order(found):
 
 
 def _check_text(found):
-    """Nothing but units, each behind what its place asks for: header, line break and name, or a join."""
+    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join."""
     end, before = 0, None
     for unit, cited in zip(found.evidence, found.citations, strict=True):
         assert (cited.seq,) == unit.sources
@@ -108,7 +108,8 @@ def _check_text(found):
         elif before.sources == unit.sources:
             assert opening in (" ", " … ")
         else:
-            assert opening == f"\n{name}"
+            gap = "\n…" if max(before.sources) + 1 < min(unit.sources) else ""
+            assert opening == f"{gap}\n{name}"
         end, before = cited.end, unit
     assert len(found.text) == end
 

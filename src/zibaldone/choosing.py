@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
 from zibaldone.planning import RecallPlan
-from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render
+from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render, standing_line
 from zibaldone.text.sentences import Span, passages, sentences
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
@@ -114,7 +114,8 @@ class _Context:
     def _cost(self, unit: Evidence) -> int:
         """Tokens, with the header or the mark of a gap that it may need."""
         if unit.standing:
-            return unit.tokens + (0 if self._kept else added_tokens(STANDING_TITLE, self._count))
+            title = 0 if self._kept else added_tokens(STANDING_TITLE, self._count)
+            return title + added_tokens(standing_line(unit), self._count)
         day = unit.time.date()
         if (unit.session, day.toordinal()) in self._opened:
             return unit.tokens + added_tokens(OMISSION, self._count)

@@ -28,6 +28,7 @@ from zibaldone.core import Citation, Evidence
 OMISSION = "…"
 STANDING_TITLE = "Always known:"
 NO_DATE = "(no date)"
+_NAMELESS = "user"  # the role of who is the user and has no name
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
@@ -86,6 +87,11 @@ def line(speaker: str | None, text: str) -> str:
     return _prefix(speaker, text) + indented(text)
 
 
+def standing_line(unit: Evidence) -> str:
+    """A unit as it is rendered below the title, with its day."""
+    return _standing_prefix(unit.speaker) + indented(unit.text) + mark(unit)
+
+
 def indented(text: str) -> str:
     """A unit's text as it stands in a rendered one."""
     return _LATER_LINE.sub(_INDENT, text)
@@ -121,10 +127,15 @@ def _prefix(speaker: str | None, text: str) -> str:
     return "- " if _OURS.match(text) else ""
 
 
+def _standing_prefix(speaker: str | None) -> str:
+    """Who says "I" need not be told of the user whose memory it is, but of anybody with a name."""
+    return "- " if speaker in (None, _NAMELESS) else f"- {_prefix(speaker, '')}"
+
+
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
     if unit.standing:
-        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}- "
+        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}{_standing_prefix(unit.speaker)}"
     prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date() if unit.is_dated else None
     last_day = before.time.date() if before and before.is_dated and not before.standing else None

@@ -21,6 +21,7 @@ from zibaldone.text.words import STOP_WORDS, term_of, words
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through
 AFTER_DAYS = 10  # what happened on a day is often told some days later
+_CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # What a turn looks like, whatever it is about; each with its weight in scoring.py.
@@ -155,7 +156,9 @@ class UnitIndex:
     def centred_cosines(self, vector: Vectors) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
 
-        Vectors of one log point into a narrow cone, and what they share says nothing. 0 without a vector.
+        Vectors of one log point into a narrow cone, and what they share says nothing. But what a log shares
+        that speaks of one thing only is that thing: the longer the mean, the less of it is taken away.
+        0 without a vector.
         """
         rows = self.vectors.rows
         if not vector.any():
@@ -168,6 +171,7 @@ class UnitIndex:
                 if embedded.any()
                 else rows.sum(axis=0)
             )
+            mean *= np.float32(min(1.0, max(0.0, 1 - float(np.linalg.norm(mean))) / (1 - _CONE)))
             along = rows @ mean
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
