@@ -14,7 +14,10 @@ from zibaldone.importers.files import is_folder
 
 
 def read_data_set(path: Path) -> DataSet:
-    """A LoCoMo or LongMemEval file, or a folder of BEAM chats. Raises InvalidInput for what is no benchmark."""
+    """A LoCoMo or LongMemEval file, or a folder of BEAM chats.
+
+    Raises InvalidInput for what is no benchmark.
+    """
     if is_folder(path):
         return BEAMQuestions(path)
     kind = recognise(path).name

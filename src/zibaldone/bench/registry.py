@@ -114,7 +114,7 @@ class FeltOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsOptions:
-    """Refit the ranking's weights, each conversation and data set judged by those of the others; ablations."""
+    """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
     paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
 

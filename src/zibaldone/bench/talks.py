@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
@@ -44,7 +44,7 @@ _SEED = 0  # of the sample
 
 @dataclass(frozen=True, slots=True)
 class WantedText:
-    """What one of a context's units has to hold: an evidence turn, or an answer's words where none is marked."""
+    """What one unit of a context has to hold: an evidence turn, or an answer where no turn is marked."""
 
     text: str
     sessions: frozenset[str] | None = None  # where it counts; None: everywhere
@@ -165,8 +165,8 @@ def _read(
             relevant.append(rows)
     if not posed:
         return None
-    rows, stand_for = _competing(index, sorted({row for of_question in relevant for row in of_question}))
-    place = {row: at for at, row in enumerate(rows.tolist())}
+    competing, stand_for = _competing(index, sorted({row for rows in relevant for row in rows}))
+    place = {row: at for at, row in enumerate(competing.tolist())}
     return Talk(
         data_set=name,
         user=examples[0].user,
@@ -175,8 +175,8 @@ def _read(
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         posed=tuple(posed),
         contests=contests(
-            [question.features[rows] for question in posed],
-            [[place[row] for row in of_question] for of_question in relevant],
+            [question.features[competing] for question in posed],
+            [[place[row] for row in rows] for rows in relevant],
             stand_for,
         ),
     )

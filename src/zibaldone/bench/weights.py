@@ -2,8 +2,8 @@
 
 Conversations are of several data sets and of two kinds, among people and with an assistant, and each kind has
 weights of its own (listwise.py fits them), unless a variant says otherwise. In a fit every data set counts as
-much as another, whatever its number of questions. The first row's weights never saw the conversation that they
-rank, and those of "fitted on the other data sets" not even one of its kind of data.
+much as another, whatever its number of questions. The first row's weights never saw the conversation that
+they rank, and those of "fitted on the other data sets" not even one of its data set.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Variant:
 
     name: str
     without: tuple[str, ...] = ()
-    # What a conversation's weights are fitted on: "others": all conversations but itself; "its data set": those
-    # of them that are of its data set; "other data sets"; "all"; "": not fitted.
+    # What a conversation's weights are fitted on: "others": all conversations but itself; "its data set":
+    # those of them that are of its data set; "other data sets"; "all"; "": not fitted.
     fitted_on: str = "others"
     one_set: bool = False  # for both kinds of talk
     synonyms: bool = True
@@ -108,7 +108,10 @@ def run(options: WeightsOptions, run: Run) -> Measurement:
 
 
 def read_data_sets(paths: Sequence[Path]) -> dict[str, DataSet]:
-    """By name, and by file or folder too where two are of one benchmark. Raises InvalidInput for a path twice."""
+    """By name, and by file or folder too where two are of one benchmark.
+
+    Raises InvalidInput for a path that is given twice.
+    """
     if len({path.resolve() for path in paths}) < len(paths):
         raise InvalidInput("a data set is given twice: weights would be judged on what they were fitted on")
     read = [read_data_set(path) for path in paths]
@@ -165,8 +168,9 @@ def _read_all(data_sets: dict[str, DataSet], tools: Equipment, *, synonyms: bool
         of_set = read_talks(data, name, tools, synonyms=synonyms)
         if len(of_set) < 2:
             raise InvalidInput(
-                f"{len(of_set)} conversations of {name} have questions with evidence: weights are fitted on some"
-                " and judged on another, so give a data set with at least 2, such as the whole locomo10.json"
+                f"{len(of_set)} of the conversations of {name!r} have questions with evidence: weights are"
+                " fitted on some and judged on another, so give a data set with at least 2, such as the whole"
+                " locomo10.json"
             )
         talks += of_set
     return talks
@@ -245,7 +249,7 @@ def _figures(name: str, group: Sequence[tuple[QuestionShares, QuestionShares]]) 
 
 
 def tables(rows: Sequence[VariantRow], budgets_tokens: Sequence[int]) -> tuple[Table, Table, Table]:
-    """In Markdown, so that they can be pasted: recall, its changes, and the weights of the first over its folds."""
+    """In Markdown, so that they can be pasted: recall, its changes, and the weights of the first row."""
     first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
     variant = Column("weights", lambda row: row.variant, left=True)
     recall = [
