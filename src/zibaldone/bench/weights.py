@@ -181,13 +181,14 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[TalkWeights]:
     if not variant.fitted_on:
         return [DEFAULT_WEIGHTS] * len(talks)
     kept = [column for column, name in enumerate(FEATURES) if name not in variant.without]
+    start = to_vector(DEFAULT_WEIGHTS.among_people)
     fits: dict[tuple[int, ...], Weights] = {}  # by the places of the talks that they saw
 
-    def fitted(places: tuple[int, ...], start: Weights) -> Weights:
+    def fitted(places: tuple[int, ...]) -> Weights:
         if places not in fits:
             names = dict.fromkeys(talks[at].data_set for at in places)
             groups = [[talks[at].contests for at in places if talks[at].data_set == name] for name in names]
-            fits[places] = Weights(*fit(balanced(groups), kept, to_vector(start)).tolist())
+            fits[places] = Weights(*fit(balanced(groups), kept, start).tolist())
         return fits[places]
 
     folds = []
@@ -197,12 +198,7 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[TalkWeights]:
         assistants = tuple(at for at in seen if talks[at].with_assistant)
         if variant.one_set or not (people and assistants):  # what there is of one kind serves for both
             people = assistants = seen
-        folds.append(
-            TalkWeights(
-                fitted(people, DEFAULT_WEIGHTS.among_people),
-                fitted(assistants, DEFAULT_WEIGHTS.with_assistant),
-            )
-        )
+        folds.append(TalkWeights(fitted(people), fitted(assistants)))
     return folds
 
 
