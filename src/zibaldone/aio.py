@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from zibaldone.core import Message, Recall
+from zibaldone.core import Evidence, Message, Recall
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.importing import ReadFile
@@ -19,6 +20,7 @@ from zibaldone.memory import MAINTAINED, Memory, V, now_utc
 from zibaldone.message_input import MessageLike
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
+from zibaldone.profile import AsyncProfile
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
@@ -103,6 +105,11 @@ class AsyncMemory:
         *,
         user: str,
         session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
@@ -114,9 +121,43 @@ class AsyncMemory:
             query,
             user=user,
             session=session,
+            exclude_session=exclude_session,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
             budget_tokens=budget_tokens,
             views=views,
             floor=floor,
+            now=now,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user: str,
+        limit: int = 20,
+        session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        now: TimeLike | None = None,
+    ) -> tuple[Evidence, ...]:
+        """See Memory.search."""
+        return await in_thread(
+            self._memory.search,
+            query,
+            user=user,
+            limit=limit,
+            session=session,
+            exclude_session=exclude_session,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
             now=now,
         )
 
@@ -173,6 +214,10 @@ class AsyncMemory:
     def topics(self, user: str) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
         return AsyncTopics(self._memory.topics(user))
+
+    def profile(self, user: str) -> AsyncProfile:
+        """See Memory.profile; the methods of what it returns are awaited."""
+        return AsyncProfile(self._memory.profile(user))
 
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""

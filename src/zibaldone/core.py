@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
+TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,21 @@ class Scope:
 
     user: str
     session: str | None = None  # narrows to one session; None is all of the user's sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a recall leaves out besides its scope. Times are aware; `since` is in, `until` is not."""
+
+    exclude_session: str | None = None
+    roles: frozenset[str] | None = None  # None: all
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # keys with these very values
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return self != Narrowing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +52,11 @@ class Message:
         """The name, or else the role: what stands before the colon when the message is shown."""
         return self.name or self.role
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether its time says when it happened: not where a file that was imported names no time."""
+        return self.metadata.get(TIME_KNOWN) is not False
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
@@ -44,6 +65,16 @@ class ChannelScore:
     channel: str  # such as "bm25" or "dense"
     rank: int  # from 1; 0: the channel did not find it
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """What a recalled text says held once and holds no more."""
+
+    since: datetime  # when the message that says otherwise was
+    by: int  # its seq
+    rule: str  # by which it was noticed, or the model
+    sentence: str = ""  # which one it is, where the text says more than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +91,10 @@ class Evidence:
     score: float  # comparable inside one view only
     tokens: int  # of the rendered line and its line break
     place: int = 0  # where in its source it starts, for units that are parts of one
+    is_dated: bool = True  # False: nobody knows when it was said
     channels: tuple[ChannelScore, ...] = ()
+    outdated: Outdated | None = None  # when a later message says otherwise
+    standing: bool = False  # it always holds for the user, and comes before what was recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +136,16 @@ class ViewTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one part of a recalled text was given, and took."""
+
+    name: str  # "standing", "evidence" or "timeline"
+    room_tokens: int  # at most
+    tokens: int  # without headers
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How a recall came about."""
 
@@ -110,6 +154,8 @@ class Trace:
     relevance: float  # how much of the query memory knows of: about 0 for nothing, 1 and more for all
     floor: float  # below this relevance nothing is recalled
     ms: float
+    aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
+    parts: tuple[Part, ...] = ()  # in the order in which they were filled
 
 
 @dataclass(frozen=True, slots=True)

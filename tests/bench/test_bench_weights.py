@@ -216,7 +216,11 @@ def test_judging_is_the_engines_own_path(request, path, talks_of, tools, budget)
             memory.add(data.messages(talk.user), user=talk.user)
             for posed in talk.posed:
                 recall = memory.recall(
-                    posed.example.question, user=talk.user, budget_tokens=budget, now=posed.now
+                    posed.example.question,
+                    user=talk.user,
+                    budget_tokens=budget,
+                    views=["messages"],
+                    now=posed.now,
                 )
                 units = to_context(recall).units
                 holds = [

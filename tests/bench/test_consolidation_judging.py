@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from zibaldone.bench.base import RecalledContext
 from zibaldone.bench.consolidation import run as running
-from zibaldone.bench.consolidation.facts import ChainQuestion, Link, NumberedFact, make_stream
+from zibaldone.bench.consolidation.facts import ChainQuestion, FactLink, NumberedFact, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, judge
 from zibaldone.bench.consolidation.run import MULTI, SINGLE, evaluate, make_rows, tables
 from zibaldone.bench.outcome import to_json
@@ -18,8 +18,10 @@ from zibaldone.models.static import shared_static_embedder
 OLD = NumberedFact(3, "Ann Bor", "home", "Graz", "Ann Bor lives in Graz.")
 NEW = NumberedFact(8, "Ann Bor", "home", "Linz", "The home of Ann Bor is in Linz.", 3)
 MAYOR = NumberedFact(5, "Linz", "mayor", "Cleo Dun", "Cleo Dun serves as mayor of Linz.")
-ONE = ChainQuestion("s0", "Where does Ann Bor live?", (Link(NEW, (OLD,)),))
-TWO = ChainQuestion("m0", "Who is the mayor of the home of Ann Bor?", (Link(NEW, (OLD,)), Link(MAYOR, ())))
+ONE = ChainQuestion("s0", "Where does Ann Bor live?", (FactLink(NEW, (OLD,)),))
+TWO = ChainQuestion(
+    "m0", "Who is the mayor of the home of Ann Bor?", (FactLink(NEW, (OLD,)), FactLink(MAYOR, ()))
+)
 
 
 def struck(line, sentence):

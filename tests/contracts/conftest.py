@@ -19,7 +19,10 @@ from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
+from zibaldone.views.profile import ProfileView
+from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
+from zibaldone.views.updates import UpdatesView
 
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
@@ -75,7 +78,30 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
+def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
+    return TimelineView(embedder, STATIC, STATIC)
+
+
+_UPDATES_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 3", "a word of message 3, which is not in the log"),
+    Plant("UPDATE update_words SET seq = 90 WHERE seq = 4", "a word of message 90, behind the cursor"),
+)
+
+
+_UPDATES_SOURCES = 'SELECT DISTINCT seq FROM update_words WHERE "user" = :user'
+
+
+def _updates(embedder: Embedder, folder: Path) -> UpdatesView:
+    return UpdatesView(Asker(None, Meter(None), STATIC))
+
+
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
+
+_PROFILE_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 4", "a unit of message 4, which is not in the log"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET vector = x'00' WHERE seq = 4", "a vector of message 4 of a wrong size"),
+)
 
 
 VIEWS = [
@@ -84,6 +110,15 @@ VIEWS = [
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
+    ViewCase(
+        "profile",
+        lambda embedder, _: ProfileView(embedder, STATIC, least_probability=0),
+        _PROFILE_FAULTS,
+        fills=False,
+        all_of_it=False,
+    ),
+    ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
+    ViewCase("updates", _updates, _UPDATES_FAULTS, local=False, sources_sql=_UPDATES_SOURCES),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 
@@ -94,6 +129,20 @@ EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]
 def case(request: pytest.FixtureRequest) -> ViewCase:
     """Each view in turn."""
     return request.param
+
+
+@pytest.fixture
+def finds(case: ViewCase) -> None:
+    """For tests of what a view retrieves: an overlay retrieves nothing."""
+    if case.sources_sql:
+        pytest.skip("an overlay says more of what others find")
+
+
+@pytest.fixture
+def finds_everything(case: ViewCase) -> None:
+    """Skips a view that keeps some of what is said alone; its own tests say the same of what it keeps."""
+    if not case.all_of_it:
+        pytest.skip("keeps some of what is said")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, MetaData, event, select, text
 
 from zibaldone import forgetting, generations, log, maintenance
@@ -60,6 +61,10 @@ class ViewCase:
     echoes: bool = True
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
+    # Of an overlay, which retrieves nothing: SQL for the seqs that its rows of a user were made from.
+    sources_sql: str = ""
+    # Whether every message can be found. A view that keeps some of what is said offers that alone.
+    all_of_it: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
 
@@ -106,6 +111,8 @@ class Rig:
 
     def another_model(self) -> View:
         """Another instance with another fingerprint."""
+        if self.case.sources_sql:
+            pytest.skip("an overlay is made with no embedder")
         return self.case.another_model(self.database.folder)
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
@@ -184,7 +191,10 @@ class Rig:
         return asked.retrieve(generations.snapshots(self.database, query.scope.user, asked), query)
 
     def sources(self, user: str = USER, view: View | None = None) -> set[int]:
-        """Every message that some unit of some offer names."""
+        """Every message that some unit of some offer names, or a row of an overlay."""
+        if self.case.sources_sql:
+            with self.database.read() as connection:
+                return set(connection.execute(text(self.case.sources_sql), {"user": user}).scalars())
         return {seq for offer in self.offers(user, view) for evidence in offer[0] for seq in evidence.sources}
 
     def rows(self, user: str | None = USER) -> dict[str, list[tuple[Any, ...]]]:

@@ -7,6 +7,7 @@ from zibaldone.core import Scope
 from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.views.base import Query
 
+pytestmark = pytest.mark.usefixtures("finds")
 DATED = "What happened in December?"  # memory has messages of that month
 SPEAKERS = "Bea"  # one word, of somebody who spoke
 KNOWN = "Which instrument does Bea play in the orchestra, the bassoon?"
@@ -20,11 +21,13 @@ def relevance(built, question: str) -> float:
 
 
 @pytest.mark.parametrize("question", [DATED, SPEAKERS])
+@pytest.mark.usefixtures("finds_everything")
 def test_a_time_or_a_person_that_memory_knows_is_reason_enough(built, question):
     """A question that names a month or a speaker of the log is wholly relevant, whatever its words."""
     assert relevance(built, question) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_a_question_in_memorys_own_words_is_relevant(built):
     """What was talked about lies above the floor of recall."""
     assert relevance(built, KNOWN) > DEFAULT_FLOOR
@@ -36,6 +39,7 @@ def test_a_question_about_nothing_is_not_relevant(built, question):
     assert relevance(built, question) < DEFAULT_FLOOR
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_what_is_not_read_yet_counts_as_well(built):
     """A question about the log's tail is as relevant as it will be when the view has read it."""
     built.append(messages_from(("4", "Zoe", "The zeppelin museum opens on Sunday."), start=NOW))

@@ -39,10 +39,10 @@ def memory(opened):
 
 
 def maintained(memory, *contents, user="ann", **options):
-    """Add messages and let the views read them."""
+    """Add messages and let messages and chunks read them."""
     start = len(memory.messages(user=user))
     memory.add(said(*contents, start=start, **options), user=user)
-    return memory.maintain(user=user)
+    return memory.maintain(user=user, views=["messages", "chunks"])
 
 
 def texts(memory, user="ann"):

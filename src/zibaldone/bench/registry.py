@@ -87,6 +87,14 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimelineOptions:
+    """The timeline's lines on BEAM's questions about order and summaries, beside turns at equal tokens."""
+
+    path: Path = argument("The folder of a chat, or of several.")
+    budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeaderboardOptions:
     """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
 
@@ -117,6 +125,13 @@ class WeightsOptions:
     """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
     paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileOptions:
+    """The profile's entries on BEAM: what is read, and what a question gets that applies to it."""
+
+    path: Path = argument("The folder of two chats or more.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +179,11 @@ class ConsolidationOptions:
     questions: int = option(100, "Of each kind, per stream.", least=1)
     seed: int = option(0, "Of names, facts and questions.")
     floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdatesOptions:
+    """Overrides in people's own words and near misses: precision and recall of the links, by rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,15 +255,18 @@ BENCHMARKS = (
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
     Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("read", ReadOptions, "reading.run:run", asks_models=True),
+    Benchmark("timeline", TimelineOptions, "timeline:run"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("felt", FeltOptions, "felt:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
+    Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
+    Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),

@@ -1,6 +1,7 @@
 """Conversations laid out for ranking with many weights: every question's features are worked out once.
 
-From the ranking on, all is the engine's own: its order, the assistant's share, choice, budget and floor.
+From the ranking on, all is the engine's own when it asks the messages view alone: its order, the assistant's
+share, choice, budget and floor.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from zibaldone.bench.base import DataSet, Equipment, Example
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests
 from zibaldone.bench.metrics import is_found
+from zibaldone.choosing import choose
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall import DEFAULT_FLOOR, choose
+from zibaldone.planning import plan
+from zibaldone.recall import DEFAULT_FLOOR, in_period_first
 from zibaldone.search import dense
 from zibaldone.search.lexical import Doubles, Floats, Ints
 from zibaldone.search.ranker import (
@@ -27,7 +30,6 @@ from zibaldone.search.ranker import (
     AssistantShare,
     TalkWeights,
     Weights,
-    best_first,
     features,
     read_question,
     score,
@@ -36,7 +38,7 @@ from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.toolkit import OFFERED, evidence_of, question_vector, to_units
+from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, to_units
 
 MOST_OF_ASSISTANT = 2000  # units of an assistant in a contest; more are stood for by a sample
 _SEED = 0  # of the sample
@@ -101,8 +103,9 @@ def judge(
     )
     scores = np.where(index.with_assistant, of_assistants, of_people)
     query = Query(example.question, Scope(example.user), budget_tokens, posed.now)
-    ranked = best_first(scores, OFFERED * budget_tokens, index, assistant=posed.assistant)
-    chosen = choose([talk.units[row] for row in ranked], query, count)
+    offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
+    planned = plan(query.text, budget_tokens)
+    chosen = choose(in_period_first(offered, query, planned.aim), query, count, planned)
     trace = Trace((), (), posed.relevance, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
     holds = [

@@ -214,6 +214,22 @@ def units_of_the_hierarchy(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def links_of_updates(connection: Connection) -> None:
+    """Which sentence took the place of which."""
+    key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
+    for statement in (
+        f"""CREATE TABLE update_words (
+            {key}, word BIGINT NOT NULL, seq BIGINT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            PRIMARY KEY ("user", generation, word, seq, start)) WITHOUT ROWID""",
+        f"""CREATE TABLE update_links (
+            {key}, new_seq BIGINT NOT NULL, new_start INTEGER NOT NULL, new_end INTEGER NOT NULL,
+            old_seq BIGINT NOT NULL, old_start INTEGER NOT NULL, old_end INTEGER NOT NULL, rule TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, new_seq, new_start, old_seq, old_start))""",
+        'CREATE INDEX update_links_by_old ON update_links ("user", generation, old_seq)',
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -222,6 +238,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     topics,
     units_of_all_views,
     units_of_the_hierarchy,
+    links_of_updates,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -349,3 +349,30 @@ topic_parts = Table(
     Column("text", Text, nullable=False),
     Column("parts", Text, nullable=False),  # JSON: lines of the entries that it stands for
 )
+
+update_words = Table(  # where a word of what was stated stands: whether it still holds is looked up by it
+    "update_words",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("word", BigInteger, primary_key=True, autoincrement=False),  # 63 bits of a digest
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("start", Integer, primary_key=True, autoincrement=False),  # of the sentence in the message, in
+    Column("end", Integer, nullable=False),  # characters: content[start:end]
+    sqlite_with_rowid=False,
+)
+
+update_links = Table(
+    "update_links",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("new_seq", BigInteger, primary_key=True, autoincrement=False),  # the message that says so
+    Column("new_start", Integer, primary_key=True, autoincrement=False),
+    Column("new_end", Integer, nullable=False),
+    Column("old_seq", BigInteger, primary_key=True, autoincrement=False),  # whose sentence no longer holds
+    Column("old_start", Integer, primary_key=True, autoincrement=False),
+    Column("old_end", Integer, nullable=False),
+    Column("rule", Text, nullable=False),  # or "<model>/<hash of the prompt>"
+    Index("update_links_by_old", "user", "generation", "old_seq"),
+)

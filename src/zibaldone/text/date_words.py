@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from zibaldone.text.periods import DAY, Span, moved, period
+from zibaldone.text.calendar import DAY, Span, moved, period
 
 NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
@@ -49,7 +49,9 @@ _TIME_WORDS = (
     *("ember", "octob"),
 )
 _DIGIT = re.compile("[0-9]")
-_IN_OCT_ON_FRI = re.compile("n (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)")
+_IN_OCT_ON_FRI = re.compile(
+    "[nm] (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)"
+)
 
 
 def may_name_days(low: str) -> bool:

@@ -7,9 +7,9 @@ from datetime import date
 
 import regex
 
+from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
-from zibaldone.text.periods import DAY, month_of, period
 
 IRREGULAR_PAST = frozenset(
     """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew

@@ -17,6 +17,9 @@ A grammar of English phrases, and of numeric dates in a text of any language (20
   text, or from the day it was said.
 - "early", "mid" and "late" are thirds. Seasons are the north's: summer is June to August, and the winter of
   2022 begins in December 2022.
+- "between March and May" is one range, and so are "from Nov to Feb", "from 3 to 9 May" and "the first two
+weeks
+  of May"; "the first half of 2023" and "Q1 2024" are as in a calendar.
 - 6/3/2023 has the month first if it can, 3.6.2023 the day. A lone year and a lone "March", "April", "May" or
   "June" count only after a word such as "in" or "since", short names only in "in Oct", "on Fri", "last Fri".
 
@@ -33,6 +36,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date
 
+from zibaldone.text.calendar import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
 from zibaldone.text.date_words import (
     AHEAD,
     BACK,
@@ -60,7 +64,6 @@ from zibaldone.text.date_words import (
     season_of,
     weekday_number,
 )
-from zibaldone.text.periods import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
 
 Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
 
@@ -75,8 +78,10 @@ class Days:
     end: int
 
 
-def find_days(text: str, today: date) -> list[Days]:
+def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
     """The days that `text`, said on `today`, names or implies, in the order of the text; never raises.
+
+    With `past`, as in a question about what was, a month without a year is the latest that has begun.
 
     Phrases do not overlap. One that leads out of the calendar (years 1 to 9999) is left out; of 31 February
     the month is read. Takes time linear in the length of the text.
@@ -86,14 +91,14 @@ def find_days(text: str, today: date) -> list[Days]:
         return []
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
-    scan = _Scan(low, today)
+    scan = _Scan(low, today, past=past)
     named: list[Days] = []
     at = 0
     while word := _FIRST_WORD.search(low, at):
         at = word.end()
         if span := scan.read(word):
             at = scan.end
-            scan.previous = span
+            scan.previous, scan.previous_end = span, at
             _append(named, Days(*span, word.start(), at), low)
     return named
 
@@ -102,31 +107,37 @@ def _append(named: list[Days], days: Days, low: str) -> None:
     """Add `days`; "from 3 May to 5 May" and "between August 11 and August 15, 2023" become one range."""
     before = named[-1] if named else None
     if before and days.start - before.end < 16 and (link := _LINK.fullmatch(low, before.end, days.start)):
-        first = before.first
+        first, last = before.first, days.last
         if abs(days.last - first) > 366 * DAY and before.end - before.start < 32:
             # The year stands in the second half only.
-            again = find_days(low[before.start : before.end], days.first)
+            again = find_days(f"in {low[before.start : before.end]}", days.first)
             first = again[0].first if again else first
-        if first <= days.last and (link[1] != "and" or low.endswith("between ", 0, before.start)):
-            named[-1] = Days(first, days.last, before.start, days.end)
+        if link[1] and last < first < moved("year", last, 1) and not _YEAR.search(low, days.start, days.end):
+            last = moved("year", last, 1)  # from November to February, between March and May in April
+        if first <= last and (link[1] != "and" or low.endswith("between ", 0, before.start)):
+            named[-1] = Days(first, last, before.start, days.end)
             return
     named.append(days)
 
 
 _LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
+_LINKED_MONTH = re.compile(rf"(?:\s(?:to|until|till|through|and)\s|\s?[-–]\s?){MONTH}(?!\s?\d)")
+_YEAR = re.compile(r"\d{4}")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 class _Scan:
     """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
 
-    __slots__ = ("end", "previous", "start", "text", "today")
+    __slots__ = ("end", "past", "previous", "previous_end", "start", "text", "today")
 
-    def __init__(self, text: str, today: date) -> None:
+    def __init__(self, text: str, today: date, *, past: bool) -> None:
         self.text = text
         self.today = today
+        self.past = past
         self.start = self.end = 0
         self.previous: Span | None = None
+        self.previous_end = 0
 
     def read(self, word: re.Match[str], *, simple: bool = False) -> Span | None:
         """What the phrase that begins with `word` means by the first rule that makes sense of it, or None."""
@@ -148,6 +159,19 @@ class _Scan:
         words = self.text[max(0, self.start - 16) : self.start].replace("-", " ").split()
         return [*words[:-3:-1], "", ""]
 
+    def is_linked(self) -> bool:
+        """Whether it is the second half of a range: "between March" stands before, "and" between."""
+        return bool(self.previous and _LINK.fullmatch(self.text, self.previous_end, self.start))
+
+    def follows_year(self) -> bool:
+        """Whether the phrase before named a whole year."""
+        return self.previous is not None and self.previous == period("year", self.previous[0])
+
+    def opens_range(self) -> bool:
+        """Whether it is the first half of one: "from" or "between" stands before, and a month follows."""
+        word = self.before()[0]
+        return word in ("from", "between") and _LINKED_MONTH.match(self.text, self.end) is not None
+
     def looks_ahead(self) -> bool:
         """Whether the words just before the phrase speak of what is to come."""
         return AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
@@ -167,7 +191,7 @@ class _Scan:
             return next((span for span in reversed(spans) if span[1] < today), None)
         if self.looks_ahead():
             return next((span for span in spans if span[1] >= today), None)
-        horizon = 0 if self.before()[0] == "since" else 120
+        horizon = 0 if self.past or self.before()[0] == "since" else 120
         return next((span for span in reversed(spans) if span[0] - today <= horizon * DAY), None)
 
 
@@ -233,6 +257,64 @@ def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
         day = next_weekday(last + DAY, number, -1) if n < 0 else next_weekday(first - DAY, number, 1)
         return period(unit, day + 7 * max(0, n) * DAY)
     return period(unit, last if n < 0 else moved(unit, first, n))
+
+
+@_rule(
+    rf"(?:(first|second)\shalf|(first|last)\s{NUMBER}\s{UNIT}|(first|second|third|fourth|last)\squarter)"
+    r"\s(?:of|in)\s(?:the\s)?",
+    ("first", "second", "third", "fourth", "last"),
+    compound=True,
+)
+def _share_of(scan: _Scan, groups: Groups) -> Span | None:
+    """The first half of 2023, the first two weeks of May, the last quarter of 2024."""
+    half, end, number, unit, quarter = groups
+    whole = scan.anchor()
+    if whole is None or whole[0] == whole[1]:
+        return None
+    first, last = whole
+    if half:
+        middle = first + (last - first) // 2
+        if first.day == 1 and whole == period("year", first):
+            middle = moved("month", first, 6) - DAY
+        return (first, middle) if half == "first" else (middle + DAY, last)
+    if quarter:
+        return _quarter(first.year, ORDINALS[quarter] or 4) if whole == period("year", first) else None
+    most = least_and_most(number)[1]
+    if end == "first":
+        return first, min(last, moved(unit, first, most) - DAY)
+    return max(first, moved(unit, last + DAY, -most)), last
+
+
+def _quarter(year: int, number: int) -> Span:
+    first = date(year, 3 * number - 2, 1)
+    return first, moved("month", first, 3) - DAY
+
+
+@_rule(rf"q([1-4])\s?(?:of\s)?{YEAR}", ("q1", "q2", "q3", "q4"))
+def _named_quarter(_: _Scan, groups: Groups) -> Span | None:
+    """Q1 2024."""
+    number, year = groups
+    return _quarter(int(year), int(number))
+
+
+@_rule(
+    rf"(\d{{1,2}})(?:st|nd|rd|th)?\s(to|until|till|through|and)\s(?:the\s)?{DATE}\s{{0,2}}(?:of\s)?{MONTH}"
+    rf"(?:[\s,]{{1,3}}{YEAR})?",
+    "0",
+)
+def _days_of_month(scan: _Scan, groups: Groups) -> Span | None:
+    """From 3 to 9 May, between the 3rd and the 10th of May 2023."""
+    first, link, last, _, name, year = groups
+    word, earlier = scan.before()[:2]
+    if (earlier if word == "the" else word) != ("between" if link == "and" else "from"):
+        return None
+    month = month_number(name)
+
+    def of_year(year: int) -> Span:
+        return date(year, month, int(first)), date(year, month, int(last))
+
+    span = of_year(int(year)) if year else scan.nearest(of_year, None)
+    return span if span and span[0] <= span[1] else None
 
 
 @_rule(
@@ -318,7 +400,11 @@ def _part_of_year(_: _Scan, groups: Groups) -> Span | None:
 def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
     """In 2022; and the second year of "from 2016 to 2018", "2016-2018"."""
     words = scan.before()[:2]
-    is_told = words[0] in PREPOSITIONS or any(len(word) == 4 and word.isdecimal() for word in words)
+    is_told = (
+        words[0] in PREPOSITIONS
+        or (scan.is_linked() and scan.follows_year())
+        or any(len(word) == 4 and word.isdecimal() for word in words)
+    )
     return period("year", date(int(groups[0]), 1, 1)) if is_told else None
 
 
@@ -326,9 +412,10 @@ def _bare_year(scan: _Scan, groups: Groups) -> Span | None:
 def _bare_month(scan: _Scan, groups: Groups) -> Span | None:
     """September, in May, in Oct."""
     name, word = groups[0], scan.before()[0]
-    if name not in MONTHS and word != "in":
+    in_range = scan.is_linked() or scan.opens_range()
+    if name not in MONTHS and word != "in" and not in_range:
         return None
-    if name in ("march", "april", "may", "june") and word not in PREPOSITIONS:
+    if name in ("march", "april", "may", "june") and word not in PREPOSITIONS and not in_range:
         return None
     return scan.nearest(lambda year: month_of(year, month_number(name)), None)
 

@@ -1,49 +1,105 @@
-"""Calendar arithmetic on inclusive ranges of days."""
+"""The time that a question asks about: "between March and May", "since spring", "before the trip in 2023"."""
 
 from __future__ import annotations
 
-from calendar import monthrange
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import date
 
-Span = tuple[date, date]  # the first and the last day
-DAY = timedelta(1)
+import regex
+
+from zibaldone.text.dates import Days, find_days
+
+# How the phrase of a time is bound into its question: what stands before it, up to a few words back.
+_NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
+_AFTER = regex.compile(
+    rf"\b(?:since|starting|beginning|(?P<from>from)|(?P<behind>after|following|later\s+than)){_NOUNS}\s*$",
+    regex.IGNORECASE,
+)
+_BEFORE = regex.compile(
+    rf"\b(?:before|prior\s+to|earlier\s+than|preceding|(?P<to>until|till|by|up\s+to)){_NOUNS}\s*$",
+    regex.IGNORECASE,
+)
+_WITHIN = regex.compile(
+    r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|for|around|about))"
+    r"(?:\s+(?:the|early|late|mid))?\s*$",
+    regex.IGNORECASE,
+)
+_ONWARDS = regex.compile(
+    r"^\s*(?:on|onwards?|(?:up\s+)?(?:until|till|to|through)\s+(?:now|today|date))\b", regex.IGNORECASE
+)
+# Phrases that are a time of their own, with nothing before them.
+_ADVERB = regex.compile(
+    r"^(?:(?:last|this|past|previous|early|late)\s|yesterday|(?:a|an|\d+|\w+)\s(?:few\s)?\w+\sago\b|day\sbefore)",
+    regex.IGNORECASE,
+)
+_IN = regex.compile(r"\b(?:in|during)\s*$", regex.IGNORECASE)
+_EITHER = regex.compile(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
+_RANGE = regex.compile(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
+_LIST = regex.compile(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
+_NOW = frozenset({"today", "tonight", "tomorrow", "this morning", "this afternoon", "this evening"})
+_REACH = 80  # characters before a phrase that are looked at
 
 
-def one_day(day: date) -> Span:
-    """That day alone."""
-    return day, day
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Days from `first` to `last`, inclusive; None: open to that side. One of them is a day."""
+
+    first: date | None
+    last: date | None
+
+    def holds(self, day: date) -> bool:
+        """Whether a day is in it."""
+        return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
 
 
-def month_of(year: int, month: int) -> Span:
-    """A whole month."""
-    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+def asked_period(text: str, now: date) -> Period | None:
+    """The time that a question, asked on the day `now`, asks about; None where it is about any time.
+
+    Of several times it is all from the first to the last, and what lies between two open ones. A time that is
+    still to come is no such time: what is planned for it was said before. Nor are today and now, of which one
+    asks how things stand. Nor is a day that the question only names ("the deadline of 3 June").
+    """
+    bounds: list[Period] = []
+    clause, end = "", 0
+    for days in find_days(text, now, past=True):
+        if not (clause and _LIST.fullmatch(text[end : days.start])):  # "in 2023 and 2024": one "in" for both
+            clause = regex.split(r"[.!?;,]", text[max(0, days.start - _REACH) : days.start])[-1]
+        end = days.end
+        if bound := _bound(clause, text, days, now):
+            bounds.append(bound)
+    if not bounds:
+        return None
+    closed = [bound for bound in bounds if bound.first and bound.last]
+    firsts = [bound.first for bound in closed if bound.first] or [b.first for b in bounds if b.first]
+    lasts = [bound.last for bound in closed if bound.last] or [b.last for b in bounds if b.last]
+    first, last = min(firsts, default=None), max(lasts, default=None)
+    if first and last and last < first:
+        return None
+    return Period(first, last)
 
 
-def monday(day: date) -> date:
-    """The Monday of the week that the day is in."""
-    return day - day.weekday() * DAY
+def _bound(clause: str, text: str, days: Days, now: date) -> Period | None:
+    """What one phrase, bound into the question by the words of `clause`, says of the time asked about."""
+    phrase = text[days.start : days.end]
+    if days.first > now or phrase.lower() in _NOW or _EITHER.search(clause):
+        return None
+    if _RANGE.search(phrase):
+        return Period(days.first, days.last)
+    in_it = _IN.search(clause) is not None  # "before the trip in 2023": some day of it
+    if before := _BEFORE.search(clause):
+        whole = in_it or before["to"] is not None
+        return Period(None, days.last if whole else _day_before(days.first))
+    if (after := _AFTER.search(clause)) and not (after["from"] and not _ONWARDS.match(text[days.end :])):
+        return Period(_day_after(days.last) if after["behind"] and not in_it else days.first, None)
+    within = _WITHIN.search(clause)
+    if within and (days.first < days.last or not within["of"]):
+        return Period(days.first, days.last)
+    return Period(days.first, days.last) if _ADVERB.match(phrase) else None
 
 
-def next_weekday(day: date, weekday: int, sign: int) -> date:
-    """The first such weekday after `day` (sign 1), or the latest before it (-1)."""
-    return day + sign * ((weekday - day.weekday()) * sign % 7 or 7) * DAY
+def _day_before(day: date) -> date:
+    return date.fromordinal(max(1, day.toordinal() - 1))
 
 
-def moved(unit: str, day: date, n: int) -> date:
-    """`day` moved by n units; by months and years to the same day of the month, or to the month's last."""
-    if unit not in ("month", "year"):
-        return day + n * (7 if unit.startswith("week") else 1) * DAY
-    months = day.year * 12 + day.month - 1 + n * (12 if unit == "year" else 1)
-    year, month = months // 12, months % 12 + 1
-    return date(year, month, min(day.day, monthrange(year, month)[1]))
-
-
-def period(unit: str, day: date) -> Span:
-    """The week, the weekend of the week, the month or the year that `day` is in; else the day itself."""
-    if unit == "week":
-        return monday(day), monday(day) + 6 * DAY
-    if unit == "weekend":
-        return monday(day) + 5 * DAY, monday(day) + 6 * DAY
-    if unit == "month":
-        return month_of(day.year, day.month)
-    return (date(day.year, 1, 1), date(day.year, 12, 31)) if unit == "year" else one_day(day)
+def _day_after(day: date) -> date:
+    return date.fromordinal(min(date.max.toordinal(), day.toordinal() + 1))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -15,8 +16,9 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
+from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, best_first, score
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, AssistantShare, TalkWeights, best_first, score
 from zibaldone.search.unit import Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
@@ -27,6 +29,8 @@ PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
+_PARTNERED = 8  # units whose partners come with them
+_PARTNER_SHARE = 16  # a partner is at most such a part of the budget
 MOST_UNREAD = 1000  # messages behind a cursor that one recall looks through, where units are made of them
 FOREIGN_VECTORS = "the vectors are another embedder's: by words only until a rebuild"
 _AT_ONCE = 16  # lines counted at a time while room is filled
@@ -87,6 +91,7 @@ def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Un
                     time=message.time,
                     days=pieces.days[part],
                     start=pieces.spans[part][0],
+                    is_dated=message.is_dated,
                 )
             )
     return made
@@ -150,17 +155,56 @@ def ranked_units(
     """The index's best units, as many as fill OFFERED budgets."""
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-    inside = None
-    if query.scope.session is not None:
-        inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+    inside = _inside(index, query)
     scores = score(index, question, vector, weights, inside)
-    rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside, scores.assistant)
+    rows = rows_offered(index, scores.total, scores.assistant, query, inside)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
         for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
     )
     return Retrieved(evidence, len(index), scores.relevance, explanation, note)
+
+
+def rows_offered(
+    index: UnitIndex,
+    scores: Floats,
+    assistant: AssistantShare,
+    query: Query,
+    inside: npt.NDArray[np.bool_] | None = None,
+) -> list[int]:
+    """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them."""
+    rows = best_first(scores, OFFERED * query.budget_tokens, index, inside, assistant)
+    return _with_partners(rows, index, inside, query.budget_tokens)
+
+
+def _inside(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
+    """(n,) which units a query may recall; None: all."""
+    session, within = query.scope.session, query.within
+    if session is None and within is None:
+        return None
+    return np.array(
+        [
+            session in (None, unit.session) and (within is None or within.issuperset(unit.sources))
+            for unit in index.units
+        ],
+        dtype=bool,
+    )
+
+
+def _with_partners(
+    rows: Sequence[int], index: UnitIndex, inside: npt.NDArray[np.bool_] | None, budget_tokens: int
+) -> list[int]:
+    """The best rows, each before the turn that makes sense of it, where that costs little of the budget."""
+    taken: dict[int, None] = {}
+    for place, row in enumerate(rows):
+        taken.setdefault(row)
+        partner = index.partner(row) if place < _PARTNERED else None
+        if partner is None or index.units[partner].tokens * _PARTNER_SHARE > budget_tokens:
+            continue
+        if inside is None or inside[partner]:
+            taken.setdefault(partner)
+    return list(taken)
 
 
 def evidence_of(
@@ -178,6 +222,7 @@ def evidence_of(
         score=score,
         tokens=unit.tokens,
         place=unit.start,
+        is_dated=unit.is_dated,
         channels=channels,
     )
 

@@ -118,6 +118,8 @@ def test_an_extraction_keeps_names_numbers_and_claims(said: str, facts: list[str
         (("Ann lives in Rome.", None), ("Ann moved from Rome to Oslo.", None), True),
         (("I live in Rome.", "Ann"), ("I moved from Rome to Oslo.", "Ann"), True),
         (("I live in Rome.", "Ann"), ("Ann moved from Rome to Oslo.", "Bea"), True),
+        (("I ordered chairs for the workshop, 20 of them.", "Ann"), ("Make that 30.", "Ann"), True),
+        (("I ordered chairs for the workshop, 20 of them.", "Ann"), ("Make that 30.", "Bea"), False),
         (("The capital of Norland is Ulm.", "Ann"), ("The capital of Norland is Ash.", "Bea"), True),
     ],
 )

@@ -54,7 +54,7 @@ class NumberedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FactLink:
     """What a question needs to know of one subject and relation."""
 
     current: NumberedFact
@@ -67,7 +67,7 @@ class ChainQuestion:
 
     id: str
     text: str
-    links: tuple[Link, ...]
+    links: tuple[FactLink, ...]
 
     @property
     def answer(self) -> str:
@@ -236,27 +236,27 @@ def _numbered(groups: Sequence[list[_Version]], rng: random.Random) -> list[Numb
     return facts
 
 
-def _links(facts: Sequence[NumberedFact]) -> dict[tuple[str, str], Link]:
+def _links(facts: Sequence[NumberedFact]) -> dict[tuple[str, str], FactLink]:
     """By subject and relation, what holds in the end and what held before."""
-    links: dict[tuple[str, str], Link] = {}
+    links: dict[tuple[str, str], FactLink] = {}
     for fact in facts:
         before = links.get((fact.subject, fact.relation))
         older = (*before.superseded, before.current) if before else ()
-        links[fact.subject, fact.relation] = Link(fact, older)
+        links[fact.subject, fact.relation] = FactLink(fact, older)
     return links
 
 
 _BY_NAME = {relation.name: relation for relation in RELATIONS}
 
 
-def _single_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[ChainQuestion]:
+def _single_hop(links: dict[tuple[str, str], FactLink], most: int, rng: random.Random) -> list[ChainQuestion]:
     overridden = [link for link in links.values() if link.superseded]
     picked = rng.sample(overridden, min(most, len(overridden)))
     return [ChainQuestion(f"s{i}", _wording((link,), rng), (link,)) for i, link in enumerate(picked)]
 
 
-def _multi_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random) -> list[ChainQuestion]:
-    of_subject: dict[str, list[Link]] = {}
+def _multi_hop(links: dict[tuple[str, str], FactLink], most: int, rng: random.Random) -> list[ChainQuestion]:
+    of_subject: dict[str, list[FactLink]] = {}
     for (subject, _), link in links.items():
         of_subject.setdefault(subject, []).append(link)
     starts = list(links.values())
@@ -274,7 +274,9 @@ def _multi_hop(links: dict[tuple[str, str], Link], most: int, rng: random.Random
     return chains
 
 
-def _walk(start: Link, hops: int, of_subject: dict[str, list[Link]], rng: random.Random) -> tuple[Link, ...]:
+def _walk(
+    start: FactLink, hops: int, of_subject: dict[str, list[FactLink]], rng: random.Random
+) -> tuple[FactLink, ...]:
     """As far as it goes from current value to current value, never back to a name."""
     chain = [start]
     named = {start.current.subject, start.current.value}
@@ -288,7 +290,7 @@ def _walk(start: Link, hops: int, of_subject: dict[str, list[Link]], rng: random
     return tuple(chain)
 
 
-def _wording(chain: Sequence[Link], rng: random.Random) -> str:
+def _wording(chain: Sequence[FactLink], rng: random.Random) -> str:
     phrase = chain[0].current.subject
     for link in chain[:-1]:
         phrase = rng.choice(_BY_NAME[link.current.relation].nouns).format(s=phrase)

@@ -21,6 +21,7 @@ from zibaldone.views.topics.consolidate.duplicates import sameness
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 _NUMBER = regex.compile(r"\p{N}")
+_VALUE_ALONE = 1  # content words beside a value, in what says no more than that
 _SHOWN = 8  # ids in an error
 
 
@@ -123,10 +124,13 @@ def _of_one_thing(older: Entry, newer: Entry) -> bool:
 
     The subject is shared when one person says both; else it must be a second word that they share. Neither
     who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
+    A person who says no more than a value ("Make that 30.") speaks of what was said before, in other words.
     """
     if {one.slot for one in claims(older)} & {one.slot for one in claims(newer)}:
         return True
     if older.source == newer.source or AI in {older.source, newer.source}:
+        if _NUMBER.search(newer.text) and len(_content(newer.text)) <= _VALUE_ALONE:
+            return True
         who = {*terms(older.source or ""), *terms(newer.source or ""), *(_first(older) & _first(newer))}
         return bool(_content(older.text) & _content(newer.text) - who)
     both = [_content(f"{one.source or ''} {one.text}") for one in (older, newer)]

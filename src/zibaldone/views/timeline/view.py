@@ -1,0 +1,240 @@
+"""The timeline view: dated lines, for questions about order, history, progress and a stretch of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
+from zibaldone.models.embedding import embed
+from zibaldone.rendering import line, line_tokens
+from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question, forget_words
+from zibaldone.search.ranker import Mask, TalkWeights, Weights, read_question, score
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.storage.database import Database
+from zibaldone.text.periods import Period, asked_period
+from zibaldone.views import units
+from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
+from zibaldone.views.timeline.choosing import choose_lines
+from zibaldone.views.timeline.lines import HEARD, lines_of
+from zibaldone.views.timeline.subject import of_subject
+from zibaldone.views.toolkit import (
+    FOREIGN_VECTORS,
+    MOST_UNREAD,
+    OFFERED,
+    days_named,
+    evidence_of,
+    question_vector,
+    usable,
+)
+from zibaldone.views.unit_cache import UnitCache
+from zibaldone.views.units_view import UnitsView
+
+_ANALYSIS = "1"  # raise it when other lines would be made of the same log
+_SHORT_DAYS = 14  # what happened in less than that is often told after it
+# Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
+# assistant among them, which would tell one kind of talk from the other.
+_LINES = Weights(
+    lexical=0.3,
+    lexical_2=0.07,
+    lexical_5=0.0,
+    dense=0.75,
+    dense_2=0.0,
+    answers=0.0,
+    asks=0.0,
+    proper_nouns=0.0,
+    tells_when=0.0,
+)
+_WEIGHTS = TalkWeights(_LINES, _LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedLines:
+    """Lines of a batch, as units, and the vectors of the messages that they tell of, (n, d)."""
+
+    units: list[Unit]
+    vectors: Vectors
+
+
+class TimelineView(UnitsView):
+    """One line per episode, and per step of it: see `lines`. A line stands on one message."""
+
+    name = "timeline"
+
+    def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
+        """As the messages view."""
+        super().__init__(embedder, _ANALYSIS)
+        self._tokenizer = tokenizer
+        self._cache = UnitCache(
+            self.name,
+            lambda: UnitIndex(embedder.dimension, word_embedder),
+            lambda unread: self._units(unread, {}),
+            appends=True,
+            most_unread=MOST_UNREAD,
+        )
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: PrepareContext | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> PreparedLines | None:
+        """Find the lines, with what was said just before in each session; embed the messages they tell of.
+
+        A line's vector is that of its whole message: what was left out still says what it is about.
+        """
+        if basis is None:
+            return None
+        sessions = {message.session for message in reversed(messages)}
+        with basis.read() as connection:
+            before = {
+                session: log.last(connection, basis.user, session, before=messages[0].seq, most=HEARD)
+                for session in sorted(sessions)
+            }
+        made = self._units(messages, before)
+        content = {message.seq: message.content for message in messages}
+        vectors = embed(self._embedder, [content[unit.seq] for unit in made])
+        if progress:
+            progress(len(messages))
+        return PreparedLines(made, vectors)
+
+    def commit(
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - the lines know theirs
+        prepared: PreparedLines,
+    ) -> None:
+        """A row per line."""
+        rows = (
+            units.Row(
+                unit.sources, unit.part, unit.kind, unit.tokens, vector, unit.days, unit.start, text=unit.text
+            )
+            for unit, vector in zip(prepared.units, prepared.vectors, strict=True)
+        )
+        units.insert(connection, self.name, generation, rows)
+
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+        """Lines on the question's subject, of the time it asks about, spread over it; see `choose_lines`.
+
+        Their scores say when they were taken: a prefix of them is as well spread as the whole. The time is a
+        filter, unless no line is left.
+        """
+        user = query.scope.user
+        with take_snapshot() as now:
+            if not log.state(now.connection, user).last_seq:
+                return Retrieved((), 0, 0.0, Explanation.of_nothing())
+            with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
+                question = read_question(query.text, query.now.date(), index)
+        subject = of_subject(question, query.text, query.now.date())
+        vector, note = question_vector(self._embedder, subject)
+        with take_snapshot() as now:
+            here = usable(now.generation, self.fingerprint)
+            if now.generation is not None and here is None:
+                note = FOREIGN_VECTORS
+            with self._cache.index(now, user, here) as index:
+                return self._chosen(index, query, question, subject, vector, note)
+
+    def _chosen(
+        self,
+        index: UnitIndex,
+        query: Query,
+        question: Question,
+        subject: Question,
+        vector: Vectors,
+        note: str,
+    ) -> Retrieved:
+        if not len(index):
+            return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
+        inside = np.ones(len(index), dtype=bool)
+        if query.scope.session is not None:
+            inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+        then, known, when = _then(index, query, inside)
+        scores = score(index, subject, vector, _WEIGHTS, inside)
+        # A time that memory knows of, or all that was ever talked of.
+        if known or (question.terms and not subject.terms and inside.any()):
+            scores = replace(scores, relevance=1.0)
+        chosen = choose_lines(
+            index.units, np.where(then, scores.total, -np.inf), OFFERED * query.budget_tokens
+        )
+        rows = [line.row for line in chosen]
+        explanation = Explanation.of(index, scores)
+        evidence = tuple(
+            evidence_of(index.units[line.row], self.name, line.worth, channels)
+            for line, channels in zip(chosen, explanation.of_rows(rows), strict=True)
+        )
+        return Retrieved(
+            evidence, len(index), scores.relevance, explanation, "; ".join(filter(None, (note, when)))
+        )
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory, if anything of the user is there."""
+        forget_words()
+        with database.read() as connection:
+            self._cache.drop_forgotten(
+                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
+            )
+
+    def _units(self, messages: Sequence[Message], before: dict[str, list[Message]]) -> list[Unit]:
+        found = lines_of(messages, before)
+        counts = line_tokens(
+            [line(message.speaker, told.text) for message, told in found], self._tokenizer.count
+        )
+        made = []
+        for (message, told), tokens in zip(found, counts, strict=True):
+            assert message.time is not None  # what is stored has one
+            made.append(
+                Unit(
+                    sources=(message.seq,),
+                    part=0,
+                    text=told.text,
+                    kind="line",
+                    tokens=tokens,
+                    session=message.session,
+                    role=message.role,
+                    name=message.name,
+                    time=message.time,
+                    days=days_named(message, told.text),
+                    start=told.start,
+                    is_dated=message.is_dated,
+                )
+            )
+        return made
+
+
+def _then(index: UnitIndex, query: Query, inside: Mask) -> tuple[Mask, bool, str]:
+    """Which lines are of the time that is asked about, and whether one is; all, and why, where none is.
+
+    A time without a year is read as of now, and as of the newest line when there is nothing then.
+    """
+    newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
+    note = ""
+    for today in dict.fromkeys((query.now.date(), newest)):
+        period = asked_period(query.text, today)
+        if period is None:
+            continue
+        then = inside & _of(index, period)
+        if then.any():
+            return then, True, ""
+        note = "nothing was said in the time that is asked about: lines of any time"
+    return inside, False, note
+
+
+def _of(index: UnitIndex, period: Period) -> Mask:
+    """Said in the period, or soon after a short one, or naming a day in it."""
+    first = period.first.toordinal() if period.first else 0
+    last = period.last.toordinal() if period.last else date.max.toordinal()
+    late = AFTER_DAYS if last - first < _SHORT_DAYS else 0
+    then = (index.days >= first) & (index.days <= last + late)
+    for row, first_named, last_named in index.named_days:
+        if first <= first_named and last_named <= last:
+            then[row] = True
+    return np.asarray(then, dtype=bool)

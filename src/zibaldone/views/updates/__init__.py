@@ -1,0 +1,7 @@
+"""Which sentence of a message no longer holds, and which later one took its place."""
+
+from zibaldone.views.updates.detect import Link
+from zibaldone.views.updates.table import links_of
+from zibaldone.views.updates.view import UpdatesView
+
+__all__ = ["Link", "UpdatesView", "links_of"]

@@ -1,0 +1,289 @@
+"""Which clause says that another one no longer holds: offline, and only where the words leave little doubt.
+
+A clause is read for *changes*: a value that something has now, and what it is of. A change takes the place of
+an earlier clause of the same owner, on the same subject, with another value of the same kind. The rules, each
+with what it needs:
+
+- `changed`: a verb of change leads to the value ("moved the review to Thursday", "went up to 1,020");
+- `now`: the value with a word for from now on ("is Dr. Lee now", "on Sundays from now on");
+- `new`: the changed thing is called so ("our increased budget of $50", "a new landlord, Mrs. Petrova");
+- `contrast`: the old value is named ("in June, not May", "from Vue to Svelte", "orange instead of blue");
+- `ended`: what was is said to be over ("quit Acme", "no longer use Zoom", "cancelled the trip");
+- `flipped`: the same words, denied where they were not, or the other way round ("I drink coffee again");
+- `tally`: one more count of the same doing ("I have solved 15 problems by now");
+- `slot`: another value of what has one ("my email is ...");
+- `amended`: right after it, and of nothing but the value ("make that 30", "sorry, at eight").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import regex
+
+from zibaldone.text.words import terms
+from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, light
+from zibaldone.views.updates.cues import (
+    AMENDED,
+    ANYMORE,
+    AS_NAME,
+    BACK,
+    BARE_IMPERATIVE_NOW,
+    BETTER,
+    CHANGE,
+    CONTACT,
+    CONTACTS,
+    CONTRAST,
+    DURATION,
+    ENDED,
+    FALLS,
+    FORMER,
+    HINT,
+    HIT,
+    IS,
+    MISTAKEN,
+    NEW,
+    NEWS,
+    NOW,
+    OBJECT,
+    OF_WHAT,
+    OFF,
+    RISES,
+    SAYS_AGAIN,
+    SLOT,
+    SPAN_BEFORE,
+    STATES,
+    TAKEN_UP,
+    TALLY,
+    TOWARDS,
+    WRONGLY,
+)
+
+LONGEST_AMENDMENT = 14  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a clause says has changed."""
+
+    rule: str
+    clause: StatedClause
+    value: Value | None = None
+    subject: frozenset[str] = frozenset()  # terms: what the value is of, or what is over
+    old: frozenset[str] = frozenset()  # terms of the old value, where it is named
+    taken: frozenset[str] = frozenset()  # terms of the new value, after "from A to"
+    denies: bool = False
+    rises: bool | None = None  # whether the value became greater; None where nothing is said of it
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Terms by which earlier clauses are looked up: one at least is shared."""
+        return self.old or self.subject
+
+
+def changes(clause: StatedClause) -> Iterator[Change]:
+    """What the clause says has changed, most explicit first."""
+    if clause.supposes or clause.adds or SAYS_AGAIN.search(clause.text):
+        return
+    text = clause.text
+    if clause.asks:
+        yield from _granted(clause)
+        return
+    yield from _contrasts(clause)
+    yield from _endings(clause)
+    if BACK.search(text):
+        first = text.partition(",")[0]
+        if BACK.search(first) and (subject := meaning(first)):
+            denies = regex.search(r"\b(?:no|not|never|\p{L}+n['’]t)\b", first, regex.I)
+            yield Change("flipped", clause, None, subject, denies=bool(denies))
+    now = (NOW.search(text) and not BARE_IMPERATIVE_NOW.match(text)) or NEWS.search(clause.before)
+    for value in clause.values:
+        if (of_change := _changed(clause, value)) is not None:
+            yield Change("changed", clause, value, of_change, rises=_rises(clause, value))
+        elif now and (subject := _held_now(clause, value)):
+            yield Change("now", clause, value, subject)
+        elif (match := TALLY.search(text, 0, value.start)) and _counts(value):
+            yield Change("tally", clause, value, clause.terms | {value.kind[3:]})
+        elif state := _taken_up(clause, value, now=bool(now)):
+            yield Change("state", clause, value, frozenset({state}))
+        elif value.kind in CONTACTS and (now or CONTACT.search(clause.sentence)):
+            yield Change("contact", clause, value, frozenset({value.kind}))
+        elif value.kind in ("day", "clock") or clause.past or clause.owners:
+            continue
+        elif match := SLOT.search(text, 0, value.start):
+            yield Change("slot", clause, value, meaning(match["np"]))
+    yield from _granted(clause)
+    if len(clause.sentence.split()) > LONGEST_AMENDMENT:
+        return
+    match = AMENDED.match(text)
+    if match or BETTER.match(text) or (clause.before and MISTAKEN.search(clause.before)):
+        for value in clause.values:
+            if value.kind == "name" and not AS_NAME.search(text[: value.start]):
+                continue
+            if match and match["make"] is None and not BETTER.match(text) and len(clause.terms) > 2:
+                continue
+            if (
+                match
+                and match["make"] is None
+                and not BETTER.match(text)
+                and len(text[match.end() : value.start].split()) > 4
+            ):
+                continue
+            yield Change("amended", clause, value, clause.terms)
+            break
+
+
+def may_change(clause: StatedClause) -> bool:
+    """Whether a clause has a word of change, of whatever: what a model is worth asking for."""
+    return not clause.asks and bool(
+        NOW.search(clause.text) or CHANGE.search(clause.text) or HINT.search(clause.text)
+    )
+
+
+def holds_now(clause: StatedClause) -> bool:
+    """Whether an earlier clause states something that can stop holding."""
+    return not clause.asks and not clause.supposes and not FORMER.search(clause.text)
+
+
+def _rises(clause: StatedClause, value: Value) -> bool | None:
+    before = clause.text[: value.start]
+    verbs = [(m.start(), True) for m in RISES.finditer(before)] + [
+        (m.start(), False) for m in FALLS.finditer(before)
+    ]
+    return max(verbs)[1] if verbs else None
+
+
+def state_of(clause: StatedClause) -> str:
+    """The state that a clause tells of, of those that one has one at a time: "~home", "~job" ...; else ""."""
+    if clause.denies or clause.past:
+        return ""
+    for name, pattern in STATES.items():
+        if any(v.kind == "name" and pattern.search(clause.text, 0, v.start) for v in clause.values):
+            return name
+    return ""
+
+
+def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> str:
+    """The state that now has this value, as after "I moved to"."""
+    if value.kind != "name" or clause.denies:
+        return ""
+    for name, pattern in TAKEN_UP.items():
+        if pattern.search(clause.text, 0, value.start):
+            return name
+    return next((n for n, p in STATES.items() if now and p.search(clause.text, 0, value.start)), "")
+
+
+def _counts(value: Value) -> bool:
+    return value.kind.startswith("of ") and not is_measure(value.kind[3:])
+
+
+def _changed(clause: StatedClause, value: Value) -> frozenset[str] | None:
+    """What a verb of change brings to this value; None where none does."""
+    for verb in CHANGE.finditer(clause.text, 0, value.start):
+        between = clause.text[verb.end() : value.start]
+        if verb[0].casefold() in ("hit", "reached"):
+            if HIT.fullmatch(between):
+                return _subject(clause, clause.text[: verb.start()], value)
+            continue
+        match = TOWARDS.fullmatch(between)
+        if not match:
+            continue
+        moves = verb[0].casefold() in ("went", "moved", "down", "up", "turned", "reached")
+        if moves and value.kind == "name" and not (verb[0].casefold() == "moved" and match["np"].strip()):
+            continue  # who went to Oslo may be back
+        object_ = meaning(match["np"])
+        if object_:
+            return _with_unit(object_, value)
+        return _subject(clause, clause.text[: verb.start()], value)
+    return None
+
+
+def _held_now(clause: StatedClause, value: Value) -> frozenset[str]:
+    """What has this value now."""
+    before = clause.text[: value.start]
+    if not (IS.search(before) or regex.search(r"\b(?:instead|from\s+now\s+on)\b", clause.text, regex.I)):
+        return frozenset()
+    if SPAN_BEFORE.search(before) and not IS.search(before):
+        return frozenset()
+    if value.kind in DURATION and not regex.search(
+        r"\b(?:is|are|takes?|lasts?|valid\s+for)\s+(?:about\s+|just\s+|only\s+|now\s+)*$", before, regex.I
+    ):
+        return frozenset()
+    if clause.past:
+        return frozenset()
+    if value.kind == "name" and not regex.search(
+        r"\b(?:is|are|['’]s|called|named)\s+(?:now\s+|currently\s+)?(?:the\s+|at\s+|in\s+)?$", before, regex.I
+    ):
+        return frozenset()
+    return _subject(clause, clause.text, value)
+
+
+def _granted(clause: StatedClause) -> Iterator[Change]:
+    """What is called new or changed on the way, also in a question."""
+    for match in NEW.finditer(clause.text):
+        for value in clause.values:
+            if value.start != match.end() or not (subject := meaning(match["np"])):
+                continue
+            if "," in clause.text[match.end("np") : value.start] and clause.text[value.end :].strip(" .!"):
+                continue  # "my new sneakers, Maureen advised me ..."
+            if of := OF_WHAT.match(clause.text, value.end):
+                subject |= meaning(of["what"])
+            yield Change("new", clause, value, _with_unit(subject, value), rises=_rises(clause, value))
+
+
+def _subject(clause: StatedClause, text: str, value: Value) -> frozenset[str]:
+    told = regex.sub(
+        r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
+    )
+    values = clause.value_terms - (clause.names if value.kind != "name" else frozenset())
+    own = (meaning(told) - values) & (clause.terms | clause.names)
+    return _with_unit(own or clause.lead, value)
+
+
+def _with_unit(subject: frozenset[str], value: Value) -> frozenset[str]:
+    unit = value.kind[3:] if value.kind.startswith("of ") else ""
+    return subject | {unit} if unit and not is_measure(unit) else subject
+
+
+def _contrasts(clause: StatedClause) -> Iterator[Change]:
+    if WRONGLY.search(clause.text):
+        return
+    for pattern in CONTRAST:
+        for match in pattern.finditer(clause.text):
+            old = frozenset(terms(regex.sub(r"(?<=\d),(?=\d)", "", match["old"])))
+            rest = clause.terms | clause.names | clause.lead
+            if old and len(old) <= 4:
+                taken = frozenset(terms(match["new"])) if "new" in match.groupdict() else frozenset()
+                yield Change("contrast", clause, None, rest - old, old, taken)
+
+
+def _endings(clause: StatedClause) -> Iterator[Change]:
+    text = clause.text
+    if ANYMORE.search(text) and clause.denies:
+        yield Change("ended", clause, None, clause.terms | clause.names)
+        return
+    for match in ENDED.finditer(text):
+        if match["never"]:
+            object_ = regex.match(r"[^,.;:!?]*", text, pos=match.start())
+            whole = meaning(text[: match.start()] + (object_[0] if object_ else ""))
+            yield Change("ended", clause, None, whole)
+        elif object_ := OBJECT.match(text, match.end()):
+            verb = match["verb"].casefold()
+            what = meaning(object_["object"])
+            mine = regex.match(r"(?:my|our|the)\b", object_["object"], regex.I)
+            if verb in ("left", "dropped", "quit") and not what & clause.names:
+                continue
+            if verb.startswith(("sold", "sell", "cancel", "delete")) and not mine:
+                continue
+            if verb == "stopped" and not regex.match(r"\p{L}+ing\b", object_["object"]):
+                continue
+            if what:
+                yield Change("ended", clause, None, what)
+    for match in OFF.finditer(text):
+        if what := meaning(match["object"]):
+            yield Change("ended", clause, None, what)
+
+
+def meaning(text: str) -> frozenset[str]:
+    return frozenset(term for term in terms(text) if not light(term) and not term.isdecimal())

@@ -1,0 +1,165 @@
+"""The words by which people say that something changed: English."""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.words import terms
+
+FLAGS = regex.IGNORECASE | regex.VERBOSE
+CHANGE = regex.compile(
+    r"""\b(?:moved|changed|rescheduled|postponed|delayed|shifted|extended|prolonged|shortened|increased|raised|upped
+    |bumped|lowered|reduced|decreased|adjusted|updated|upgraded|downgraded|renamed|switched|revised|corrected|grown
+    |grew|improved|expanded|climbed|risen|rose|fallen|fell|dropped|went|cut|turned|renewed|reset|pushed|brought
+    |hit|reached|transferred|relocated|down|up|converted)\b""",
+    FLAGS,
+)
+TOWARDS = regex.compile(
+    r"""(?P<np>.{0,80}?)\b(?:(?:from\s+(?P<from>.{1,40}?)\s+)?(?:up\s+|down\s+|back\s+|forward\s+|over\s+|out\s+|now\s+)*(?:to|at|until)
+    |(?<=hit|reached))\s+(?:just\s+|only\s+|about\s+|around\s+|the\s+|next\s+|this\s+|a\s+|an\s+|early\s+|late\s+|mid-?\s*|almost\s+|over\s+|platform\s+)*""",
+    FLAGS,
+)
+HIT = regex.compile(r"\s*(?:about\s+|over\s+|almost\s+|the\s+)*", FLAGS)
+NOW = regex.compile(
+    r"""(?<!\bright\s)\bnow\b(?!\s+that\b)|\bthese\s+days\b|\bnowadays\b|\bfrom\s+(?:now|today|this\s+\w+|tomorrow|next\s+\w+)(?:\s+on)?\b
+    |\bas\s+of\s+(?:today|now|this\s+\w+)\b|\binstead\b(?!\s+of)|\bcorrection\b|\bturns\s+out\b|\bat\s+the\s+moment\b|\bfor\s+now\b|\balready\b|\b(?:that|which)\s+makes\b""",
+    FLAGS,
+)
+BARE_IMPERATIVE_NOW = regex.compile(
+    r"\W*(?:and\s+|ok\s+|okay\s+)?now\s*,?\s+(?!(?:i|we|my|our|the|it|they|there|he|she|that)\b)", FLAGS
+)
+NEW = regex.compile(
+    r"""\b(?:new|increased|updated|extended|adjusted|revised|reduced|lowered|raised|higher|lower|improved|rescheduled)\s+
+    (?P<np>(?:[\p{L}-]+\s+){0,6}?[\p{L}-]+)\s*(?:,|:|\s+(?:is|are|of|will\s+be|to)\b)\s*(?:just\s+|now\s+|the\s+|at\s+|on\s+)*""",
+    FLAGS,
+)
+IS = regex.compile(
+    r"""(?:\b(?:is|are|am|has|have|got|weighs?|costs?|takes?|starts?|begins?|leaves?|runs?|lasts?|meets?|earns?|pay|expires?|comes?
+    |arrives?|goes|call\s+me|use|be|live|drive|valid\s+for)\b|['’](?:s|re|m)\b)\s*
+    (?:(?:now|currently|already|at|on|in|the|an?|about|around|only|just|down|up|back|to|for|from|platform|under|until|called|named|due|held|set|every)\s+)*$""",
+    FLAGS,
+)
+DURATION = frozenset("of day|of night|of week|of month|of year|of hour|of minute|of second".split("|"))
+SPAN_BEFORE = regex.compile(
+    r"\b(?:for|in|after|past|last|within|since|another|every|about|over|than|ago|by|next|first)\s+(?:the\s+|just\s+|about\s+|over\s+|almost\s+|past\s+|last\s+)*$",
+    FLAGS,
+)
+CONTRAST = (
+    regex.compile(
+        r"(?<!\b(?:is|was|are|'m|am|or|if|why|do|did|does|have|has|had|could|would|should|can|will)\s)(?:,\s*|\band\s+|\bbut\s+)not\s+(?!only\b|just\b|to\b|so\b|sure\b|yet\b|even\b|because\b|that\b|really\b|too\b|as\b)(?:the\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;!?]|[.,](?=\d)){1,40})",
+        FLAGS,
+    ),
+    regex.compile(
+        r"\binstead\s+of\s+(?:taking\s+|using\s+|the\s+|our\s+|my\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40})",
+        FLAGS,
+    ),
+    regex.compile(
+        r"\b(?:moved|switched|changed|renamed|migrated|went|rescheduled|transferred|relocated|converted|increased|raised|reduced|lowered|extended|cut)\b[^.;!?]{0,60}?\bfrom\s+(?:the\s+|my\s+|our\s+)?(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40}?)\s+(?:over\s+)?to\s+(?:the\s+)?(?P<new>\S+)",
+        FLAGS,
+    ),
+)
+ENDED = regex.compile(
+    r"""\b(?:(?P<never>no\s+longer)
+    |(?:(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|finally\s+|actually\s+|already\s+|decided\s+to\s+|had\s+to\s+)*|^\W*|\band\s+|\bso\s+)
+     (?P<verb>cancell?(?:ed)?|called\s+off|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|give\s+up|sold|sell|abandoned|quit|ditched|scrapped|got\s+rid\s+of|get\s+rid\s+of|left|stopped|dropped|deleted|uninstalled)\b)""",
+    FLAGS,
+)
+ANYMORE = regex.compile(r"\b(?:any\s?more|any\s+longer)\b", FLAGS)
+OBJECT = regex.compile(
+    r"\s+(?P<object>[^,.;:!?]{2,60}?)(?=\s+(?:and|because|since|after|so|but|last|this|for|in|on|yesterday|today|to|due|when|as|with|at)\b|[,.;:!?]|$)",
+    FLAGS,
+)
+OFF = regex.compile(
+    r"\bthe\s+(?P<object>[\p{L}\s-]{2,40}?)\s+(?:is|was|got|has\s+been)\s+(?:off|cancell?ed|called\s+off)\b",
+    FLAGS,
+)
+BACK = regex.compile(r"\b(?:again|after\s+all|any\s?more|no\s+longer|any\s+longer|back\s+to)\b", FLAGS)
+TALLY = regex.compile(
+    r"""\b(?:i|we)(?:['’]ve|\s+have)\s+(?:now\s+|already\s+|successfully\s+|just\s+|only\s+|so\s+far\s+)*(?P<verb>[\p{L}]{3,12}(?:ed|en|d|t|ne))\s+
+    (?:about\s+|around\s+|over\s+|all\s+|a\s+total\s+of\s+|only\s+|almost\s+|up\s+to\s+)*$""",
+    FLAGS,
+)
+SLOT = regex.compile(
+    r"^\W*(?:so|and|but|well|also|ok|okay|by\s+the\s+way|btw)?,?\s*(?:my|our)\s+(?P<np>(?:[\p{L}-]+\s+){0,3}?[\p{L}-]+)\s+(?:is|are)\s+(?:at\s+|about\s+|around\s+)?$",
+    FLAGS,
+)
+AMENDED = regex.compile(
+    r"""^\W*(?:(?:oh|ah|no|hm+|ok|okay|sorry|wait|actually|scratch\s+that|correction|my\s+(?:bad|mistake)|oops|i\s+mean(?:t)?|on\s+second\s+thought|hold\s+on|forget\s+that|let['’]?s|no\s+wait|and|but|please)\W+)*
+    (?:(?P<make>(?:make|let['’]?s\s+make|can\s+you\s+make|better\s+make)\s+(?:that|it))|(?P<sorry>(?:no\s+wait|wait|actually|scratch\s+that|correction|sorry|oops|i\s+meant|i\s+mean|no|on\s+second\s+thought)\b))""",
+    FLAGS,
+)
+AS_NAME = regex.compile(
+    r"\b(?:is|it['’]s|that['’]s|call|called|named|at|in|to|with|meant|mean|make)\s+(?:me\s+|it\s+|that\s+|the\s+)*$",
+    FLAGS,
+)
+BETTER = regex.compile(
+    r"^\W*(?:(?:actually|hm+|sorry|oh|wait|no)\W+)*(?:.{0,20}?)\b(?:works?|is|would\s+be|suits?)\s+better\b",
+    FLAGS,
+)
+FROM = regex.compile(
+    r"\bfrom\s+(?:the\s+|about\s+|just\s+)*(?:[$€£]?\d|\w+day\b)[^,;]{0,30}?\s(?:up\s+|down\s+)?to\s+(?:just\s+|only\s+|about\s+)*$",
+    FLAGS,
+)
+RISES = regex.compile(
+    r"\b(?:increased?|raised?|upped|extended|prolonged|grow\w*|grew|risen|rose|climbed|higher"
+    r"|up\s+to)\b",
+    FLAGS,
+)
+FALLS = regex.compile(
+    r"\b(?:lowered|reduced|decreased|cut|shortened|fallen|fell|down\s+to|lower|dropped)\b", FLAGS
+)
+AIMS = regex.compile(
+    r"\b(?:goals?|targets?|deadline|aim(?:ing|s|ed)?|hoping|objective|limit|cap|max(?:imum)?"
+    r"|minimum)\b",
+    FLAGS,
+)
+OF_WHAT = regex.compile(
+    r"\s+(?:for|on)\s+(?P<what>(?!me\b|now\b|us\b)[^,.;:!?]{2,50}?)(?=\s+(?:by|from|until|starting|due|in|at)\b|[,.;:!?]|$)",
+    FLAGS,
+)
+SAYS_AGAIN = regex.compile(r"\bstill\b|\bas\s+planned\b|\bremains?\b|\bsame\b|\bnot\s+changed\b", FLAGS)
+FORMER = regex.compile(
+    r"\b(?:used\s+to|formerly|previously|originally|in\s+the\s+past|back\s+then|until\s+recently"
+    r"|once)\b",
+    FLAGS,
+)
+# A clause after one of these tells what came of it: "we changed the carrier, shipping takes 3 days".
+NEWS = regex.compile(
+    r"""\b(?:changed?|moved|reschedule[ds]?|postponed|extension|renewed|switched|corrected|correction|misread|misheard
+    |upgraded|dropped\s+out|update\s+on|turns\s+out|raise|promotion|promoted|re-?org\w*|brought\s+forward|delayed)\b""",
+    FLAGS,
+)
+HINT = regex.compile(
+    r"""\b(?:any\s?more|instead|actually|not|quit|left|new|again|back|already|finally|decided|cancel\w*|sold
+    |stopped)\b|n['’]t\b""",
+    FLAGS,
+)
+WRONGLY = regex.compile(
+    r"\b(?:wrong(?:ly)?|mistaken(?:ly)?|mistake|error|mis(?!s\b"
+    r"|sed\b)\p{L}{4,})\b",
+    FLAGS,
+)
+MISTAKEN = regex.compile(r"\b(?:misread|misheard|mistyped|sorry|wait|my\s+mistake|i\s+was\s+wrong)\b", FLAGS)
+# What one has one of at a time: how it is told, and how a new one is taken up. A name follows.
+BEFORE_NAME = r"(?:the\s+|a\s+|an\s+|my\s+|our\s+)?$"
+STATES = {
+    "~home": regex.compile(rf"\b(?:liv(?:e|es|ing)|based|stay(?:ing|s)?)\s+(?:in|at)\s+{BEFORE_NAME}", FLAGS),
+    "~job": regex.compile(rf"\b(?:work(?:s|ing)?|job|employed)\s+(?:at|for|with)\s+{BEFORE_NAME}", FLAGS),
+    "~car": regex.compile(r"\bdriv(?:e|es|ing)\s+(?:an?|my|our)\s+(?:old\s+|new\s+)?$", FLAGS),
+    "~school": regex.compile(
+        rf"\b(?:goes\s+to|go\s+to|attend(?:s|ing)?|stud(?:y|ies|ying)\s+at|enrolled\s+(?:at|in))\s+{BEFORE_NAME}",
+        FLAGS,
+    ),
+}
+TAKEN_UP = {
+    "~home": regex.compile(rf"\b(?:moved|relocated)\s+(?:back\s+|over\s+|in\s+)?to\s+{BEFORE_NAME}", FLAGS),
+    "~job": regex.compile(
+        rf"\b(?:joined|(?:started|starting)\s+(?:work(?:ing)?\s+|a\s+job\s+|a\s+new\s+job\s+)?(?:at|with)"
+        rf"|(?:a|my)\s+new\s+job\s+(?:at|with)|got\s+(?:a|the)\s+job\s+(?:at|with)|got\s+hired\s+(?:at|by))\s+{BEFORE_NAME}",
+        FLAGS,
+    ),
+    "~school": regex.compile(rf"\b(?:switched|transferred|changed\s+schools?)\s+to\s+{BEFORE_NAME}", FLAGS),
+}
+MEANS = frozenset(terms("number phone cell mobile email mail address dead old"))
+CONTACTS = frozenset(("phone", "address"))
+CONTACT = regex.compile(r"\b(?:new|changed?|use|instead|old|switched|update)\b", FLAGS)

@@ -1,0 +1,265 @@
+"""Whether a change takes the place of an earlier clause: only where the words leave little doubt."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import regex
+
+from zibaldone.text.words import term_of, terms, words
+from zibaldone.views.updates.changes import Change, holds_now, meaning, state_of
+from zibaldone.views.updates.clauses import StatedClause, Value
+from zibaldone.views.updates.cues import AIMS, DURATION, FROM, IS, MEANS, SLOT, TALLY
+
+# A word of general use ("accuracy", "budget") names one thing only together with what is around it: the share
+# of other words that two longer sentences must have in common, by how many words led to them.
+_AGREE = {1: 0.34, 2: 0.2}
+_AGREE_GENERAL = 0.5
+_SHORT = 4
+_MOST_AROUND = 4  # words around the one that is said to be over
+
+
+def takes_place(change: Change, older: StatedClause, *, near: bool, general: bool = False) -> float:
+    """How surely the change takes the older clause's place; 0 where it does not.
+
+    `near`: both are of one session, a few messages apart. `general`: the words that they
+    share stand together in many sentences, and name no single thing.
+    """
+    new = change.clause
+    named = change.rule == "contrast" and not new.owners and not new.is_own  # "the wedding"
+    if (new.owners != older.owners and not named) or (not holds_now(older) and change.rule != "amended"):
+        return 0
+    if change.rule in ("contrast", "ended"):
+        return _names_old(change, older, near=near)
+    if change.rule == "flipped":
+        return _flips(change, older)
+    assert change.value is not None
+    if change.rule == "amended":
+        return _amends(change, older) if near else 0
+    values = [value for value in older.values if _comparable(value, change.value)]
+    if (
+        not values
+        or any(_same(value, change.value) for value in values)
+        or _restates(older, new, change.value)
+    ):
+        return 0
+    if not any(_leads_to(value, change) for value in values):
+        return 0
+    if change.rule == "state":
+        return 2.0 if _is_same_state(change, older) else 0
+    if change.rule == "contact":
+        return 2.0 if older.is_own and new.terms - MEANS <= older.terms else 0
+    if change.rule == "tally":
+        return _tallies(change, older)
+    if change.rule == "slot":
+        mine = [
+            value
+            for value in values
+            if (m := SLOT.search(older.text, 0, value.start)) and meaning(m["np"]) == change.subject
+        ]
+        return 2.0 if mine else 0
+    if older.past and change.rule == "now" and change.value.kind != "name":
+        return 0
+    return _of_one_subject(change, older, near=near, general=general)
+
+
+def _leads_to(old: Value, change: Change) -> bool:
+    """Whether the change can start from this value: the one that it names, and lower where it rises."""
+    new = change.value
+    assert new is not None
+    before = change.clause.text[: new.start]
+    if (match := FROM.search(before)) and old.norm not in {
+        v.norm for v in change.clause.values if match.start() <= v.start < new.start
+    }:
+        return False
+    if change.rises is not None and (a := _number(old)) is not None and (b := _number(new)) is not None:
+        return b > a if change.rises else b < a
+    return True
+
+
+def _number(value: Value) -> float | None:
+    try:
+        return None if value.kind in ("clock", "day", "phone", "name", "address") else float(value.norm)
+    except ValueError:
+        return None
+
+
+def _is_same_state(change: Change, older: StatedClause) -> bool:
+    return state_of(older) in change.subject
+
+
+def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general: bool) -> float:
+    assert change.value is not None
+    theirs = older.terms | older.names | older.lead
+    ours = change.subject
+    shared = ours & theirs
+    missing = ours - theirs - older.context
+    extra = older.terms - ours - change.clause.terms
+    if not ours:  # "I'm down to 85 kg"
+        return 1.0 if len(older.terms) <= 2 and older.is_own and change.clause.is_own else 0
+    if not shared:
+        return 0
+    if missing & change.clause.names and (older.names - ours):
+        return 0
+    unit = change.value.kind[3:] if change.value.kind.startswith("of ") else ""
+    if not (shared - {unit}) and missing:
+        return 0
+    if missing and extra and not shared & change.clause.names and len(shared) < 3:
+        at = min(value.start for value in older.values if _comparable(value, change.value))
+        if meaning(older.text[:at]) & extra:  # each says what it is of, and not the same
+            return 0
+    if missing and (len(shared) < 2 or len(missing) > len(shared)):
+        return 0
+    if _number(change.value) is not None and bool(AIMS.search(older.text)) != bool(
+        AIMS.search(change.clause.text)
+    ):
+        return 0  # what is aimed at, and what there is
+    if change.value.kind == "number" and not any(
+        value.kind != "number" or IS.search(older.text[: value.start]) for value in older.values
+    ):
+        return 0
+    common = (older.context & change.clause.context) - shared
+    if not near:
+        if len(shared) == 1 and not _same_words(shared, change.clause.text, older.text):
+            return 0
+        if general and _agreement(older, change.clause, shared) < _AGREE_GENERAL:
+            return 0
+        if (
+            len(shared - {unit}) < 3
+            and _agreement(older, change.clause, shared) < _AGREE[min(len(shared), 2)]
+        ):
+            return 0
+    return len(shared) - 0.5 * len(missing) - 0.1 * len(extra) + 0.2 * len(common)
+
+
+def _agreement(older: StatedClause, new: StatedClause, shared: frozenset[str]) -> float:
+    """How far two sentences are about one matter, beside the words that led there; 1 when short."""
+    theirs, ours = older.context - shared, new.context - shared
+    fewer = min(len(theirs), len(ours))
+    return 1.0 if fewer < _SHORT else len(theirs & ours) / fewer
+
+
+def _compound(shared: frozenset[str], one: str, other: str) -> bool:
+    """Whether two of the words stand side by side in both: "snack budget" names one thing by itself."""
+    pairs = []
+    for text in (one, other):
+        sequence = [term_of(word)[0][1] for word in words(text)]
+        pairs.append({pair for pair in pairwise(sequence) if shared.issuperset(pair)})
+    return bool(pairs[0] & pairs[1])
+
+
+def _same_words(shared: frozenset[str], one: str, other: str) -> bool:
+    """Whether the same word stands in both, not only one of its family: "savings" is not "saved"."""
+    both = [
+        {word.removesuffix("s") for word in words(text) if shared & set(terms(word))} for text in (one, other)
+    ]
+    return bool(both[0] & both[1])
+
+
+def _restates(older: StatedClause, new: StatedClause, value: Value) -> bool:
+    """Whether the earlier sentence says the new value already."""
+    wanted = regex.escape(new.text[value.start : value.end].strip(" .").casefold())
+    return bool(
+        regex.search(rf"(?<![\p{{L}}\p{{N}}]){wanted}(?![\p{{L}}\p{{N}}])", older.sentence.casefold())
+    )
+
+
+def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
+    theirs = older.terms | older.names | older.value_terms
+    wanted = change.needs
+    if change.rule == "ended" and change.subject & change.clause.names and len(change.subject) < 4:
+        wanted = change.subject & change.clause.names  # "the Portugal trip": whatever it was called before
+    if older.denies or not wanted <= theirs:
+        return 0
+    if change.rule == "ended":
+        if older.past:
+            return 0
+        plain = len(change.subject) == 1 and not change.subject & change.clause.names
+        if plain and (not older.is_own or len(older.terms) > _MOST_AROUND):
+            return 0
+        return float(len(change.subject))
+    if change.taken & older.context:
+        return 0
+    rest = change.subject & (older.terms | older.names)
+    if not rest or any(
+        _restates(older, change.clause, v)
+        for v in change.clause.values
+        if v.kind != "name" and not set(terms(v.norm)) & change.old
+    ):
+        return 0
+    if all(term[0].isdigit() for term in change.old):
+        kinds = {v.kind for v in older.values if change.old & set(terms(older.text[v.start : v.end]))}
+        if not kinds & {v.kind for v in change.clause.values} or len(rest) < min(2, len(change.subject)):
+            return 0
+        if _agreement(older, change.clause, frozenset()) < _AGREE_GENERAL and not near:
+            return 0
+    return 1.0 + len(rest)
+
+
+def _flips(change: Change, older: StatedClause) -> float:
+    ours, theirs = change.subject, older.terms | older.names
+    if change.denies == older.denies or len(ours & theirs) < 2 or not (ours <= theirs or theirs <= ours):
+        return 0
+    return float(len(ours & theirs))
+
+
+def _tallies(change: Change, older: StatedClause) -> float:
+    assert change.value is not None
+    mine = TALLY.search(change.clause.text, 0, change.value.start)
+    for value in older.values:
+        if value.kind == change.value.kind and (theirs := TALLY.search(older.text, 0, value.start)):
+            verb = meaning(mine["verb"]) if mine else frozenset()
+            ours = change.clause.terms - verb
+            if verb != meaning(theirs["verb"]) or change.clause.names ^ older.names:
+                continue
+            if not _more(change.value, value) or (ours and not ours & older.terms):
+                continue
+            shared = change.clause.context & older.context
+            if _agreement(older, change.clause, shared - ours) >= _AGREE_GENERAL:
+                return 1.0 + len(change.clause.terms & older.terms)
+    return 0
+
+
+def _amends(change: Change, older: StatedClause) -> float:
+    assert change.value is not None
+    bare = change.value.kind == "number"
+    for value in older.values:
+        of_kind = _dimension(value) == _dimension(change.value) or (
+            bare and value.kind.startswith(("of ", "money", "number"))
+        )
+        if of_kind and value.norm != change.value.norm:
+            if change.subject and not change.subject & (older.terms | older.names):
+                continue
+            return 1.0
+    return 0
+
+
+def _comparable(old: Value, new: Value) -> bool:
+    """Of one kind; a bare number may be of anything that is counted."""
+    return old.kind == new.kind or ("number" in (old.kind, new.kind) and "money" in (old.kind, new.kind))
+
+
+def _same(one: Value, other: Value) -> bool:
+    return (
+        one.norm == other.norm
+        or (
+            one.kind == "name"
+            and (
+                set(one.norm.split()) <= set(other.norm.split())
+                or set(other.norm.split()) <= set(one.norm.split())
+            )
+        )
+        or (one.kind == "day" and (one.norm in other.norm or other.norm in one.norm))
+    )
+
+
+def _dimension(value: Value) -> str:
+    """The kind, and one for all units of time: an amendment may say minutes for hours."""
+    return "time" if value.kind in DURATION else value.kind
+
+
+def _more(new: Value, old: Value) -> bool:
+    try:
+        return float(new.norm) > float(old.norm)
+    except ValueError:
+        return False

@@ -1,0 +1,161 @@
+"""The updates view: links between sentences of messages, and nothing that recall could find by itself.
+
+It is an overlay. What others find is looked up here: which sentence no longer holds, and which took its place
+(`links_of`). Offline the rules decide; a chat model is shown what they are not sure of as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.models.asker import OFFLINE, Asker
+from zibaldone.models.task import shown_message
+from zibaldone.search.explanation import Explanation
+from zibaldone.views.base import (
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    RestingView,
+    Retrieved,
+    TakeSnapshot,
+)
+from zibaldone.views.updates import table
+from zibaldone.views.updates.detect import NEAR, Candidates, Detector, Place, WordIndex
+from zibaldone.views.updates.tasks import Ended, EndedPair, JudgeUpdates, NumberedSentence
+
+_ANALYSIS = 1  # raise it when other links would be made of the same log without a model
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a batch says: words with their places, and links as (older place, newer place, rule)."""
+
+    words: list[tuple[int, Place]]
+    links: list[tuple[Place, Place, str]]
+
+
+class UpdatesView(RestingView):
+    """Which sentence took the place of which."""
+
+    name = "updates"
+    batch_messages = 256
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    @property
+    def fingerprint(self) -> str:
+        """The rules; a model only says more."""
+        return str(_ANALYSIS)
+
+    def prepare(
+        self,
+        messages: Sequence[Message],
+        basis: PrepareContext | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> _Found | None:
+        """What each message ends of what was said before it."""
+        if basis is None:
+            return None
+        user, generation = basis.user, basis.generation
+
+        def stored(words: Sequence[int]) -> Mapping[int, Sequence[Place]]:
+            if generation is None:
+                return {}
+            with basis.read() as connection:
+                return table.places(connection, generation, words)
+
+        def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
+            with basis.read() as connection:
+                return log.fetch(connection, user, seqs)
+
+        first = messages[0].seq
+        with basis.read() as connection:
+            recent = log.read(connection, user, after=max(0, first - 1 - NEAR), to=first - 1)
+        index = WordIndex(stored)
+        detector = Detector(index, recent, fetch, widely=self._asker.has_model)
+        links: dict[tuple[Place, Place], str] = {}
+        for done, message in enumerate(messages, 1):
+            candidates = list(detector.read(message))
+            for old, new, rule in self._judged(candidates, detector, user, patient=basis.patient):
+                links.setdefault((old, new), rule)
+            if progress:
+                progress(done)
+        words = [(word, place) for word, at in index.added.items() for place in at]
+        return _Found(sorted(words), [(old, new, rule) for (old, new), rule in sorted(links.items())])
+
+    def _judged(
+        self, candidates: Sequence[Candidates], detector: Detector, user: str, *, patient: bool
+    ) -> list[tuple[Place, Place, str]]:
+        """The links of one message."""
+        sure: dict[tuple[Place, Place], str] = {}
+        for found in candidates:
+            for old in found.settled:
+                sure.setdefault((old, found.new), found.rule)  # the most explicit rule comes first
+        if not self._asker.has_model or not any(found.places for found in candidates):
+            return [(old, new, rule) for (old, new), rule in sure.items()]
+        newer = sorted({found.new for found in candidates})
+        older = sorted({place for found in candidates for place in found.places})
+        task = JudgeUpdates(
+            tuple(_numbered(newer, detector)),
+            tuple(_numbered(older, detector)),
+            lambda: Ended(
+                ended=[EndedPair(older=older.index(old), newer=newer.index(new)) for old, new in sure]
+            ),
+        )
+        answer = self._asker.ask(task, user=user, patient=patient)
+        links = []
+        for pair in answer.result.ended:
+            if pair.older in range(len(older)) and pair.newer in range(len(newer)):
+                old, new = older[pair.older], newer[pair.newer]
+                rule = sure[old, new] if answer.made_by == OFFLINE else answer.made_by
+                links.append((old, new, rule))
+        return links
+
+    def commit(
+        self,
+        connection: Connection,
+        generation: Generation,
+        messages: Sequence[Message],  # noqa: ARG002 - their words are in what was prepared
+        prepared: _Found,
+    ) -> None:
+        """Words and links."""
+        table.write(connection, generation, prepared.words, prepared.links)
+
+    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:  # noqa: ARG002
+        """Nothing: links are looked up for what other views find."""
+        return Retrieved((), 0, 0.0, Explanation.of_nothing())
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Both ends of a link are its sources."""
+        return table.forget(connection, user, seqs)
+
+    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """What forget would remove."""
+        return table.preview_forget(connection, user, seqs)
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """One generation whole."""
+        table.drop(connection, generation)
+
+    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
+        """Links, and words of what may stop holding."""
+        return table.stats(connection, user)
+
+    def faults(self, connection: Connection, generation: Generation) -> list[str]:
+        """Where rows disagree with the log."""
+        return table.faults(connection, generation)
+
+
+def _numbered(places: Sequence[Place], detector: Detector) -> list[NumberedSentence]:
+    shown = []
+    for number, (seq, start, end) in enumerate(places):
+        message = detector.message(seq)
+        shown.append(NumberedSentence(number, shown_message(message, message.content[start:end])))
+    return shown

@@ -1,0 +1,235 @@
+"""Which sentence took the place of which: pairs, chains, forgetting, rebuilding, other users, bad models."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from zibaldone import forgetting, generations, log, maintenance
+from zibaldone.core import Message
+from zibaldone.errors import ModelFailed
+from zibaldone.forgetting import Selector
+from zibaldone.models.asker import Asker
+from zibaldone.models.meter import Meter
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.testing import ScriptedModel
+from zibaldone.views.updates import UpdatesView, links_of
+
+STATIC = shared_static_embedder()
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+
+
+class Desk:
+    """A folder, and the view over it."""
+
+    def __init__(self, folder, chat=None):
+        self.database = Database(folder, busy_timeout_s=30)
+        self.view = UpdatesView(Asker(chat, Meter(None), STATIC))
+
+    def say(self, *texts, user="ann", session="1", name=None, role="user"):
+        """Each text is a message, a day after the one before."""
+        with self.database.write() as connection:
+            last = log.state(connection, user).last_seq
+            said = [
+                Message(text, role=role, name=name, session=session, time=NOW + timedelta(days=last + i))
+                for i, text in enumerate(texts)
+            ]
+            log.append(connection, user, said, NOW)
+        assert maintenance.advance(self.database, user, self.view)
+
+    def links(self, *seqs, user="ann"):
+        """(words that no longer hold, words that do, rule)."""
+        with self.database.read() as connection:
+            serving = generations.serving(connection, user, self.view)
+            wanted = seqs or range(1, log.state(connection, user).last_seq + 1)
+            found = links_of(connection, user, serving.number, wanted)
+            texts = log.fetch(connection, user, [s for link in found for s in (link.old_seq, link.new_seq)])
+        return [
+            (
+                texts[link.old_seq].content[link.old_start : link.old_end],
+                texts[link.new_seq].content[link.new_start : link.new_end],
+                link.rule,
+            )
+            for link in found
+        ]
+
+    def forget(self, *seqs, user="ann"):
+        """These messages."""
+        forgetting.forget(self.database, [self.view], user, Selector(seqs=seqs), dry_run=False)
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Without a model."""
+    desk = Desk(tmp_path)
+    yield desk
+    desk.database.close()
+
+
+ENDED = [
+    ("changed", "The board meeting is on Tuesday.", "We moved the board meeting to Thursday."),
+    ("changed", "Our cloud budget is $400.", "The cloud budget went up to $450, is that fine?"),
+    ("now", "My dentist is Dr. Patel.", "My dentist is Dr. Lee now."),
+    ("new", "I have a book budget of $35.", "What can I read with my increased book budget of $50?"),
+    ("contrast", "The wedding is in May.", "Turns out the wedding is in June, not May."),
+    ("contrast", "We build the shop with Vue.", "We switched the shop from Vue to Svelte."),
+    ("ended", "I work at Acme.", "I quit Acme."),
+    ("ended", "We practise in Ben's garage.", "We don't practise in Ben's garage anymore."),
+    ("flipped", "I don't drink coffee.", "I drink coffee again."),
+    ("tally", "I've solved 8 practice problems.", "I've solved 15 practice problems."),
+    ("slot", "My favourite number of guests is 12.", "My favourite number of guests is 14."),
+    ("state", "I live in Leeds.", "I moved to Bristol."),
+    ("contact", "My number is 555-0142.", "Use 555-0177 from now on."),
+    ("amended", "Order 20 chairs for the workshop.", "Make that 30."),
+]
+HOLDS = [
+    ("The board meeting is on Tuesday.", "We moved the hiring meeting to Thursday."),  # another thing
+    ("My dentist is Dr. Patel.", "My daughter's dentist is Dr. Lee now."),  # another person
+    ("We work with Acme.", "We also work with Globex now."),  # added
+    ("Our cloud budget is $400.", "Should the cloud budget go up to $450?"),  # asked
+    ("Our cloud budget is $400.", "If the cloud budget went up to $450 we could move."),  # supposed
+    ("Our cloud budget is $400.", "The cloud budget is still $400."),  # repeated
+    ("My goal is to save $5,000.", "My savings are up to $2,000."),  # aimed at, and there
+    ("I weigh 92 kg.", "I want to get down to 85 kg."),  # wished for
+    ("I used to work at Acme.", "I work at Initech now."),  # past and present both true
+    ("The party is on June 8.", "The party on June 8 was a success."),  # came about
+    (
+        "I increased my accuracy from 60% to 80%.",
+        "I increased my accuracy from 75% to 90%.",
+    ),  # not from there
+    ("My number is 555-0142.", "My work number is 555-0177, use that one."),  # another one
+]
+
+
+@pytest.mark.parametrize(("rule", "old", "new"), ENDED)
+def test_what_is_said_to_be_different_takes_the_place(desk, rule, old, new):
+    """By the rule that the words fit."""
+    desk.say(old, new)
+    assert desk.links() == [(old, new, rule)]
+
+
+@pytest.mark.parametrize(("old", "new"), HOLDS)
+def test_what_only_looks_like_it_takes_no_place(desk, old, new):
+    """A false mark is worse than none."""
+    desk.say(old, new)
+    assert desk.links() == []
+
+
+def test_the_link_names_sentences(desk):
+    """Of messages with several, the ones that are meant."""
+    desk.say(
+        "Hello there! My dentist is Dr. Patel. I like tea.", "How are you? My dentist is Dr. Lee now. Bye!"
+    )
+    assert desk.links() == [("My dentist is Dr. Patel.", "My dentist is Dr. Lee now.", "now")]
+
+
+def test_another_speaker_and_an_assistant_end_nothing_of_mine(desk):
+    """What is somebody's own, only that person can change."""
+    desk.say("My dentist is Dr. Patel.", name="Ann")
+    desk.say("My dentist is Dr. Lee now.", name="Bea")
+    desk.say("My dentist is Dr. Lee now.", role="assistant")
+    assert desk.links() == []
+
+
+def test_what_is_nobodys_own_another_may_change(desk):
+    """In the same session."""
+    desk.say("The picnic is at Riverside Park on Saturday.", name="Leo")
+    desk.say("The picnic at Riverside Park got moved to Sunday.", name="Maya")
+    assert [rule for _, _, rule in desk.links()] == ["changed"]
+
+
+def test_an_amendment_speaks_of_what_is_near(desk):
+    """In another session it speaks of nothing that is known."""
+    desk.say("Order 20 chairs for the workshop.", session="1")
+    desk.say("Make that 30.", session="2")
+    assert desk.links() == []
+
+
+def test_a_chain_is_followed_to_the_newest(desk):
+    """Whoever asks of the first learns of the last."""
+    desk.say("My dentist is Dr. Patel.", "My dentist is Dr. Lee now.", "My dentist is Dr. Moss now.")
+    assert [new for _, new, _ in desk.links(1)][-1] == "My dentist is Dr. Moss now."
+    assert desk.links(3)
+
+
+def test_who_was_quoted_twice_is_ended_twice(desk):
+    """Every earlier sentence with the old value."""
+    desk.say("My dentist is Dr. Patel.", "My dentist is Dr. Patel, as I said.", "My dentist is Dr. Lee now.")
+    assert len(desk.links()) == 2
+
+
+@pytest.mark.parametrize("gone", [1, 2])
+def test_forgetting_either_end_removes_the_link(desk, gone):
+    """Both are its sources; no word of the forgotten one is left in the index."""
+    desk.say("My dentist is Dr. Patel.", "My dentist is Dr. Lee now.")
+    desk.forget(gone)
+    assert desk.links() == []
+    desk.say("My dentist is Dr. Moss now.")
+    assert len(desk.links()) == 1  # with the one that is left
+
+
+def test_a_rebuild_makes_the_same_links(desk):
+    """And one batch the same as many."""
+    for _, old, new in ENDED:
+        desk.say(old, new)
+    before = desk.links()
+    maintenance.rebuild(desk.database, "ann", desk.view)
+    assert len(before) >= len(ENDED)
+    assert desk.links() == before
+
+
+def test_users_end_nothing_of_each_other(desk):
+    """Not even with the very words."""
+    desk.say("My dentist is Dr. Patel.", user="ann")
+    desk.say("My dentist is Dr. Lee now.", user="bea")
+    assert desk.links(user="ann") == desk.links(user="bea") == []
+    desk.say("My dentist is Dr. Lee now.", user="ann")
+    assert len(desk.links(user="ann")) == 1
+    assert desk.links(user="bea") == []
+    desk.forget(1, user="bea")
+    assert len(desk.links(user="ann")) == 1
+
+
+SAID = ("I'm single and fine with it.", "So, I'm not single any longer, her name is Mila.")
+
+
+def judged(tmp_path, answer, *said):
+    """Links when a model gives this answer, and what it was shown."""
+    judge = ScriptedModel(lambda _: answer, name="judge")
+    desk = Desk(tmp_path, judge)
+    desk.say(*(said or SAID))
+    try:
+        return [(old, new, rule.partition("/")[0]) for old, new, rule in desk.links()], judge.requests
+    finally:
+        desk.database.close()
+
+
+def test_a_model_says_what_the_rules_do_not_see(tmp_path):
+    """It is shown the newer sentence and the older ones that may be meant."""
+    links, requests = judged(tmp_path, {"ended": [{"older": 0, "newer": 0}]})
+    assert links == [(SAID[0], SAID[1], "judge")]
+    shown = json.loads(requests[0].turns[1].content)
+    assert [sentence["said"]["text"] for sentence in shown["older"]] == [SAID[0]]
+    assert [sentence["said"]["text"] for sentence in shown["newer"]] == [SAID[1]]
+
+
+def test_a_pair_that_was_not_shown_is_dropped_and_the_rest_stands(tmp_path):
+    """One bad pair voids nothing else."""
+    answer = {"ended": [{"older": 7, "newer": 0}, {"older": 0, "newer": 0}, {"older": 0, "newer": -1}]}
+    links, _ = judged(tmp_path, answer)
+    assert links == [(SAID[0], SAID[1], "judge")]
+
+
+@pytest.mark.parametrize("answer", ["no", {"ended": "all"}, {}, ModelFailed("the model is asleep")])
+def test_a_model_that_answers_badly_leaves_the_rules(tmp_path, answer):
+    """What the rules are sure of is linked all the same."""
+    old, new = "My dentist is Dr. Patel.", "My dentist is Dr. Lee now."
+    links, _ = judged(tmp_path, answer, old, new)
+    assert links == [(old, new, "now")]
+
+
+def test_a_model_may_refuse_what_the_rules_are_sure_of(tmp_path):
+    """It has read the sentences."""
+    links, _ = judged(tmp_path, {"ended": []}, "My dentist is Dr. Patel.", "My dentist is Dr. Lee now.")
+    assert links == []
