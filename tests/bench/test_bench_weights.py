@@ -13,7 +13,7 @@ from zibaldone.bench import talks as talks_module
 from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import balanced, contests, fit, loss
 from zibaldone.bench.metrics import is_found
-from zibaldone.bench.talks import LineCounter, judge, read_talks
+from zibaldone.bench.talks import LineCounter, WantedText, judge, read_talks
 from zibaldone.bench.weights import (
     FITTED,
     VARIANTS,
@@ -25,7 +25,7 @@ from zibaldone.bench.weights import (
 )
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, FEATURES, TalkWeights, Weights
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, FEATURES, AssistantShare, TalkWeights, Weights
 
 SHIPPED = Variant("shipped", fitted_on="")
 OTHER_DATA_SETS = Variant("other data sets", fitted_on="other data sets", one_set=True)
@@ -199,6 +199,16 @@ def test_a_unit_is_ranked_with_the_weights_of_its_kind(locomo_path, haystacks_pa
     assert sum(shares(assistant, EVEN, EVEN)) > sum(shares(assistant, EVEN, against))
 
 
+def test_a_data_set_counts_whatever_its_number_of_questions(write, samples, haystacks_path, talks_of):
+    """All questions of one data set asked twice change nothing."""
+    variant = Variant("all", fitted_on="all", one_set=True)
+    before = fold_weights(talks_of(write(samples), haystacks_path), variant)[0]
+    for sample in samples:
+        sample["qa"] *= 2
+    after = fold_weights(talks_of(write(samples), haystacks_path), variant)[0]
+    assert astuple(after.among_people) == pytest.approx(astuple(before.among_people), abs=1e-3)
+
+
 def test_weights_fitted_on_all_are_the_same_for_all(locomo_path, talks_of):
     """The in-sample row."""
     first, second = fold_weights(talks_of(locomo_path), Variant("all", fitted_on="all"))
@@ -241,6 +251,29 @@ def test_without_marked_turns_the_answer_is_wanted(haystacks_path, talks_of):
     assert [wanted.text for wanted in marked.wanted] == ["I live in Linz.", "We moved to Graz last week."]
     (answer,) = unmarked.wanted
     assert (answer.text, answer.sessions) == ("Vienna", {"s3"})
+
+
+def test_an_answer_counts_in_the_sessions_that_give_it(haystacks_path, talks_of, tools):
+    """The same words elsewhere are not what is asked for."""
+    talk = talks_of(haystacks_path)[0]
+    count, unmarked = LineCounter(tools.tokenizer), talk.posed[1]
+    elsewhere = replace(unmarked, wanted=(WantedText("Vienna", frozenset({"s1"})),))
+    assert judge(talk, unmarked, DEFAULT_WEIGHTS, 1000, count) == 1.0
+    assert judge(talk, elsewhere, DEFAULT_WEIGHTS, 1000, count) == 0.0
+
+
+def test_an_assistant_has_its_share_of_the_context(haystacks_path, talks_of, tools):
+    """None of it, or as much as it has of the log, whatever the scores."""
+    talk = talks_of(haystacks_path)[0]
+    count, weights = LineCounter(tools.tokenizer), TalkWeights(EVEN, Weights(by_assistant=-100.0))
+    found = [
+        sum(
+            judge(talk, replace(talk.posed[1], assistant=share), weights, budget, count)
+            for budget in range(10, 40)
+        )
+        for share in (AssistantShare(0.0, 0), AssistantShare(100.0, 0))
+    ]
+    assert found[0] < found[1]
 
 
 def test_of_a_long_chat_a_sample_of_the_assistants_units_competes(write, haystack, talks_of, monkeypatch):
