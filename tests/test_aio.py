@@ -12,7 +12,7 @@ from zibaldone import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmb
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
-NAMES = [name for name in ALL if name != "topics"]  # that gives an object with awaited methods of its own
+NAMES = [name for name in ALL if name not in ("topics", "profile")]  # which give objects with awaited methods
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
 
 

@@ -37,7 +37,7 @@ LAYERS = (
     },
     {"views"},
     {"generations", "recall", "maintenance", "forgetting", "ingest", "worker", "inspection"},
-    {"memory", "documents", "aio", "kv", "testing", ""},
+    {"memory", "documents", "profile", "aio", "kv", "testing", ""},
     {"cli", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -196,7 +196,7 @@ def test_importers_know_only_the_vocabulary():
 
 def test_the_vocabulary_is_short():
     """core.py is a vocabulary, and stays short."""
-    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 160
+    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 170
 
 
 @pytest.mark.parametrize("folder", ["src", "docs"])

@@ -52,14 +52,17 @@ from zibaldone.models import (
     StaticEmbedder,
     Usage,
 )
+from zibaldone.profile import AsyncProfile, Profile
 from zibaldone.views.base import Counted
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
 from zibaldone.views.chunks.storage.placement import Moved, Placement
 from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+from zibaldone.views.profile import ProfileEntry
 from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
     "AsyncMemory",
+    "AsyncProfile",
     "AsyncTopics",
     "Behind",
     "BlockMissing",
@@ -97,6 +100,8 @@ __all__ = [
     "OpenAIEmbedder",
     "Past",
     "Placement",
+    "Profile",
+    "ProfileEntry",
     "QuestionOpen",
     "Recall",
     "Receipt",

@@ -19,6 +19,7 @@ from zibaldone.memory import MAINTAINED, Memory, V, now_utc
 from zibaldone.message_input import MessageLike
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
+from zibaldone.profile import AsyncProfile
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
@@ -173,6 +174,10 @@ class AsyncMemory:
     def topics(self, user: str) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
         return AsyncTopics(self._memory.topics(user))
+
+    def profile(self, user: str) -> AsyncProfile:
+        """See Memory.profile; the methods of what it returns are awaited."""
+        return AsyncProfile(self._memory.profile(user))
 
     async def rebuild(self, *, user: str, view: str = "messages") -> None:
         """See Memory.rebuild."""

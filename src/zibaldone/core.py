@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
+TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Message:
         """The name, or else the role: what stands before the colon when the message is shown."""
         return self.name or self.role
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether its time says when it happened: not where a file that was imported names no time."""
+        return self.metadata.get(TIME_KNOWN) is not False
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
@@ -60,6 +66,7 @@ class Evidence:
     score: float  # comparable inside one view only
     tokens: int  # of the rendered line and its line break
     place: int = 0  # where in its source it starts, for units that are parts of one
+    is_dated: bool = True  # False: nobody knows when it was said
     channels: tuple[ChannelScore, ...] = ()
 
 

@@ -34,6 +34,7 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
@@ -57,12 +58,13 @@ from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
 
-MAINTAINED = ("messages", "chunks", "updates")  # unless a Memory is told which
+MAINTAINED = ("messages", "chunks", "profile", "updates")  # unless a Memory is told which
 DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
@@ -148,11 +150,13 @@ class Memory:
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
+        self._profile = ProfileView(chosen, static)
         built: tuple[View, ...] = (
             self._messages,
             self._chunks,
             self._hierarchy,
             self._topics,
+            self._profile,
             TimelineView(chosen, static, static),
             UpdatesView(self._asker),
         )
@@ -346,6 +350,15 @@ class Memory:
             return stored, self.maintain(user=user, views=[self._topics.name]).behind
 
         return Topics(self._database, self._topics, user, add=add, now=self._now)
+
+    def profile(self, user: str) -> Profile:
+        """What should always be known of the user: instructions, preferences, decisions, people and facts."""
+        key("user", user)
+
+        def add(correction: Message) -> None:
+            self.add(correction, user=user)
+
+        return Profile(self._database, self._profile, user, add=add, count=self._count)
 
     def chunks(self, *, user: str) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""

@@ -7,7 +7,8 @@
     ...
 
 Sessions follow each other in time, and a date is paid for once: one header opens each day of a session, with
-the year where it changes. The session's own name is in the citations.
+the year where it changes, or "(no date)" where nobody knows when it was. The session's own name is
+in the citations.
 
 Only headers and units begin at the left: the later lines of a unit's text are indented, so that no words can
 pass for a header or for another speaker. `verbatim` takes the indentation out again.
@@ -22,6 +23,7 @@ from datetime import date
 from zibaldone.core import Citation, Evidence
 
 OMISSION = "…"
+NO_DATE = "(no date)"
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
@@ -92,7 +94,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 # What a line may begin with that only we write: a header, a name, a dash.
-_OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
+_OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
 
 
 def _prefix(speaker: str | None, text: str) -> str:
@@ -105,10 +107,11 @@ def _prefix(speaker: str | None, text: str) -> str:
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
     prefix = _prefix(unit.speaker, unit.text)
-    day = unit.time.date()
-    last_day = before.time.date() if before else None
+    day = unit.time.date() if unit.is_dated else None
+    last_day = before.time.date() if before and before.is_dated else None
     if before is None or before.session != unit.session or last_day != day:
-        return f"{_NEW_LINE if before else ''}{header(day, last_day)}\n{prefix}"
+        opened = header(day, last_day) if day else NO_DATE
+        return f"{_NEW_LINE if before else ''}{opened}\n{prefix}"
     if (before.view, before.sources) == (unit.view, unit.sources):
         joint = " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
         return f"{_INDENT}{joint}" if before.text[-1:].isspace() else joint

@@ -19,6 +19,7 @@ from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
@@ -95,6 +96,14 @@ def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
 
 
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
+
+_PROFILE_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 4", "a unit of message 4, which is not in the log"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET vector = x'00' WHERE seq = 4", "a vector of message 4 of a wrong size"),
+)
+
+
 VIEWS = [
     ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
@@ -102,6 +111,13 @@ VIEWS = [
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase("updates", _updates, _UPDATES_FAULTS, local=False, sources_sql=_UPDATES_SOURCES),
+    ViewCase(
+        "profile",
+        lambda embedder, _: ProfileView(embedder, STATIC),
+        _PROFILE_FAULTS,
+        fills=False,
+        all_of_it=False,
+    ),
     ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
@@ -120,6 +136,13 @@ def finds(case: ViewCase) -> None:
     """For tests of what a view retrieves: an overlay retrieves nothing."""
     if case.sources_sql:
         pytest.skip("an overlay says more of what others find")
+
+
+@pytest.fixture
+def finds_everything(case: ViewCase) -> None:
+    """Skips a view that keeps some of what is said alone; its own tests say the same of what it keeps."""
+    if not case.all_of_it:
+        pytest.skip("keeps some of what is said")
 
 
 @pytest.fixture

@@ -63,6 +63,8 @@ class ViewCase:
     fills: bool = True
     # Of an overlay, which retrieves nothing: SQL for the seqs that its rows of a user were made from.
     sources_sql: str = ""
+    # Whether every message can be found. A view that keeps some of what is said offers that alone.
+    all_of_it: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
 

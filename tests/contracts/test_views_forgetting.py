@@ -148,6 +148,7 @@ def test_forgetting_everything_leaves_nothing(built):
     assert built.faults() == []
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_life_goes_on_after_forgetting_everything(built, new_rig):
     """What is said after everything was forgotten is read, and nothing of old comes back."""
     built.forget(range(1, len(CONVERSATION) + 1))
@@ -181,6 +182,7 @@ def test_many_messages_go_at_once(rig):
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.exhaustive), 7])
+@pytest.mark.usefixtures("finds_everything")
 def test_a_crash_while_forgetting_forgets_nothing_or_all(new_rig, step):
     """Wherever forgetting dies, the message is wholly there or wholly gone, in log and view alike."""
     seen = set()

@@ -53,6 +53,7 @@ def test_the_same_question_gets_the_same_offer(built):
 
 
 @pytest.mark.usefixtures("finds")
+@pytest.mark.usefixtures("finds_everything")
 def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
     """What lies behind the cursor is offered, and is not a fault."""
     (late,) = built.append(messages_from(("4", "Ann", "The zeppelin museum opens on Sunday.")))
@@ -65,6 +66,7 @@ def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
 
 
 @pytest.mark.usefixtures("finds")
+@pytest.mark.usefixtures("finds_everything")
 def test_a_log_that_the_view_never_read_can_be_recalled(rig):
     """Without any generation the whole log is the tail."""
     rig.append(CONVERSATION)
@@ -82,6 +84,7 @@ def test_an_empty_memory_offers_nothing(rig):
 
 @pytest.mark.usefixtures("finds")
 @pytest.mark.parametrize("session", ["1", "2", "3", "no such session"])
+@pytest.mark.usefixtures("finds_everything")
 def test_a_session_narrows(built, session):
     """Asked about one session, a view offers units of no other."""
     expected = {i for i, message in enumerate(CONVERSATION, 1) if message.session == session}
@@ -91,6 +94,7 @@ def test_a_session_narrows(built, session):
 
 
 @pytest.mark.usefixtures("finds")
+@pytest.mark.usefixtures("finds_everything")
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
     queries = [Query(QUESTIONS[0], Scope(USER), budget, NOW) for budget in (1, 100, 10_000)]
@@ -187,6 +191,7 @@ def test_rebuilding_one_tenant_changes_nothing_for_the_other(new_rig):
 
 
 @pytest.mark.parametrize("user", ["ANN", "ann ", "an", "ann%", "a_n", "';--", "../ann", "a" * 5000])
+@pytest.mark.usefixtures("finds_everything")
 def test_users_of_like_names_are_strangers(built, user):
     """A name that nearly, or to a pattern, matches another's sees nothing of it."""
     assert built.sources(user) == set()

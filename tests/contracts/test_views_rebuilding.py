@@ -61,6 +61,7 @@ def test_a_rebuild_that_a_model_stopped_goes_on_where_it_was(built, monkeypatch)
     assert built.offers() == offers
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig, monkeypatch):
     """A message that comes while a generation is built is served at once, and by the new one too."""
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)

@@ -21,6 +21,7 @@ def relevance(built, question: str) -> float:
 
 
 @pytest.mark.parametrize("question", [DATED, SPEAKERS])
+@pytest.mark.usefixtures("finds_everything")
 def test_a_time_or_a_person_that_memory_knows_is_reason_enough(built, question):
     """A question that names a month or a speaker of the log is wholly relevant, whatever its words."""
     assert relevance(built, question) == pytest.approx(1.0)
@@ -37,6 +38,7 @@ def test_a_question_about_nothing_is_not_relevant(built, question):
     assert relevance(built, question) < DEFAULT_FLOOR
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_what_is_not_read_yet_counts_as_well(built):
     """A question about the log's tail is as relevant as it will be when the view has read it."""
     built.append(messages_from(("4", "Zoe", "The zeppelin museum opens on Sunday."), start=NOW))

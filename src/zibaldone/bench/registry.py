@@ -128,6 +128,13 @@ class WeightsOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileOptions:
+    """The profile's entries on BEAM: what is read, and what a question gets that applies to it."""
+
+    path: Path = argument("The folder of two chats or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class SpeedOptions:
     """Writing, recalling, memory and disk, each beside its physical yardstick."""
 
@@ -253,6 +260,7 @@ BENCHMARKS = (
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("felt", FeltOptions, "felt:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
+    Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),

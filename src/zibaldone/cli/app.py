@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import messages, topics, upkeep, views
+from zibaldone.cli import messages, profile, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
@@ -70,6 +70,7 @@ app.command()(views.chunks)
 app.command()(views.themes)
 app.command()(views.episodes)
 app.add_typer(topics.app, name="topics")
+app.add_typer(profile.app, name="profile")
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
-from zibaldone.core import Message
+from zibaldone.core import TIME_KNOWN, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.importers import get, recognise
 from zibaldone.importers.base import Conversation
@@ -38,10 +40,36 @@ class Assigned:
 
 
 def read_file(path: str | Path, format: str | None = None) -> ReadFile:  # noqa: A002
-    """The file, read to its end. Raises InvalidImport, or UnknownName for the format."""
+    """The file, read to its end, every message with a time that is known of it (see `timed`).
+
+    Raises InvalidImport, or UnknownName for the format.
+    """
     path = Path(path)
     importer = get(key("format", format)) if format is not None else recognise(path)
-    return ReadFile(importer.name, tuple(talk for talk in importer.read(path) if talk.messages))
+    talks = (replace(talk, messages=timed(talk.messages)) for talk in importer.read(path) if talk.messages)
+    return ReadFile(importer.name, tuple(talks))
+
+
+def timed(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages of a conversation; one without a time has that of the one before it in its session, or behind.
+
+    Where a session has no time at all its messages are marked: the time that they are stored with is that of
+    the import, and says nothing of when they were said.
+    """
+    known: dict[str, datetime] = {}  # by session: the first, then the latest
+    for message in messages:
+        if message.time is not None:
+            known.setdefault(message.session, message.time)
+    result = []
+    for message in messages:
+        if message.time is not None:
+            known[message.session] = message.time
+            result.append(message)
+        elif time := known.get(message.session):
+            result.append(replace(message, time=time))
+        else:
+            result.append(replace(message, metadata={**message.metadata, TIME_KNOWN: False}))
+    return tuple(result)
 
 
 def assign_users(file: ReadFile, user: str | None) -> list[Assigned]:

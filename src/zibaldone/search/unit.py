@@ -29,6 +29,7 @@ class Unit:
     time: datetime
     days: Days = ()  # that the text names
     start: int = 0  # where in the message's content the text starts, if it is verbatim
+    is_dated: bool = True  # False: its time is that of an import
 
     @property
     def seq(self) -> int:

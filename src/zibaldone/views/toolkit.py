@@ -87,6 +87,7 @@ def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Un
                     time=message.time,
                     days=pieces.days[part],
                     start=pieces.spans[part][0],
+                    is_dated=message.is_dated,
                 )
             )
     return made
@@ -178,6 +179,7 @@ def evidence_of(
         score=score,
         tokens=unit.tokens,
         place=unit.start,
+        is_dated=unit.is_dated,
         channels=channels,
     )
 

@@ -129,6 +129,7 @@ def load(
                 time=message.time,
                 days=_parse_days(row.days),
                 start=row.start,
+                is_dated=message.is_dated,
             )
         )
     return found, dense.from_bytes([row.vector for row in rows], dimension)

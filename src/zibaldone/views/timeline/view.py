@@ -204,6 +204,7 @@ class TimelineView(UnitsView):
                     time=message.time,
                     days=days_named(message, told.text),
                     start=told.start,
+                    is_dated=message.is_dated,
                 )
             )
         return made

@@ -30,7 +30,7 @@ _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class DocumentProfile:
     """What is looked up in a document again and again; a function of its body."""
 
     total: Vectors  # (d,) sum of its entries' vectors
@@ -64,7 +64,7 @@ class Workbench:
         self._embed, self._ask = embed, ask
         self._vectors: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
-        self._profiles: dict[str, tuple[tuple[Block, ...], Profile]] = {}
+        self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
@@ -89,12 +89,12 @@ class Workbench:
             known |= made
         return [known[line] for line in lines]
 
-    def profile(self, document: Document) -> Profile:
+    def profile(self, document: Document) -> DocumentProfile:
         """Computed once for each body."""
         body, held = self._profiles.get(document.id, (None, None))
         if held is None or body is not document.body:
             current = [entry for entry in document.entries if entry.current]
-            held = Profile(
+            held = DocumentProfile(
                 self.total(document.entries),
                 len(document.entries),
                 slots_of(current),

@@ -1,0 +1,56 @@
+"""What a statement says of its speaker: instruction, preference, decision, relation, fact. English.
+
+Precise before complete: what is not beyond doubt is none of these. A first person counts where it is the
+subject of a clause of its own ("..., so I prefer the train"), not where it is somebody's word or a
+condition ("if I like it", "the train I like"). Instructions are imperatives with a word that makes them
+last ("always", "from now on", "when I ask about"), since most imperatives are requests of the moment.
+"""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.words import words
+from zibaldone.views.profile.clauses import Reading
+from zibaldone.views.profile.decisions import decision
+from zibaldone.views.profile.facts import fact
+from zibaldone.views.profile.instructions import instruction
+from zibaldone.views.profile.people import relation
+from zibaldone.views.profile.preferences import preference
+
+
+def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
+    """All that a statement is, at most one of each kind. `among_people`: it may be said to a friend."""
+    if len(statement) > _LONGEST:
+        return []
+    own = _QUOTED.sub(lambda match: "_" * len(match.group()), statement)
+    found: list[Reading] = []
+    if not _FIRST_PERSON.isdisjoint(words(own)):
+        found += [
+            reading for read in (preference, decision, relation, fact) if (reading := read(own)) is not None
+        ]
+    told = instruction(statement, among_people=among_people)
+    if told is not None:
+        return [told, *(reading for reading in found if reading.kind == "relation")]
+    return found
+
+
+_FIRST_PERSON = frozenset("i im ive my we our let lets".split())
+_QUOTED = regex.compile(r"[“«„][^”»“]*[”»“]|(?<![\p{L}\p{N}])\"[^\"]*\"(?![\p{L}\p{N}])")
+_LONGEST = 700  # characters of a statement; what is longer is a text, not a statement
+
+
+def supersedes(later: Reading, earlier: Reading) -> bool:
+    """Whether the later one says something else of the same."""
+    same = later.kind == earlier.kind and bool(later.subject) and later.subject == earlier.subject
+    if not same:
+        return False
+    if later.kind in ("fact", "relation"):
+        return not later.value <= earlier.value and not earlier.value <= later.value
+    return later.value != earlier.value
+
+
+def repeats(later: Reading, earlier: Reading) -> bool:
+    """Whether the later one says the same again."""
+    same = later.kind == earlier.kind and bool(later.subject) and later.subject == earlier.subject
+    return same and not supersedes(later, earlier) and (later.value <= earlier.value)

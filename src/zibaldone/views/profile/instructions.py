@@ -1,0 +1,192 @@
+"""What an assistant is told to do from now on, and for which questions it is meant."""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.views.profile.clauses import FLAGS, Reading, first_phrase
+
+# What an assistant can be asked to do; in their base form they open imperatives.
+_VERBS = frozenset(
+    """include provide give use format answer reply respond write explain show list mention highlight confirm
+    ask tell remind keep avoid start end finish add call cite check convert translate address assume speak
+    talk suggest recommend offer put summarize summarise make be do consider compare state say describe
+    break return send reference note refer treat quote present limit begin structure ensure double-check
+    verify specify spell round number bold tag label order sort link focus stick skip omit exclude emphasize
+    emphasise point detail warn alert let help share stop repeat follow report calculate display illustrate
+    outline clarify define discuss indicate identify prioritize prioritise propose quantify rank rate recap
+    reword phrase rephrase respect review save simplify stay substitute support test track type update walk
+    abbreviate adjust apply attach base bring capitalize change choose clear code comment count default
+    draft acknowledge account advise analyze annotate append begin express factor flag estimate evaluate
+    prepend print name lead preface prefix pick plan praise print push read reveal switch take think try
+    turn wrap""".split()
+)
+_NEVER_BASE = regex.compile(r".*(?:ed|ing|ly)$")
+_BASE_IN_ED = frozenset("embed need feed proceed exceed succeed bring reply apply".split())
+_LEAD = r"""^\W*(?:(?:also|and|but|so|oh|btw|by\s+the\s+way|okay|ok|hey|just|hi|hello|remember|note
+|important|one\s+more\s+thing|actually|
+thanks|great|got\s+it|yes|no|perfect|lastly|finally)\b[,:!.\s–—-]*)*"""
+_LASTS = regex.compile(
+    r"""\b(?:always|never|from\s+now\s+on|from\s+here\s+on|going\s+forward|moving\s+forward
+    |in\s+(?:the\s+)?future|by\s+default|every\s+time|each\s+time
+    |any\s?time|whenever|(?:when|if)\s+I(?:['’]m|\s+am)?\s+(?:ever\s+)?(?:ask|talk|mention|request|inquir
+    |bring\s+up|discuss|say|tell|want|need|send|share|writ|look|plan|quer)\w*
+    |until\s+I\s+say|unless\s+I\s+(?:ask|say|tell)|ever\s+again|anymore|any\s+more|(?:in|with)\s+(?:all|any
+    |every)\b|for\s+(?:all|any|every|future)\b|as\s+a\s+rule|at\s+all\s+times)\b""",
+    FLAGS,
+)
+_ONCE = regex.compile(
+    r"""\b(?:this\s+(?:time|one|once|email|e-mail|letter|essay|draft|text|message|code|document|paragraph
+    |section|case|function|week|morning|report|list|version|story|chapter)
+    |for\s+now|right\s+now|today|tonight|tomorrow|just\s+(?:this\s+)?once|the\s+(?:above|following)|yet)\b""",
+    FLAGS,
+)
+_ASKED = r"""(?P<cue>(?:when(?:ever)?|if|every\s+time|each\s+time|any\s?time|in\s+case)\s+(?:I|we)(?:['’]m
+|['’]re|\s+am|\s+are)?\s+(?:ever\s+)?
+(?:ask(?:ing)?|talk(?:ing)?|mention(?:ing)?|request(?:ing)?|inquir\w+|bring(?:ing)?\s+up|discuss(?:ing)?
+|say(?:ing)?|want(?:ing)?|need(?:ing)?|send(?:ing)?|shar\w+|writ\w+|
+look(?:ing)?|plan(?:ning)?|tell(?:ing)?|query\w*|work(?:ing)?|have|seek\w*|get|raise|refer\w*|post|paste)\b)
+(?P<tie>(?:\s+(?:you|about|for|on|regarding|concerning|to|of|with|into|questions?|advice|help|something
+|anything|recommendations?\s+on|details\s+on|your|an?|the|any|some)\b)*)\s*
+(?P<topic>[^,;.!?–—]*)"""
+_CONDITION = regex.compile(_ASKED, FLAGS)
+_CONDITION_FIRST = regex.compile(rf"{_LEAD}(?:please\s+)?{_ASKED}\s*[,–—-]\s*(?P<main>.+)", FLAGS)
+_FOR_TOPIC = regex.compile(
+    r"""\b(?:for|in|with|about|on|regarding)\s+(?:all|any|every|future|my)\s+(?:of\s+)?(?:my\s+|your\s+
+    |future\s+)*(?P<topic>[^,;.!?]+?)(?=\s+(?:from\s+now|going\s+forward|please|always)\b|[,;.!?]|$)""",
+    FLAGS,
+)
+_FRAME = r"""(?:(?:please|kindly)[,\s]+|(?:from\s+now\s+on|from\s+here\s+on(?:\s+out)?|going\s+forward
+|moving\s+forward|in\s+(?:the\s+)?future|by\s+default|as\s+a\s+rule|in\s+general)[,\s]+|
+(?:I|we)(?:['’]d|\s+would)?\s+(?:really\s+)?(?:want|like|need|expect|prefer)\s+(?:for\s+)?you\s+to\s+
+|you\s+(?:should|must|have\s+to|need\s+to|can|may)\s+|(?:make|be)\s+sure\s+(?:to\s+|that\s+you\s+|you\s+
+|that\s+)|
+remember\s+to\s+|(?:can|could|would)\s+you\s+)*"""
+_IMPERATIVE = regex.compile(
+    rf"""{_LEAD}(?P<frame>{_FRAME})(?P<lasting>(?:always|never|only|just|please|ever|do\s+not|don['’]?t|not
+    |also|no\s+longer)\s+)*
+    (?P<frame2>(?:(?:make|be)\s+sure\s+(?:to\s+|you\s+|that\s+you\s+)|remember\s+to\s+
+    |try\s+to\s+)?)(?P<verb>[\p{{L}}-]+)\b\s*(?P<rest>.*)""",
+    FLAGS,
+)
+_RELEASE = regex.compile(
+    r"""\byou\s+(?:don['’]?t|do\s+not|no\s+longer)\s+(?:need
+    |have)\s+to\s+(?P<verb>[\p{L}-]+)\b\s*(?P<rest>.*)|^\W*(?:please\s+)?stop\s+(?P<gerund>[\p{L}-]+ing)\b\s*(?P<rest2>.*)""",
+    FLAGS,
+)
+_NEGATIVE = regex.compile(
+    r"\b(?:never|not|don['’]?t|avoid|stop|no\s+longer|skip|omit|exclude)\b", regex.IGNORECASE
+)
+_FORM = regex.compile(
+    r"""\b(?:your|all|the)\s+(?:answers?|repl(?:y|ies)|responses?|explanations?|messages|output|tone
+    |language|writing|wording)\b|^(?:call|address)\s+me\b
+    |^(?:answer|reply|respond|speak|talk)\s+(?:to\s+me\s+)?(?:only\s+)?(?:in|with|briefly|concisely
+    |formally|informally|casually|politely|like)\b
+    |^write\s+(?:to\s+me\s+)?(?:only\s+)?in\s+(?-i:\p{Lu}\p{Ll}+)(?:\s+language)?[.!]?$
+    |^use\b(?!\s+(?:the|that|this)\s+same).*\b(?:units?|spelling|notation|pronouns?|emojis?|emoticons?
+    |measurements?|clock|bullet\s+points?|markdown|jargon|slang|abbreviations?|tone|language)\b
+    |\bemojis?\b""",
+    FLAGS,
+)
+_PREPOSITION = regex.compile(
+    r"\b(?:in|as|with|for|to|by|at|on|from|when|whenever|if|unless|instead|rather|every|each|using|and|so"
+    r"|because|like|that|which)\b|[\"“(,;.!?]",
+    regex.IGNORECASE,
+)
+_CHOOSES_FORM = frozenset(
+    terms("use write format answer reply respond speak talk keep call address spell make")
+)
+
+
+def instruction(statement: str, *, among_people: bool) -> Reading | None:
+    """An imperative that lasts, with what it is meant for."""
+    condition = _CONDITION.search(statement)
+    if released := _RELEASE.search(statement):
+        act = (released["verb"] or released["gerund"] or "").casefold()
+        rest = released["rest"] or released["rest2"] or ""
+        if (
+            (act in _VERBS or released["gerund"])
+            and (released["gerund"] is None or not _ONCE.search(rest))
+            and not among_people
+        ):
+            return _instructing(act, rest, condition, negative=True)
+    first = _CONDITION_FIRST.match(statement)
+    main = first["main"] if first else statement
+    match = _IMPERATIVE.match(main)
+    if match is None:
+        return None
+    act, rest = match["verb"].casefold(), match["rest"]
+    lasts = bool(_LASTS.search(statement))
+    if act not in _VERBS and not (condition and lasts and _may_be_base(act) and not first):
+        return None
+    if among_people and condition is None and "from now on" not in statement.casefold():
+        return None
+    if not rest.strip(" .!"):
+        return None
+    clause = f"{act} {rest}"
+    lasting = (match.captures("lasting") or []) + [match["frame"] or ""]
+    polite = "please" in " ".join(lasting).casefold()
+    refuses = bool(_NEGATIVE.search(" ".join(match.captures("lasting")))) or act in ("avoid", "stop")
+    of_form = bool(_FORM.search(clause))
+    if not (lasts or of_form or (polite and refuses)) or (_ONCE.search(statement) and condition is None):
+        return None
+    if (
+        condition is not None
+        and first is None
+        and match.start("verb") > condition.start() + (len(statement) - len(main))
+    ):
+        return None  # the verb that was found stands inside of the condition
+    if not _addresses_assistant(act, rest, match, condition, lasts=lasts, of_form=of_form):
+        return None
+    return _instructing(act, rest, condition, negative=refuses)
+
+
+def _addresses_assistant(
+    act: str,
+    rest: str,
+    match: regex.Match[str],
+    condition: regex.Match[str] | None,
+    *,
+    lasts: bool,
+    of_form: bool,
+) -> bool:
+    """Not a saying ("never say never", "always be kind"), nor advice to oneself."""
+    if condition is not None or of_form:
+        return True
+    if act in ("be", "do", "try", "think", "let", "take", "stay", "follow") and not match["frame"].strip():
+        return False
+    return not (set(words(rest)) & {"myself", "yourself", "i", "im"} and not lasts)
+
+
+def _may_be_base(verb: str) -> bool:
+    return verb in _BASE_IN_ED or not (_NEVER_BASE.match(verb) or verb in STOP_WORDS)
+
+
+def _instructing(act: str, rest: str, condition: regex.Match[str] | None, *, negative: bool) -> Reading:
+    topic, clause = "", f"{act} {rest}"
+    if condition is not None:
+        topic = _trimmed(condition["topic"])
+    elif scope := _FOR_TOPIC.search(rest):
+        topic = "" if _FORM.search(f"your {scope['topic']}") else _trimmed(scope["topic"])
+    elif not _FORM.search(clause):
+        topic = _trimmed(first_phrase(rest))
+    done = _PREPOSITION.split(_before_condition(rest), maxsplit=1)[0]
+    acted = terms(done)
+    if acted and not _CHOOSES_FORM.isdisjoint(terms(act)):
+        acted = acted[-1:]
+    subject = " ".join(
+        [*terms(act), *acted, "|", *sorted(set(terms(topic)) if condition is not None else ())]
+    )
+    return Reading(
+        "instruction", topic, subject, frozenset({" ".join(words(rest)), "not" if negative else "do"})
+    )
+
+
+def _before_condition(rest: str) -> str:
+    condition = _CONDITION.search(rest)
+    return rest[: condition.start()] if condition else rest
+
+
+def _trimmed(topic: str) -> str:
+    return regex.sub(r"^(?:(?:any|some|the|an?|my|your)\s+)+", "", topic.strip(), flags=regex.IGNORECASE)

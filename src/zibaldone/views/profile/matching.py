@@ -1,0 +1,147 @@
+"""Which entries a question calls for: the probability that an entry applies, word shared or not.
+
+A logistic model of three things: how near the entry is to the question (a cosine, in standard deviations
+above that of phrases that have nothing to do with each other, so that it means the same for every
+embedder), whether the question asks for advice, which is what preferences are for, and whether it asks
+back what was said, which no instruction changes the answer to. `zibaldone bench profile` fits it anew and
+says how well it is calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from zibaldone.models.base import Embedder
+from zibaldone.models.embedding import embed
+from zibaldone.text.words import STOP_WORDS, words
+from zibaldone.views.profile.clauses import Kind, Reading
+
+APPLIES = 0.15  # what is less probable is left out
+_ALWAYS = 0.9  # an instruction for every answer: how to answer, whatever is asked
+_NAMED = 0.75  # who somebody is that the question names
+_ADVICE = regex.compile(
+    r"""\b(?:suggest\w*|recommend\w*|advice|advise|ideas?|tips?|options?|should\s+(?:i|we)|(?:would|could
+    |can)\s+you\s+(?:please\s+)?help|help\s+(?:me|us)|
+    how\s+(?:can|could|should|might|would|do)\s+(?:i|we)|what\s+(?:should|could|can|would)\s+(?:i|we)
+    |what\s+are\s+some|ways?\s+(?:to|i|we)|looking\s+(?:for|to)|
+    trying\s+to|planning|thinking\s+(?:of|about)|i\s+want|i['’]d\s+like|best)\b""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_LOOKS_BACK = regex.compile(
+    r"""\b(?:did\s+(?:i|we|you)|have\s+(?:i|we|you)|had\s+(?:i|we|you)|was\s+i|were\s+we|(?:i|we
+    |you)\s+(?:said|mentioned|told|brought\s+up|discussed|talked)|
+    how\s+many|in\s+(?:what\s+)?order|list\s+the\s+order|summar\w+|across\s+(?:my|our|all)|over\s+(?:time
+    |our)|our\s+(?:conversations?|chats?)|
+    how\s+(?:has|have)|walk\s+me\s+through)\b""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+# What a question word asks for: no content word of the question says it, and entries do ("dates", "prices").
+_ASKS_FOR = (
+    (
+        r"\bwhen\b(?!\s+(?:i|we|you|he|she|they|it)\b)|\b(?:what|which)\s+(?:date|day|time)\b",
+        "date time schedule",
+    ),
+    (r"\bwhere\b", "place location"),
+    (r"\bwho(?:m|se)?\b", "person name"),
+    (r"\bhow\s+much\b", "amount cost"),
+    (r"\bhow\s+many\b", "number count"),
+    (r"\bhow\s+long\b", "duration time"),
+)
+_ASKED_FOR = tuple((regex.compile(pattern, regex.IGNORECASE), text) for pattern, text in _ASKS_FOR)
+# Phrases about things that have nothing to do with each other: how near two of them are is near by chance.
+_STRANGERS = """train travel|knitting patterns|tax returns|guitar chords|bread baking|knee surgery
+|chess openings|garden fences
+wedding speeches|database backups|bird watching|football scores|house insurance|job interviews
+|spicy noodles|desert photography
+car repair|bedtime stories|language lessons|city parking|skin allergies|rock climbing|school timetables
+|board games|old coins
+electric bikes|poetry readings|salary negotiation|cat food|winter coats|patent law|movie reviews
+|swimming training|kitchen shelves
+museum tickets|sleep habits|phone contracts|office chairs|river fishing|birthday cakes"""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchWeights:
+    """Of a logistic model; cosines are in standard deviations above those of strangers."""
+
+    bias: float
+    nearness: float
+    advice: float
+    looks_back: float
+
+
+# Fitted on preferences; decisions, people and facts have no questions of their own to be fitted on.
+_OF_PREFERENCES = MatchWeights(bias=-8.6, nearness=0.96, advice=4.0, looks_back=-3.1)
+WEIGHTS: dict[Kind, MatchWeights] = {
+    "instruction": MatchWeights(bias=-5.6, nearness=0.8, advice=-0.4, looks_back=-3.9),
+    "preference": _OF_PREFERENCES,
+    "decision": _OF_PREFERENCES,
+    "relation": _OF_PREFERENCES,
+    "fact": _OF_PREFERENCES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An embedder's cosines of phrases that have nothing to do with each other."""
+
+    mean: float
+    deviation: float
+
+    def nearness(self, cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        return np.asarray((cosines - self.mean) / self.deviation, dtype=np.float32)
+
+
+def measure(embedder: Embedder) -> Scale:
+    """One call of forty phrases. Raises ModelFailed."""
+    vectors = embed(embedder, [phrase.strip() for phrase in _STRANGERS.replace("\n", "|").split("|")])
+    cosines = [float(vectors[a] @ vectors[b]) for a, b in combinations(range(len(vectors)), 2)]
+    return Scale(float(np.mean(cosines)), max(float(np.std(cosines)), 1e-3))
+
+
+def entry_words(reading: Reading, statement: str) -> str:
+    """What of an entry is embedded: what it is meant for, or else its words, those of its topic twice."""
+    if reading.kind == "instruction":
+        return _content(reading.topic) or _content(statement)
+    return f"{_content(reading.topic)} {_content(statement)}".strip()
+
+
+def question_words(question: str) -> str:
+    """What of a question is embedded."""
+    return " ".join([_content(question), *(text for pattern, text in _ASKED_FOR if pattern.search(question))])
+
+
+def asks_advice(question: str) -> bool:
+    return bool(_ADVICE.search(question))
+
+
+def looks_back(question: str) -> bool:
+    return bool(_LOOKS_BACK.search(question))
+
+
+def probabilities(
+    kinds: Sequence[Kind], nearness: npt.NDArray[np.float32], question: str
+) -> npt.NDArray[np.float32]:
+    """(n,) that each entry applies to the question, from its kind and its nearness (n,)."""
+    advice, back = float(asks_advice(question)), float(looks_back(question))
+    chosen = [WEIGHTS[kind] for kind in kinds]
+    bias = np.array([w.bias + w.advice * advice + w.looks_back * back for w in chosen], dtype=np.float32)
+    slope = np.array([w.nearness for w in chosen], dtype=np.float32)
+    return np.asarray(1 / (1 + np.exp(-(bias + slope * nearness))), dtype=np.float32)
+
+
+def certain(reading: Reading, question: frozenset[str]) -> float:
+    """What needs no cosine: an instruction for every answer, a person whom the question (its words) names."""
+    if reading.kind == "instruction" and not reading.topic:
+        return _ALWAYS
+    return _NAMED if reading.kind == "relation" and not reading.value.isdisjoint(question) else 0.0
+
+
+def _content(text: str) -> str:
+    return " ".join(word for word in words(text) if word not in STOP_WORDS)

@@ -1,0 +1,89 @@
+"""Who somebody is to the speaker."""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.salience import names
+from zibaldone.text.words import terms, words
+from zibaldone.views.profile.clauses import FLAGS, TO_YOU, Reading
+
+_KIN = r"""(?:(?:step|half|grand|great|foster|god|ex)-?\s?)*(?:mother|father|mom|mum|mama|dad|papa|parent
+|sister|brother|sibling|twin|wife|husband|
+spouse|partner|fianc[eé]e?|girlfriend|boyfriend|son|daughter|child|kid|baby|aunt|uncle|cousin|niece|nephew
+|grandma|grandpa|
+granddad|granny|friend|best\s+friend|buddy|colleague|coworker|co-worker|boss|manager|supervisor|mentor
+|assistant|roommate|flatmate|
+housemate|neighbou?r|teacher|professor|tutor|coach|trainer|doctor|dentist|therapist|lawyer|attorney
+|accountant|advisor|adviser|landlord|
+landlady|client|teammate|co-?founder|business\s+partner|nanny|babysitter|agent|editor|in-law|mother-in-law
+|father-in-law|
+sister-in-law|brother-in-law|dog|cat|puppy|kitten|horse|parrot|rabbit|hamster|pet)"""
+_NAME = (
+    r"(?P<name>(?-i:(?:Dr\.?\s+|Mr\.?\s+|Mrs\.?\s+|Ms\.?\s+"
+    r"|Prof\.?\s+)?\p{Lu}[\p{Ll}'’-]+(?:\s+\p{Lu}[\p{Ll}'’-]+){0,2}))"
+)
+_KIN_NAME = regex.compile(
+    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+){{0,2}}?(?P<kin>{_KIN})s?,?\s+(?:named\s+|called\s+)?{_NAME}", FLAGS
+)
+_NAME_KIN = regex.compile(
+    rf"{_NAME}(?:,|\s+is|\s+was|['’]s|\s*\(|,?\s+who(?:['’]s|\s+is))\s+(?:also\s+)?(?:my"
+    rf"|our)\s+(?:[\p{{L}}-]+\s+){{0,2}}?(?P<kin>{_KIN})\b",
+    FLAGS,
+)
+_KIN_IS = regex.compile(
+    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:['’]s\s+name)?\s+is\s+(?:called\s+"
+    rf"|named\s+)?{_NAME}(?=\s*(?:[.,;!()–—]|and\b|$))",
+    FLAGS,
+)
+_KIN_STATES = regex.compile(
+    rf"^\W*(?:(?:and|but|so|also)\s+)?my\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})\s+(?P<verb>is\s+(?:an?"
+    rf"|now\s+an?|\d+)|works?|lives?|was\s+born|is\s+allergic|has\s+(?:an?|two|three"
+    rf"|\d+))\b(?P<rest>[^,;.!?]*)",
+    FLAGS,
+)
+_TITLE = regex.compile(r"(?:Dr|Mr|Mrs|Ms|Prof)\.?$")
+_NAMES_ONE = regex.compile(r"\S+(?:\s\S+)?\s+(?:is|was)\s|\S+['’]s\s")
+_NO_KIN_NAME = regex.compile(
+    r"(?:I|My|Me|I['’]\w+|The|A|An|And|But|So|It|This|That|He|She|They|We|You|In|On|At|Who|When|American"
+    r"|\p{Lu}\p{Ll}+(?:ish|ese))$"
+)
+_ONE_AT_A_TIME = frozenset(
+    """wife husband spouse boss landlord girlfriend boyfriend fiance fiancee fiancé fiancée manager supervisor
+    mother father mom mum dad""".split()
+)
+
+
+def relation(statement: str) -> Reading | None:
+    for pattern in (_KIN_NAME, _NAME_KIN, _KIN_IS):
+        for match in pattern.finditer(statement):
+            name = regex.sub(r"['’]s?$", "", match["name"])
+            parts = [part for part in name.split() if part not in _NO_PART and not _TITLE.match(part)]
+            if not parts or _NO_KIN_NAME.match(parts[0]) or not names(f"x {' '.join(parts)}"):
+                continue
+            if (
+                pattern is _NAME_KIN
+                and not _NAMES_ONE.match(match.group())
+                and not any(parts[0] in seen for seen in names(statement))
+            ):
+                continue  # "Thankfully, my son ..."
+            kin = " ".join(words(match["kin"]))
+            person = " ".join(parts)
+            subject = kin if kin in _ONE_AT_A_TIME else f"{kin} {parts[0].casefold()}"
+            return Reading("relation", f"{match['kin']} {person}", subject, frozenset(words(person)))
+    stated = _KIN_STATES.search(statement)
+    if stated is None or not TO_YOU.isdisjoint(words(stated["rest"])):
+        return None
+    kin, act = " ".join(words(stated["kin"])), words(stated["verb"])[0]
+    return Reading(
+        "relation",
+        f"{stated['kin']} {stated['rest'].strip()}",
+        f"{kin} {act}" if act in ("works", "lives") else "",
+        frozenset(terms(stated["rest"])),
+    )
+
+
+_NO_PART = frozenset(
+    """Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July
+    August September October November December""".split()
+)

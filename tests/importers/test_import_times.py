@@ -1,0 +1,69 @@
+"""When imported messages happened: a time of their own, a neighbour's, or none that anybody knows."""
+
+import json
+
+from zibaldone.core import Message
+from zibaldone.importers.importing import read_file, timed
+from zibaldone.memory import Memory
+from zibaldone.validation import to_time
+
+MORNING, NOON = to_time("2023-05-08T09:00:00Z"), to_time("2023-05-08T12:00:00Z")
+
+
+def test_a_message_without_a_time_has_its_neighbours():
+    """That of the one before it in its session; the first ones have that of the one behind."""
+    messages = [
+        Message("a", session="1"),
+        Message("b", session="1", time=MORNING),
+        Message("other", session="2", time=NOON),
+        Message("c", session="1"),
+        Message("d", session="1", time=NOON),
+        Message("e", session="1"),
+    ]
+    assert [m.time for m in timed(messages)] == [MORNING, MORNING, NOON, MORNING, NOON, NOON]
+    assert all(m.is_dated for m in timed(messages))
+
+
+def test_a_session_without_any_time_is_marked():
+    """Another session's time is none of its own."""
+    first, second = timed(
+        [Message("a", session="1", time=NOON), Message("b", session="2", metadata={"k": 1})]
+    )
+    assert first.is_dated
+    assert not second.is_dated
+    assert second.time is None
+    assert second.metadata["k"] == 1
+
+
+def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
+    """What has no time stands under "(no date)", before and after a rebuild and an export."""
+    path = tmp_path / "chat.jsonl"
+    lines = [{"role": "user", "content": "My parrot is called Otto.", "session": "1"}]
+    lines += [{"role": "user", "content": "My parrot sings.", "session": "2", "time": "2023-05-08T09:00:00Z"}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        memory.import_(path, user="ann")
+        text = memory.recall("What about my parrot?", user="ann").text
+        assert "(no date)\nuser: My parrot is called Otto." in text
+        assert "Mon 8 May 2023\nuser: My parrot sings." in text
+        memory.rebuild(user="ann")
+        assert memory.recall("What about my parrot?", user="ann").text == text
+        memory.export(path=tmp_path / "out.jsonl", user="ann")
+    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [False, True]
+
+
+def test_a_caption_stays_on_its_speakers_line(tmp_path):
+    """Whoever reads a recall sees whose picture it is."""
+    turn = {
+        "speaker": "Ann",
+        "dia_id": "D1:1",
+        "text": "Look!\nMy parrot.",
+        "blip_caption": "a photo of a parrot",
+    }
+    talk = {"session_1": [turn], "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps([{"sample_id": "conv-1", "conversation": talk, "qa": []}]))
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        memory.import_(path)
+        text = memory.recall("Whose parrot is it?", user="conv-1", floor=0.0).text
+    assert text == "Mon 8 May 2023\nAnn: Look!\n  My parrot. [image: a photo of a parrot]"
