@@ -34,7 +34,7 @@ def test_maintain_and_look(filled):
     """Maintaining makes chunks, which are listed, shown and recalled."""
     code, out, _ = filled("maintain")
     assert code == 0
-    assert "read 270 messages of 1 user" in out  # by chunks, profile and updates
+    assert "read 180 messages of 1 user" in out
     code, out, _ = filled("chunks")
     assert "Otto repaired clock" in out
     code, out, _ = filled("chunks", "1")
@@ -50,7 +50,7 @@ def test_maintain_and_look(filled):
 def test_as_json(filled):
     """Every figure by its name, and nothing else."""
     report = json.loads(filled("maintain", "--json")[1])
-    assert (report["users"], report["messages"], report["behind"], report["model_calls"]) == (1, 270, [], 0)
+    assert (report["users"], report["messages"], report["behind"], report["model_calls"]) == (1, 180, [], 0)
     chunks = json.loads(filled("chunks", "--json")[1])
     assert chunks[0]["items"][0]["sources"] == [1]
     assert json.loads(filled("chunks", "--history", "--json")[1]) == []

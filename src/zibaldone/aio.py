@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from zibaldone.core import Message, Recall
+from zibaldone.core import Evidence, Message, Recall
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.importing import ReadFile
@@ -104,6 +105,11 @@ class AsyncMemory:
         *,
         user: str,
         session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
@@ -115,9 +121,43 @@ class AsyncMemory:
             query,
             user=user,
             session=session,
+            exclude_session=exclude_session,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
             budget_tokens=budget_tokens,
             views=views,
             floor=floor,
+            now=now,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user: str,
+        limit: int = 20,
+        session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        now: TimeLike | None = None,
+    ) -> tuple[Evidence, ...]:
+        """See Memory.search."""
+        return await in_thread(
+            self._memory.search,
+            query,
+            user=user,
+            limit=limit,
+            session=session,
+            exclude_session=exclude_session,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
             now=now,
         )
 

@@ -20,6 +20,21 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a recall leaves out besides its scope. Times are aware; `since` is in, `until` is not."""
+
+    exclude_session: str | None = None
+    roles: frozenset[str] | None = None  # None: all
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # keys with these very values
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return self != Narrowing()
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation. What is stored has a `seq`, an `id` and a `time`."""
 
@@ -53,6 +68,16 @@ class ChannelScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Outdated:
+    """What a recalled text says held once and holds no more."""
+
+    since: datetime  # when the message that says otherwise was
+    by: int  # its seq
+    rule: str  # by which it was noticed, or the model
+    sentence: str = ""  # which one it is, where the text says more than that
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One intact unit that a view offers."""
 
@@ -68,6 +93,8 @@ class Evidence:
     place: int = 0  # where in its source it starts, for units that are parts of one
     is_dated: bool = True  # False: nobody knows when it was said
     channels: tuple[ChannelScore, ...] = ()
+    outdated: Outdated | None = None  # when a later message says otherwise
+    standing: bool = False  # it always holds for the user, and comes before what was recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +136,16 @@ class ViewTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one part of a recalled text was given, and took."""
+
+    name: str  # "standing", "evidence" or "timeline"
+    room_tokens: int  # at most
+    tokens: int  # without headers
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How a recall came about."""
 
@@ -117,6 +154,8 @@ class Trace:
     relevance: float  # how much of the query memory knows of: about 0 for nothing, 1 and more for all
     floor: float  # below this relevance nothing is recalled
     ms: float
+    aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
+    parts: tuple[Part, ...] = ()  # in the order in which they were filled
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
-from zibaldone.core import Message
+from zibaldone.core import Message, Narrowing
 from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, users
@@ -226,6 +226,30 @@ def seqs_where(
         conditions.append(messages.c.time_us < to_us(before))
     query = select(messages.c.seq).where(and_(*conditions)).order_by(messages.c.seq)
     return list(connection.execute(query).scalars())
+
+
+def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> frozenset[int]:
+    """Seqs of the messages that a narrowing lets in."""
+    c = messages.c
+    conditions: list[ColumnElement[bool]] = [c.user == user]
+    if narrowing.exclude_session is not None:
+        conditions.append(c.session != narrowing.exclude_session)
+    if narrowing.roles is not None:
+        conditions.append(c.role.in_(sorted(narrowing.roles)))
+    if narrowing.since is not None:
+        conditions.append(c.time_us >= to_us(narrowing.since))
+    if narrowing.until is not None:
+        conditions.append(c.time_us < to_us(narrowing.until))
+    if not narrowing.metadata:
+        return frozenset(connection.execute(select(c.seq).where(and_(*conditions))).scalars())
+    wanted = narrowing.metadata.items()
+    rows = connection.execute(select(c.seq, c.metadata).where(and_(*conditions), c.metadata.is_not(None)))
+    kept = ((row.seq, json.loads(row.metadata)) for row in rows)
+    return frozenset(
+        seq
+        for seq, metadata in kept
+        if all(key in metadata and metadata[key] == value for key, value in wanted)
+    )
 
 
 def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:

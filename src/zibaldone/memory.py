@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
-from zibaldone.core import Message, Recall, Scope
+from zibaldone.core import Evidence, Message, Recall, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
     InvalidInput,
@@ -35,7 +35,7 @@ from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.profile import Profile
-from zibaldone.recall import DEFAULT_FLOOR, recall
+from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.validation import (
@@ -48,6 +48,7 @@ from zibaldone.validation import (
     number,
     option,
     shown,
+    to_narrowing,
     to_time,
     words,
 )
@@ -60,12 +61,14 @@ from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
+from zibaldone.views.toolkit import PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
 
-MAINTAINED = ("messages", "chunks", "profile", "updates")  # unless a Memory is told which
-DEFAULT_VIEWS = ("messages",)  # asked by recall unless it is told which: see docs/leaderboard.md
+# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
+DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
+MAINTAINED = DEFAULT_VIEWS
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
@@ -150,15 +153,17 @@ class Memory:
         drafter = ChatDrafter(answering, self._meter, static) if answering else None
         self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
+        self._timeline = TimelineView(chosen, static, static)
+        self._updates = UpdatesView(self._asker)
         self._profile = ProfileView(chosen, static)
         built: tuple[View, ...] = (
             self._messages,
             self._chunks,
             self._hierarchy,
             self._topics,
+            self._timeline,
+            self._updates,
             self._profile,
-            TimelineView(chosen, static, static),
-            UpdatesView(self._asker),
         )
         self._views: dict[str, View] = {view.name: view for view in built}
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
@@ -237,6 +242,11 @@ class Memory:
         *,
         user: str,
         session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
@@ -244,23 +254,75 @@ class Memory:
     ) -> Recall:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
 
-        `session` narrows to one session; `views` names the views to ask (all of them by default); a query
+        What is put together follows from what the question asks for: see `planning`. Narrower with `session`
+        (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and
+        `metadata` (messages that have these keys with these values). `views` names the views to ask; a query
         whose relevance is below `floor` (0 to 1; None: the default) gets an empty recall, with 0 never; `now`
         is what "last week" in the query is relative to.
         """
+        least_relevance = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
+        narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
+        question = self._query(query, user, session, count("budget_tokens", budget_tokens, least=1), now)
+        chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
+        over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
+        sources = [view for view in chosen if view not in over]
+        if not sources:  # asked alone, an overlay is what is recalled
+            sources, over = chosen, []
+        overlays = Overlays(
+            profile=self._profile if self._profile in over else None,
+            timeline=self._timeline if self._timeline in over else None,
+            updates=self._updates if self._updates in over else None,
+        )
+        with inspection.damage_is_named(self._database, user, chosen):
+            return recall(
+                self._database,
+                sources,
+                question,
+                floor=least_relevance,
+                tokenizer=self._tokenizer,
+                count=self._count,
+                overlays=overlays,
+                narrowing=narrowing,
+            )
+
+    def search(
+        self,
+        query: str,
+        *,
+        user: str,
+        limit: int = 20,
+        session: str | None = None,
+        exclude_session: str | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        now: TimeLike | None = None,
+    ) -> tuple[Evidence, ...]:
+        """The best passages for a query, best first, each word for word; for people and interfaces.
+
+        No budget and no floor: `limit` passages, if there are so many. Narrowed as a recall is.
+        """
+        most = count("limit", limit, least=1)
+        narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
+        question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
+        with inspection.damage_is_named(self._database, user, [self._messages]):
+            return search(
+                self._database, self._messages, self._updates, question, most, self._tokenizer, narrowing
+            )
+
+    def _query(
+        self, text: str, user: str, session: str | None, budget_tokens: int, now: TimeLike | None
+    ) -> Query:
         key("user", user)
         if session is not None:
             key("session", session)
-        least_relevance = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
-        question = Query(
-            text=words("query", query),
+        return Query(
+            text=words("query", text),
             scope=Scope(user, session),
-            budget_tokens=count("budget_tokens", budget_tokens, least=1),
+            budget_tokens=budget_tokens,
             now=self._now() if now is None else to_time(now, "now"),
         )
-        chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        with inspection.damage_is_named(self._database, user, chosen):
-            return recall(self._database, chosen, question, floor=least_relevance, count=self._count)
 
     def messages(
         self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None

@@ -1,56 +1,80 @@
-"""From the views' candidates to one context: fused, de-duplicated, budgeted, in order."""
+"""From the views' candidates to one context: planned, fused, de-duplicated, budgeted, in order."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from zibaldone import log
-from zibaldone.core import Decision, Evidence, Recall, Trace, ViewTrace
+from zibaldone.choosing import Chosen, Count, choose
+from zibaldone.core import Decision, Evidence, Narrowing, Recall, Trace, ViewTrace
 from zibaldone.generations import snapshots
-from zibaldone.rendering import header, in_order, line, line_tokens, render
+from zibaldone.models.base import Tokenizer
+from zibaldone.outdating import current_first
+from zibaldone.planning import plan
+from zibaldone.rendering import render
 from zibaldone.search.fusion import reciprocal_rank
+from zibaldone.search.ranker import LONG_DAYS
+from zibaldone.search.request import Aim
+from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
-from zibaldone.text.sentences import Span, passages, sentences
-from zibaldone.text.words import terms
+from zibaldone.text.periods import Period, asked_period
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.updates import UpdatesView
 
 DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
 
-Count = Callable[[str], int]
+
+@dataclass(frozen=True, slots=True)
+class Overlays:
+    """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
+
+    profile: View | None = None
+    timeline: View | None = None
+    updates: UpdatesView | None = None
 
 
-def recall(database: Database, views: Sequence[View], query: Query, *, floor: float, count: Count) -> Recall:
+def recall(
+    database: Database,
+    views: Sequence[View],
+    query: Query,
+    *,
+    floor: float,
+    tokenizer: Tokenizer,
+    count: Count,
+    overlays: Overlays,
+    narrowing: Narrowing,
+) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources."""
     began = time.perf_counter()
-    rankings: list[Retrieved] = []
-    traces = []
-    for view in views:
-        start = time.perf_counter()
-        retrieved = view.retrieve(snapshots(database, query.scope.user, view), query)
-        ms = (time.perf_counter() - start) * 1000
-        rankings.append(retrieved)
-        traces.append(
-            ViewTrace(
-                view=view.name,
-                candidates=len(retrieved.evidence),
-                considered=retrieved.considered,
-                ms=ms,
-                model_calls=retrieved.model_calls,
-                note=retrieved.note,
-                explain=retrieved.explain,
-            )
-        )
-    candidates = _still_there(
-        database, query.scope.user, reciprocal_rank([retrieved.evidence for retrieved in rankings])
-    )
-    relevance = max((retrieved.relevance for retrieved in rankings), default=0.0)
+    if narrowing:
+        with database.read() as connection:
+            query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    asked = _Asked(database, query)
+    plan_ = plan(query.text, query.budget_tokens)
+    standing = asked.of(overlays.profile, plan_.standing_tokens)
+    retrieved = [asked.of(view, query.budget_tokens) for view in views]
+    lines = asked.of(overlays.timeline, plan_.timeline_tokens)
+    candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
     if relevance < floor:
         reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
-        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0)
+        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        chosen = choose(candidates, query, count)
+        if plan_.aim in (Aim.OVERVIEW, Aim.LIST):
+            candidates = _in_period_first(candidates, asked_period(query.text, query.now.date()))
+        if overlays.updates is not None:
+            candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
+        chosen = choose(
+            candidates,
+            query,
+            count,
+            plan_,
+            standing=[replace(e, standing=True) for e in asked.still_there(standing.evidence)],
+            lines=asked.still_there(lines.evidence),
+        )
     text, citations = render(chosen.evidence)
     return Recall(
         query=query.text,
@@ -59,133 +83,84 @@ def recall(database: Database, views: Sequence[View], query: Query, *, floor: fl
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
-            views=tuple(traces),
+            views=tuple(asked.traces),
             decisions=tuple(chosen.decisions),
             relevance=relevance,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            parts=chosen.parts,
         ),
     )
 
 
-def _still_there(database: Database, user: str, candidates: Sequence[Evidence]) -> list[Evidence]:
-    """The candidates all of whose messages are in the log now: others were forgotten while views worked."""
-    with database.read() as connection:
-        here = log.present(connection, user, {seq for unit in candidates for seq in unit.sources})
-    return [unit for unit in candidates if here.issuperset(unit.sources)]
+@dataclass(slots=True)
+class _Asked:
+    """The views' answers to one query, and how long each took."""
 
+    database: Database
+    query: Query
+    traces: list[ViewTrace] = field(default_factory=list)
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What was chosen, in reading order, and what became of every candidate."""
-
-    evidence: list[Evidence]
-    decisions: list[Decision]
-    tokens: int  # of the rendered text
-
-
-def choose(candidates: Sequence[Evidence], query: Query, count: Count) -> Chosen:
-    """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
-
-    Greedy by score with skipping: diversity, coverage and score per token were measured and gave nothing
-    (docs/log.md). The text never has more tokens than the budget.
-    """
-    left = query.budget_tokens
-    kept: dict[int, Evidence] = {}  # by rank
-    reasons: list[str] = []
-    opened: set[tuple[str, int]] = set()  # (session, day) that have their header
-    years: set[int] = set()  # that a header names
-    said: set[tuple[str | None, str, int]] = set()
-    views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
-    for rank, unit in enumerate(candidates, 1):
-        day = unit.time.date()
-        place = (unit.session, day.toordinal())
-        cost = unit.tokens
-        if place not in opened:
-            cost += _added(header(day, day if day.year in years else None), count)
-        words = (unit.speaker, unit.text, day.toordinal())
-        if words in said:
-            reasons.append("the same words of the same day are in already")
-        elif all(views_of.get(seq, set()) - {unit.view} for seq in unit.sources):
-            reasons.append("another view's units of the same messages are in already")
-        elif cost <= left:
-            left -= cost
-            kept[rank] = unit
-            opened.add(place)
-            years.add(day.year)
-            said.add(words)
-            for seq in unit.sources:
-                views_of.setdefault(seq, set()).add(unit.view)
-            reasons.append(
-                f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
+    def of(self, view: View | None, room_tokens: int) -> Retrieved:
+        """What a view retrieves for so much room; nothing from no view, or for no room."""
+        if view is None or not room_tokens:
+            return Retrieved((), 0, 0.0, lambda _: None)
+        query = replace(self.query, budget_tokens=room_tokens)
+        start = time.perf_counter()
+        retrieved = view.retrieve(snapshots(self.database, query.scope.user, view), query)
+        self.traces.append(
+            ViewTrace(
+                view=view.name,
+                candidates=len(retrieved.evidence),
+                considered=retrieved.considered,
+                ms=(time.perf_counter() - start) * 1000,
+                model_calls=retrieved.model_calls,
+                note=retrieved.note,
+                explain=retrieved.explain,
             )
-        elif not kept and (part := _cut_to_fit(unit, query, count)):
-            left -= _tokens([part], count)
-            kept[rank] = part
-            opened.add(place)
-            years.add(day.year)
-            reasons.append(f"rank {rank} of {len(candidates)}, cut at sentence borders to fit the budget")
-        else:
-            reasons.append(
-                f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
-            )
-    while (tokens := _tokens(kept.values(), count)) > query.budget_tokens:
-        rank, _ = kept.popitem()
-        reasons[rank - 1] = f"rank {rank} of {len(candidates)}, and the rendered text was over the budget"
-    decisions = [
-        Decision(kept.get(rank, unit), rank, rank in kept, reasons[rank - 1])
-        for rank, unit in enumerate(candidates, 1)
+        )
+        return retrieved
+
+    def still_there(self, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """Those all of whose messages are in the log now, and may be recalled."""
+        if not candidates:
+            return []
+        with self.database.read() as connection:
+            sources = {seq for unit in candidates for seq in unit.sources}
+            here = log.present(connection, self.query.scope.user, sources)
+        if self.query.within is not None:
+            here &= self.query.within
+        return [unit for unit in candidates if here.issuperset(unit.sources)]
+
+
+def search(
+    database: Database,
+    view: View,
+    updates: UpdatesView,
+    query: Query,
+    limit: int,
+    tokenizer: Tokenizer,
+    narrowing: Narrowing,
+) -> tuple[Evidence, ...]:
+    """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
+    if narrowing:
+        with database.read() as connection:
+            query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    asked = _Asked(database, query)
+    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
+
+
+def _in_period_first(candidates: list[Evidence], period: Period | None) -> list[Evidence]:
+    """What was said in the time that a question asks about, or just after a short one, before all else."""
+    if period is None:
+        return candidates
+    short = period.first and period.last and (period.last - period.first).days < LONG_DAYS
+    slack = timedelta(days=AFTER_DAYS if short else 0)
+    inside = [
+        unit
+        for unit in candidates
+        if period.holds(unit.time.date()) or period.holds(unit.time.date() - slack)
     ]
-    return Chosen(in_order(kept.values()), decisions, tokens)
-
-
-def _added(text: str, count: Count) -> int:
-    return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
-
-
-def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
-    return count(render(in_order(evidence))[0])
-
-
-def _cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
-    """The unit, or as many of its sentences around what matched as the budget holds.
-
-    When not even one sentence fits, a part of it between words; None when there is no room for a word.
-    """
-    if _tokens([unit], count) <= query.budget_tokens:
-        return unit
-    spans = sentences(unit.text)
-    room = query.budget_tokens - _tokens([replace(unit, text="")], count)
-    if room < 1 or not spans:
-        return None
-    best_at = _best_match(unit, spans, query)
-    if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
-        spans = passages(unit.text, room, lambda texts: [count(one) for one in texts])
-        best_at = _best_match(unit, spans, query)
-    first = last = best_at
-    best = _part(unit, spans[first], count)
-    if _tokens([best], count) > query.budget_tokens:
-        return None
-    grown = True
-    while grown:
-        grown = False
-        for wider in ((first, last + 1), (first - 1, last)):
-            if wider[0] >= 0 and wider[1] < len(spans):
-                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
-                if _tokens([part], count) <= query.budget_tokens:
-                    (first, last), best, grown = wider, part, True
-                    break
-    return best
-
-
-def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
-    asked = set(terms(query.text))
-    matches = [len(asked.intersection(terms(unit.text[start:end]))) for start, end in spans]
-    return max(range(len(spans)), key=lambda i: (matches[i], -i))
-
-
-def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
-    text = unit.text[span[0] : span[1]]
-    return replace(
-        unit, text=text, place=unit.place + span[0], tokens=_added(line(unit.speaker, text), count)
-    )
+    return inside + [unit for unit in candidates if unit not in inside]

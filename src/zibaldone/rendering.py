@@ -3,12 +3,15 @@
     Mon 8 May 2023
     Caroline: I went to a LGBTQ support group yesterday and it was so powerful.
     Melanie: That's amazing!
+    …
+    Melanie: We painted that lake last year. [no longer holds, since Thu 25 May 2023]
     Thu 25 May
     ...
 
-Sessions follow each other in time, and a date is paid for once: one header opens each day of a session, with
-the year where it changes, or "(no date)" where nobody knows when it was. The session's own name is
-in the citations.
+A line with nothing but "…" says that something in between was left out. What always holds for the user stands
+first, under a title of its own, each with its day. Sessions follow each other in time, and a date is paid for
+once: one header opens each day of a session, with the year where it changes, or "(no date)" where nobody
+knows when it was. The session's own name is in the citations.
 
 Only headers and units begin at the left: the later lines of a unit's text are indented, so that no words can
 pass for a header or for another speaker. `verbatim` takes the indentation out again.
@@ -23,6 +26,7 @@ from datetime import date
 from zibaldone.core import Citation, Evidence
 
 OMISSION = "…"
+STANDING_TITLE = "Always known:"
 NO_DATE = "(no date)"
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
@@ -39,22 +43,35 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
     before: Evidence | None = None
     for unit in evidence:
         opening = _opening(before, unit)
-        text = indented(unit.text)
-        pieces.append(opening + text)
+        text, closing = indented(unit.text), mark(unit)
+        pieces.append(opening + text + closing)
         start = length + len(opening)
-        length = start + len(text)
-        citations.extend(Citation(seq, unit.session, unit.time, start, length) for seq in unit.sources)
+        end = start + len(text)
+        length = end + len(closing)
+        citations.extend(Citation(seq, unit.session, unit.time, start, end) for seq in unit.sources)
         before = unit
     return "".join(pieces), tuple(citations)
 
 
+def mark(unit: Evidence) -> str:
+    """What stands behind a unit's words: that they hold no more, or when somebody said what always holds."""
+    if unit.outdated is not None:
+        which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
+        return f" [no longer holds, since {header(unit.outdated.since.date(), None)}{which}]"
+    return f" ({header(unit.time.date(), None)})" if unit.standing else ""
+
+
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Session by session in the order of their first chosen unit, chronological inside each."""
-    ordered = sorted(evidence, key=lambda e: (e.time, e.sources, e.place))
+    """What is standing as given; then session by session by their first unit, chronological inside each."""
+    units = list(evidence)
+    standing = [unit for unit in units if unit.standing]
+    ordered = sorted(
+        (unit for unit in units if not unit.standing), key=lambda e: (e.time, e.sources, e.place)
+    )
     first: dict[str, int] = {}
     for place, unit in enumerate(ordered):
         first.setdefault(unit.session, place)
-    return sorted(ordered, key=lambda e: first[e.session])
+    return standing + sorted(ordered, key=lambda e: first[e.session])
 
 
 def header(day: date, before: date | None) -> str:
@@ -106,13 +123,16 @@ def _prefix(speaker: str | None, text: str) -> str:
 
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
+    if unit.standing:
+        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}- "
     prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date() if unit.is_dated else None
-    last_day = before.time.date() if before and before.is_dated else None
-    if before is None or before.session != unit.session or last_day != day:
+    last_day = before.time.date() if before and before.is_dated and not before.standing else None
+    if before is None or before.standing or before.session != unit.session or last_day != day:
         opened = header(day, last_day) if day else NO_DATE
         return f"{_NEW_LINE if before else ''}{opened}\n{prefix}"
     if (before.view, before.sources) == (unit.view, unit.sources):
         joint = " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
         return f"{_INDENT}{joint}" if before.text[-1:].isspace() else joint
-    return f"{_NEW_LINE}{prefix}"
+    gap = f"{_NEW_LINE}{OMISSION}" if max(before.sources) + 1 < min(unit.sources) else ""
+    return f"{gap}{_NEW_LINE}{prefix}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
+from zibaldone.core import Narrowing
 from zibaldone.errors import InvalidInput
 
 T = TypeVar("T")
@@ -124,6 +125,32 @@ def to_time(value: TimeLike, what: str = "time") -> datetime:
     if not _YEAR_MIN <= value <= _YEAR_MAX:
         raise InvalidInput(f"{what} {value!s} is outside the years 1 to 9999")
     return value
+
+
+def to_narrowing(
+    exclude_session: str | None,
+    roles: Sequence[str] | None,
+    since: TimeLike | None,
+    until: TimeLike | None,
+    metadata: Mapping[str, Any] | None,
+) -> Narrowing:
+    """Check what narrows a recall."""
+    if exclude_session is not None:
+        key("exclude_session", exclude_session)
+    if isinstance(roles, str):
+        raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
+    narrowing = Narrowing(
+        exclude_session=exclude_session,
+        roles=None if roles is None else frozenset(key("a role", role) for role in roles),
+        since=None if since is None else to_time(since, "since"),
+        until=None if until is None else to_time(until, "until"),
+        metadata=dict(metadata or {}),
+    )
+    if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
+        raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")
+    return narrowing
 
 
 def to_json(metadata: Mapping[str, Any]) -> str | None:

@@ -78,6 +78,10 @@ def _topics(embedder: Embedder, folder: Path) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
+def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
+    return TimelineView(embedder, STATIC, STATIC)
+
+
 _UPDATES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a word of message 3, which is not in the log"),
     Plant("UPDATE update_words SET seq = 90 WHERE seq = 4", "a word of message 90, behind the cursor"),
@@ -89,10 +93,6 @@ _UPDATES_SOURCES = 'SELECT DISTINCT seq FROM update_words WHERE "user" = :user'
 
 def _updates(embedder: Embedder, folder: Path) -> UpdatesView:
     return UpdatesView(Asker(None, Meter(None), STATIC))
-
-
-def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
-    return TimelineView(embedder, STATIC, STATIC)
 
 
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
@@ -110,15 +110,15 @@ VIEWS = [
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase("hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
-    ViewCase("updates", _updates, _UPDATES_FAULTS, local=False, sources_sql=_UPDATES_SOURCES),
     ViewCase(
         "profile",
-        lambda embedder, _: ProfileView(embedder, STATIC),
+        lambda embedder, _: ProfileView(embedder, STATIC, least_probability=0),
         _PROFILE_FAULTS,
         fills=False,
         all_of_it=False,
     ),
     ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
+    ViewCase("updates", _updates, _UPDATES_FAULTS, local=False, sources_sql=_UPDATES_SOURCES),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]
 

@@ -52,8 +52,7 @@ def test_the_same_question_gets_the_same_offer(built):
     assert built.everything() == before
 
 
-@pytest.mark.usefixtures("finds")
-@pytest.mark.usefixtures("finds_everything")
+@pytest.mark.usefixtures("finds", "finds_everything")
 def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
     """What lies behind the cursor is offered, and is not a fault."""
     (late,) = built.append(messages_from(("4", "Ann", "The zeppelin museum opens on Sunday.")))
@@ -65,8 +64,7 @@ def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
     assert late.seq in built.sources()
 
 
-@pytest.mark.usefixtures("finds")
-@pytest.mark.usefixtures("finds_everything")
+@pytest.mark.usefixtures("finds", "finds_everything")
 def test_a_log_that_the_view_never_read_can_be_recalled(rig):
     """Without any generation the whole log is the tail."""
     rig.append(CONVERSATION)
@@ -93,8 +91,7 @@ def test_a_session_narrows(built, session):
     assert bool(offered) == bool(expected)
 
 
-@pytest.mark.usefixtures("finds")
-@pytest.mark.usefixtures("finds_everything")
+@pytest.mark.usefixtures("finds", "finds_everything")
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
     queries = [Query(QUESTIONS[0], Scope(USER), budget, NOW) for budget in (1, 100, 10_000)]

@@ -27,6 +27,7 @@ def test_a_time_or_a_person_that_memory_knows_is_reason_enough(built, question):
     assert relevance(built, question) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("finds_everything")
 def test_a_question_in_memorys_own_words_is_relevant(built):
     """What was talked about lies above the floor of recall."""
     assert relevance(built, KNOWN) > DEFAULT_FLOOR

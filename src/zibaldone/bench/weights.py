@@ -23,11 +23,12 @@ from zibaldone.bench.metrics import is_found
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import WeightsOptions
 from zibaldone.bench.table import Column, share, tabulate
+from zibaldone.choosing import choose
 from zibaldone.core import Evidence, Message, Recall, Scope, Trace
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall import DEFAULT_FLOOR, choose
+from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.search import dense
 from zibaldone.search.lexical import Doubles, Floats
 from zibaldone.search.question import take_apart

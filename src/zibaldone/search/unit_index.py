@@ -12,7 +12,7 @@ import regex
 
 from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
-from zibaldone.search.lexical import Floats, LexicalIndex
+from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.spelling import as_spelled
 from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import Unit
@@ -21,6 +21,7 @@ from zibaldone.text.words import STOP_WORDS, term_of, words
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through
 AFTER_DAYS = 10  # what happened on a day is often told some days later
+_FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # What a turn looks like, whatever it is about; each with its weight in scoring.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
@@ -68,7 +69,11 @@ class UnitIndex:
         self._uses: Counter[str] = Counter()  # how often each word is in the units
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
         self._sessions: dict[str, int] = {}
-        self._of = np.zeros((0, 4))  # session, time, day, said by an assistant
+        self._of = np.zeros((0, 5))  # session, time, day, said by an assistant, seq
+        # Rows: what people said last before an assistant's unit, what stands right before anybody else's,
+        # and what comes right after; -1 where the session begins or ends.
+        self._askers = np.zeros(0, dtype=np.int64)
+        self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
 
     def __len__(self) -> int:
@@ -131,6 +136,22 @@ class UnitIndex:
             return word
         return as_spelled(word, self._uses) or word
 
+    def partner(self, row: int) -> int | None:
+        """The row of the turn that makes sense of this one; None where it stands for itself.
+
+        An assistant's answer, and a few words of people, need what they answer; a question that people ask
+        each other needs its answer.
+        """
+        if self.asks[row] > 0:
+            reply = int(self._replies[row])
+            return reply if reply >= 0 else None
+        asker = int(self._askers[row])
+        if asker < 0:
+            return None
+        answers = self.units[row].role == "assistant"
+        asked = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
+        return asker if answers or asked else None
+
     def centred_cosines(self, vector: Vectors) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
 
@@ -176,8 +197,8 @@ class UnitIndex:
             self.named_days.extend((row, *days) for days in unit.days)
             session = self._sessions.setdefault(unit.session, len(self._sessions))
             assistant = unit.role == "assistant"
-            new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant))
-        columns = np.array(new, dtype=np.float64).reshape(-1, 4)  # exact: whole numbers, and times as floats
+            new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant, unit.seq))
+        columns = np.array(new, dtype=np.float64).reshape(-1, 5)  # exact: whole numbers, and times as floats
         self._of = np.concatenate([self._of[:first], columns])
         before = int(np.searchsorted(self.source_rows, first))
         pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
@@ -199,12 +220,26 @@ class UnitIndex:
         self.by_assistant = by_assistant * np.float32(1 + math.log(max(1.0, answered / max(told, 1.0))))
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
         self.with_assistant = np.bincount(sessions, by_assistant)[sessions] > 0
+        self._askers, self._replies = self._turns_beside(order, starts, ends)
         asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
         asked_before[starts == np.arange(len(order))] = 0
         answers = np.empty_like(asked_before)
         answers[order] = asked_before
         self.answers = answers * ~self.with_assistant
         self.asks = self._ends_asking * ~self.with_assistant
+
+    def _turns_beside(self, order: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+        """(n,) each, by rows: see _askers and _replies."""
+        places = np.arange(len(order))
+        assistant, seqs = self._of[order, 3] > 0, self._of[order, 4]
+        begins = np.concatenate([np.ones(1, dtype=bool), seqs[1:] != seqs[:-1]])
+        before = np.maximum.accumulate(np.where(begins, places, 0)) - 1
+        people = np.maximum.accumulate(np.where(assistant, -1, places))
+        asking = np.where(assistant, people, before)
+        askers, replies = np.empty_like(places), np.empty_like(places)
+        askers[order] = np.where(asking >= starts, order[asking], -1)
+        replies[order] = np.where(places + 1 < ends, order[np.minimum(places + 1, len(order) - 1)], -1)
+        return askers, replies
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

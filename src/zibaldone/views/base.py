@@ -38,6 +38,7 @@ class Query:
     scope: Scope
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
+    within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -27,6 +28,8 @@ PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
+_PARTNERED = 8  # units whose partners come with them
+_PARTNER_SHARE = 16  # a partner is at most such a part of the budget
 MOST_UNREAD = 1000  # messages behind a cursor that one recall looks through, where units are made of them
 FOREIGN_VECTORS = "the vectors are another embedder's: by words only until a rebuild"
 _AT_ONCE = 16  # lines counted at a time while room is filled
@@ -151,17 +154,45 @@ def ranked_units(
     """The index's best units, as many as fill OFFERED budgets."""
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-    inside = None
-    if query.scope.session is not None:
-        inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+    inside = _inside(index, query)
     scores = score(index, question, vector, weights, inside)
     rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside, scores.assistant)
+    rows = _with_partners(rows, index, inside, query.budget_tokens)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
         for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
     )
     return Retrieved(evidence, len(index), scores.relevance, explanation, note)
+
+
+def _inside(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
+    """(n,) which units a query may recall; None: all."""
+    session, within = query.scope.session, query.within
+    if session is None and within is None:
+        return None
+    return np.array(
+        [
+            session in (None, unit.session) and (within is None or within.issuperset(unit.sources))
+            for unit in index.units
+        ],
+        dtype=bool,
+    )
+
+
+def _with_partners(
+    rows: Sequence[int], index: UnitIndex, inside: npt.NDArray[np.bool_] | None, budget_tokens: int
+) -> list[int]:
+    """The best rows, each before the turn that makes sense of it, where that costs little of the budget."""
+    taken: dict[int, None] = {}
+    for place, row in enumerate(rows):
+        taken.setdefault(row)
+        partner = index.partner(row) if place < _PARTNERED else None
+        if partner is None or index.units[partner].tokens * _PARTNER_SHARE > budget_tokens:
+            continue
+        if inside is None or inside[partner]:
+            taken.setdefault(partner)
+    return list(taken)
 
 
 def evidence_of(

@@ -76,6 +76,8 @@ NEAR_MISSES = [
     "Please make this email shorter.",
     "Please don't include the intro in this draft.",
     "Use the same tone.",
+    "Hmm, so if I need to solve a system like this, the theorem helps.",
+    "And please highlight the new terms when you provide the answers.",
     "Don't worry about it.",
     "When I ask him about money, he laughs.",
     "When I asked about the price, they hung up.",

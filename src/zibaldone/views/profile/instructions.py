@@ -79,7 +79,7 @@ _NEGATIVE = regex.compile(
     r"\b(?:never|not|don['’]?t|avoid|stop|no\s+longer|skip|omit|exclude)\b", regex.IGNORECASE
 )
 _FORM = regex.compile(
-    r"""\b(?:your|all|the)\s+(?:answers?|repl(?:y|ies)|responses?|explanations?|messages|output|tone
+    r"""\b(?:your|all)\s+(?:answers?|repl(?:y|ies)|responses?|explanations?|messages|output|tone
     |language|writing|wording)\b|^(?:call|address)\s+me\b
     |^(?:answer|reply|respond|speak|talk)\s+(?:to\s+me\s+)?(?:only\s+)?(?:in|with|briefly|concisely
     |formally|informally|casually|politely|like)\b
@@ -122,7 +122,7 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
         return None
     if among_people and condition is None and "from now on" not in statement.casefold():
         return None
-    if not rest.strip(" .!"):
+    if not rest.strip(" .!") or rest[0] in ",;:":  # "hmm, so if I need to ..."
         return None
     clause = f"{act} {rest}"
     lasting = (match.captures("lasting") or []) + [match["frame"] or ""]

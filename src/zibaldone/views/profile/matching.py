@@ -76,14 +76,15 @@ class MatchWeights:
     looks_back: float
 
 
-# Fitted on preferences; decisions, people and facts have no questions of their own to be fitted on.
-_OF_PREFERENCES = MatchWeights(bias=-8.6, nearness=0.96, advice=4.0, looks_back=-3.1)
+# Decisions, facts and people have no questions of their own: fitted on whether their message is evidence for
+# any question, which it seldom is. One who asks about a decision finds it as a message.
+_OF_EVENTS = MatchWeights(bias=-6.3, nearness=0.38, advice=-0.7, looks_back=0.6)
 WEIGHTS: dict[Kind, MatchWeights] = {
     "instruction": MatchWeights(bias=-5.6, nearness=0.8, advice=-0.4, looks_back=-3.9),
-    "preference": _OF_PREFERENCES,
-    "decision": _OF_PREFERENCES,
-    "relation": _OF_PREFERENCES,
-    "fact": _OF_PREFERENCES,
+    "preference": MatchWeights(bias=-8.6, nearness=0.96, advice=4.0, looks_back=-3.1),
+    "decision": _OF_EVENTS,
+    "relation": MatchWeights(bias=-6.5, nearness=0.55, advice=0.5, looks_back=1.8),
+    "fact": _OF_EVENTS,
 }
 
 

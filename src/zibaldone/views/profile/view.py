@@ -87,10 +87,13 @@ class ProfileView(UnitsView):
 
     name = "profile"
 
-    def __init__(self, embedder: Embedder, tokenizer: Tokenizer) -> None:
-        """`tokenizer` counts what budgets are in."""
+    def __init__(
+        self, embedder: Embedder, tokenizer: Tokenizer, *, least_probability: float = APPLIES
+    ) -> None:
+        """`tokenizer` counts what budgets are in; what applies less probably is not retrieved."""
         super().__init__(embedder, _ANALYSIS)
         self._tokenizer = tokenizer
+        self._least_probability = least_probability
         self._scale: Scale | None = None
         self._standing: UserCache[KnownProfile] = UserCache(_MOST_USERS)
 
@@ -184,7 +187,7 @@ class ProfileView(UnitsView):
         evidence = tuple(
             self._evidence(drafts_here[row], float(scores[row]), channels[row])
             for row in order
-            if scores[row] >= APPLIES
+            if scores[row] >= self._least_probability
         )
         room = OFFERED * query.budget_tokens
         taken: list[Evidence] = []

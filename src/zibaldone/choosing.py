@@ -1,0 +1,192 @@
+"""What of the candidates goes into the text: by rank, while it fits, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from zibaldone.core import Decision, Evidence, Part
+from zibaldone.planning import RecallPlan
+from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render
+from zibaldone.text.sentences import Span, passages, sentences
+from zibaldone.text.words import terms
+from zibaldone.views.base import Query
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen, in reading order, and what became of every candidate."""
+
+    evidence: list[Evidence]
+    decisions: list[Decision]
+    tokens: int  # of the rendered text
+    parts: tuple[Part, ...] = ()
+
+
+def choose(
+    candidates: Sequence[Evidence],
+    query: Query,
+    count: Count,
+    plan: RecallPlan | None = None,
+    *,
+    standing: Sequence[Evidence] = (),
+    lines: Sequence[Evidence] = (),
+) -> Chosen:
+    """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
+
+    First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these;
+    then evidence again, where lines leave room. Greedy by score with skipping: diversity, coverage and score
+    per token were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
+    """
+    context = _Context(query, count)
+    parts = []
+    if plan is not None and standing:
+        parts.append(context.fill("standing", standing, plan.standing_tokens))
+    reserved = plan.timeline_tokens if plan is not None and lines else 0
+    parts.append(context.fill("evidence", candidates, max(0, context.left - reserved)))
+    if reserved:
+        parts.append(context.fill("timeline", lines, context.left))
+        context.fill("evidence", candidates, context.left)
+    return context.chosen(tuple(parts))
+
+
+class _Context:
+    """A text as it grows."""
+
+    def __init__(self, query: Query, count: Count) -> None:
+        self.left = query.budget_tokens
+        self._query = query
+        self._count = count
+        self._kept: dict[tuple[str, int], Evidence] = {}  # by part and rank in it
+        self._candidates: dict[tuple[str, int], Evidence] = {}
+        self._reasons: dict[tuple[str, int], str] = {}
+        self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
+        self._years: set[int] = set()  # that a header names
+        self._repeats: set[tuple[str | None, str, int]] = set()
+        self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
+
+    def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> Part:
+        """Take what fits of a part's candidates, which come best first; those that are in already stay."""
+        left, taken, tokens = room_tokens, 0, 0
+        for rank, unit in enumerate(candidates, 1):
+            place = (part, rank)
+            if place in self._kept:
+                continue
+            self._candidates[place] = unit
+            reason, cost = self._refusal(unit), self._cost(unit)
+            if not reason and cost <= left:
+                left -= cost
+                taken, tokens = taken + 1, tokens + unit.tokens
+                self._keep(place, unit, cost)
+                reason = f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
+            elif not reason and not self._kept and (cut := cut_to_fit(unit, self._query, self._count)):
+                cost = self._tokens([cut])
+                left -= cost
+                taken, tokens = 1, cut.tokens
+                self._keep(place, cut, cost)
+                reason = f"rank {rank} of {len(candidates)}, cut at sentence borders to fit the budget"
+            self._reasons[place] = reason or (
+                f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
+            )
+        return Part(part, room_tokens, tokens, taken)
+
+    def chosen(self, parts: tuple[Part, ...]) -> Chosen:
+        """What is in, after the last that do not fit have gone."""
+        while (tokens := self._tokens(self._kept.values())) > self._query.budget_tokens:
+            place, _ = self._kept.popitem()
+            ranked = sum(part == place[0] for part, _ in self._candidates)
+            self._reasons[place] = f"rank {place[1]} of {ranked}, and the rendered text was over the budget"
+        decisions = [
+            Decision(self._kept.get(place, unit), place[1], place in self._kept, self._reasons[place])
+            for place, unit in self._candidates.items()
+        ]
+        return Chosen(in_order(self._kept.values()), decisions, tokens, parts)
+
+    def _refusal(self, unit: Evidence) -> str:
+        if self._repeated(unit) in self._repeats:
+            return "the same words of the same day are in already"
+        if not unit.standing and all(self._views_of.get(seq, set()) - {unit.view} for seq in unit.sources):
+            return "another view's units of the same messages are in already"
+        return ""
+
+    def _cost(self, unit: Evidence) -> int:
+        """Tokens, with the header or the mark of a gap that it may need."""
+        if unit.standing:
+            return unit.tokens + (0 if self._kept else added_tokens(STANDING_TITLE, self._count))
+        day = unit.time.date()
+        if (unit.session, day.toordinal()) in self._opened:
+            return unit.tokens + added_tokens(OMISSION, self._count)
+        return unit.tokens + added_tokens(header(day, day if day.year in self._years else None), self._count)
+
+    def _keep(self, place: tuple[str, int], unit: Evidence, cost: int) -> None:
+        self.left -= cost
+        self._kept[place] = unit
+        self._repeats.add(self._repeated(unit))
+        if unit.standing:
+            return
+        day = unit.time.date()
+        self._opened.add((unit.session, day.toordinal()))
+        self._years.add(day.year)
+        for seq in unit.sources:
+            self._views_of.setdefault(seq, set()).add(unit.view)
+
+    def _repeated(self, unit: Evidence) -> tuple[str | None, str, int]:
+        return unit.speaker, unit.text, unit.time.date().toordinal()
+
+    def _tokens(self, evidence: Iterable[Evidence]) -> int:
+        return _tokens(evidence, self._count)
+
+
+def added_tokens(text: str, count: Count) -> int:
+    """What a line adds to a text, its line break included."""
+    return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
+
+
+def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
+    return count(render(in_order(evidence))[0])
+
+
+def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
+    """The unit, or as many of its sentences around what matched as the budget holds.
+
+    When not even one sentence fits, a part of it between words; None when there is no room for a word.
+    """
+    if _tokens([unit], count) <= query.budget_tokens:
+        return unit
+    spans = sentences(unit.text)
+    room = query.budget_tokens - _tokens([replace(unit, text="")], count)
+    if room < 1 or not spans:
+        return None
+    best_at = _best_match(unit, spans, query)
+    if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
+        spans = passages(unit.text, room, lambda texts: [count(one) for one in texts])
+        best_at = _best_match(unit, spans, query)
+    first = last = best_at
+    best = _part(unit, spans[first], count)
+    if _tokens([best], count) > query.budget_tokens:
+        return None
+    grown = True
+    while grown:
+        grown = False
+        for wider in ((first, last + 1), (first - 1, last)):
+            if wider[0] >= 0 and wider[1] < len(spans):
+                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
+                if _tokens([part], count) <= query.budget_tokens:
+                    (first, last), best, grown = wider, part, True
+                    break
+    return best
+
+
+def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
+    asked = set(terms(query.text))
+    matches = [len(asked.intersection(terms(unit.text[start:end]))) for start, end in spans]
+    return max(range(len(spans)), key=lambda i: (matches[i], -i))
+
+
+def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
+    text = unit.text[span[0] : span[1]]
+    return replace(
+        unit, text=text, place=unit.place + span[0], tokens=added_tokens(line(unit.speaker, text), count)
+    )

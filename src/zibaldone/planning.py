@@ -1,0 +1,40 @@
+"""What a recall puts together for a question, and how much of the budget each part may take.
+
+    standing   what the profile says applies to the question: instructions, preferences, facts
+    evidence   what was said, word for word, best first
+    timeline   dated lines, evenly over the time that is asked for
+
+All but evidence is given room at most: what a part leaves is evidence's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zibaldone.search.request import Aim, read_request
+
+_STANDING = 0.12  # of the budget
+_STANDING_FOR_ADVICE = 0.25  # new words have to suit whoever asks
+_TIMELINE = 0.5  # a line of many times tells more of a history than all of a few
+_LEAST_TOKENS = 30  # less room than this holds no entry and no line
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPlan:
+    """Tokens, of the budget."""
+
+    aim: Aim
+    standing_tokens: int
+    timeline_tokens: int
+
+
+def plan(question: str, budget_tokens: int) -> RecallPlan:
+    """By what the question asks for, see search/request."""
+    aim = read_request(question).aim
+    standing = _STANDING_FOR_ADVICE if aim is Aim.ADVICE else _STANDING
+    timeline = _TIMELINE if aim is Aim.OVERVIEW else 0.0
+    return RecallPlan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))
+
+
+def _room(tokens: float) -> int:
+    return int(tokens) if tokens >= _LEAST_TOKENS else 0
