@@ -12,7 +12,7 @@ from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Narrowing, Recall, Trace, ViewTrace
 from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
-from zibaldone.outdating import current_first
+from zibaldone.outdating import current_first, holding
 from zibaldone.planning import plan
 from zibaldone.rendering import render
 from zibaldone.search.fusion import reciprocal_rank
@@ -54,7 +54,7 @@ def recall(
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
     asked = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    standing = asked.of(overlays.profile, plan_.standing_tokens)
+    known = asked.of(overlays.profile, plan_.standing_tokens)
     retrieved = [asked.of(view, query.budget_tokens) for view in views]
     lines = asked.of(overlays.timeline, plan_.timeline_tokens)
     candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
@@ -64,14 +64,16 @@ def recall(
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
+        standing = asked.still_there(known.evidence)
         if overlays.updates is not None:
             candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
+            standing = holding(database, overlays.updates, standing, query)
         chosen = choose(
             candidates,
             query,
             count,
             plan_,
-            standing=[replace(e, standing=True) for e in asked.still_there(standing.evidence)],
+            standing=[replace(entry, standing=True) for entry in standing],
             lines=asked.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)

@@ -58,8 +58,9 @@ def mark(unit: Evidence) -> str:
     """What stands behind a unit's words: that they hold no more, or when somebody said what always holds."""
     if unit.outdated is not None:
         which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
-        return f" [no longer holds, since {header(unit.outdated.since.date(), None)}{which}]"
-    return f" ({header(unit.time.date(), None)})" if unit.standing else ""
+        since = f", since {header(unit.outdated.since.date(), None)}" if unit.outdated.since else ""
+        return f" [no longer holds{since}{which}]"
+    return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else ""
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
