@@ -62,7 +62,12 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         memory.rebuild(user="ann")
         assert (said(), known()) == before
         memory.export(path=tmp_path / "out.jsonl", user="ann")
-    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [False, False, False, True]
+    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_caption_stays_on_its_speakers_line(tmp_path):
