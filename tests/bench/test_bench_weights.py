@@ -190,7 +190,7 @@ def test_the_command_prints_markdown_and_writes_json(locomo_path):
     """Every variant in both."""
     out = locomo_path.parent / "out.json"
     done = CliRunner().invoke(
-        bench_app, ["weights", str(locomo_path), "--json", str(out)], catch_exceptions=False
+        bench_app, ["weights", str(locomo_path), "--output", str(out)], catch_exceptions=False
     )
     assert done.exit_code == 0
     report = json.loads(out.read_text(encoding="utf-8"))
