@@ -1,7 +1,7 @@
 """A person's edits as messages: what each does to the library, also after a rebuild under other ids."""
 
-from collections import Counter
 import time
+from collections import Counter
 from dataclasses import replace
 
 import pytest
