@@ -26,7 +26,7 @@ from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
 from zibaldone.threads import side_by_side
-from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
+from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
@@ -343,8 +343,13 @@ def _work(
                     view
                     for view in views
                     if user in behind[view.name]
-                    or _settled.get(view, {}).get(user) != versions.get(user)
-                    or view.is_due(connection, user)
+                    or (
+                        not _rests(view)
+                        and (
+                            _settled.get(view, {}).get(user) != versions.get(user)
+                            or view.is_due(connection, user)
+                        )
+                    )
                 ],
             )
             for user in users
@@ -352,7 +357,14 @@ def _work(
     return [(user, waiting) for user, waiting in work if waiting]
 
 
+def _rests(view: View) -> bool:
+    """Whether its storage is never to be put in order: then nobody whom it has read need be looked at."""
+    return getattr(type(view), "housekeep", None) is RestingView.housekeep
+
+
 def _housekeep(database: Database, user: str, view: View, patient: bool) -> tuple[Counted, ...]:  # noqa: FBT001
+    if _rests(view):
+        return ()
     with database.read() as connection:
         version = log.state(connection, user).version
         generation = serving(connection, user, view)
