@@ -52,12 +52,12 @@ def recall(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
+    answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    standing = asked.of(overlays.profile, plan_.standing_tokens)
-    retrieved = [asked.of(view, query.budget_tokens) for view in views]
-    lines = asked.of(overlays.timeline, plan_.timeline_tokens)
-    candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    standing = answers.of(overlays.profile, plan_.standing_tokens)
+    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    lines = answers.of(overlays.timeline, plan_.timeline_tokens)
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
     relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
     if relevance < floor:
         reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
@@ -71,8 +71,8 @@ def recall(
             query,
             count,
             plan_,
-            standing=[replace(e, standing=True) for e in asked.still_there(standing.evidence)],
-            lines=asked.still_there(lines.evidence),
+            standing=[replace(e, standing=True) for e in answers.still_there(standing.evidence)],
+            lines=answers.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)
     return Recall(
@@ -82,7 +82,7 @@ def recall(
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
-            views=tuple(asked.traces),
+            views=tuple(answers.traces),
             decisions=tuple(chosen.decisions),
             relevance=relevance,
             floor=floor,
@@ -146,8 +146,8 @@ def search(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
-    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    answers = _Asked(database, query)
+    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
 
