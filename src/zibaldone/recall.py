@@ -22,6 +22,7 @@ from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import Period, asked_period
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
 DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
@@ -31,7 +32,7 @@ DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
 class Overlays:
     """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
 
-    profile: View | None = None
+    profile: ProfileView | None = None
     timeline: View | None = None
     updates: UpdatesView | None = None
 
@@ -52,6 +53,9 @@ def recall(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    if overlays.profile is not None:
+        own = snapshots(database, query.scope.user, overlays.profile)
+        query = replace(query, people=overlays.profile.people(own, query.scope.user))
     asked = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
     standing = asked.of(overlays.profile, plan_.standing_tokens)

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.search.question import Acquaintance
 from zibaldone.storage.database import Database
 
 
@@ -39,6 +40,7 @@ class Query:
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
+    people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
 
 
 @dataclass(frozen=True, slots=True)
