@@ -20,7 +20,7 @@ from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
-from zibaldone.text.periods import Period, asked_period
+from zibaldone.text.periods import asked_period
 from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
@@ -67,8 +67,7 @@ def recall(
         reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        if plan_.aim in (Aim.OVERVIEW, Aim.LIST):
-            candidates = _in_period_first(candidates, asked_period(query.text, query.now.date()))
+        candidates = in_period_first(candidates, query, plan_.aim)
         if overlays.updates is not None:
             candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
         chosen = choose(
@@ -156,8 +155,9 @@ def search(
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
 
-def _in_period_first(candidates: list[Evidence], period: Period | None) -> list[Evidence]:
-    """What was said in the time that a question asks about, or just after a short one, before all else."""
+def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
+    """What was said in the time that an overview or a list is of, or just after a short one, comes first."""
+    period = asked_period(query.text, query.now.date()) if aim in (Aim.OVERVIEW, Aim.LIST) else None
     if period is None:
         return candidates
     short = period.first and period.last and (period.last - period.first).days < LONG_DAYS

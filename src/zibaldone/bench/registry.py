@@ -122,9 +122,9 @@ class FeltOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsOptions:
-    """Refit the ranking's weights on LoCoMo, each conversation judged by those of the others; ablations."""
+    """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
-    path: Path = argument("A LoCoMo file.")
+    paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
 
 
 @dataclass(frozen=True, kw_only=True)
