@@ -25,7 +25,7 @@ from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.05  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def recall(
     retrieved = [asked.of(view, query.budget_tokens) for view in views]
     lines = asked.of(overlays.timeline, plan_.timeline_tokens)
     candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
-    relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
-    if relevance < floor:
-        reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
+    confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
+    if confidence < floor:
+        reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
@@ -88,7 +88,7 @@ def recall(
         trace=Trace(
             views=tuple(asked.traces),
             decisions=tuple(chosen.decisions),
-            relevance=relevance,
+            confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,

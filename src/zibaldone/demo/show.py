@@ -85,7 +85,7 @@ def asked(console: Console, number: int, one: Asked, full_tokens: int) -> None:
     else:
         trace = one.recall.trace
         verdict = f"[{colour}]{'nothing' if one.right else 'something'} recalled[/]"
-        verdict += f" (relevance {trace.relevance:.2f}, floor {trace.floor:.2f})"
+        verdict += f" (confidence {trace.confidence:.2f}, floor {trace.floor:.2f})"
     cost = f"{one.recall.tokens} tokens instead of {full_tokens:,}, {one.ms:.1f} ms"
     console.print(f"  {verdict}[dim], {cost}[/]", highlight=False)
 

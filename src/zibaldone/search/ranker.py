@@ -110,7 +110,7 @@ class Scores:
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of the windows
     clues: Floats  # the weighted features of speaker, time and form
-    relevance: float  # see _confidence
+    confidence: float  # see _confidence
     assistant: AssistantShare = _BESIDE
 
     @staticmethod
@@ -137,21 +137,21 @@ def score(
 ) -> Scores:
     """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
 
-    `inside` (n,) says which units may be recalled; the relevance is of those.
+    `inside` (n,) says which units may be recalled; the confidence is of those.
     """
-    values, relevance = features(index, question, vector, inside)
+    values, confidence = features(index, question, vector, inside)
     weighted = {name: _weight(index, weights, name) * values[name] for name in FEATURES}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
     share = _SAID if question.asks_assistant else _BESIDE
-    return Scores(total, values["lexical"], values["dense"], context, clues, relevance, share)
+    return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
 
 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
-    """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
+    """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
     cosines = _cosines(index.vectors.rows, vector)
     centred, near = index.centred_cosines(vector), index.windows[2]
     values, words = _lexical(index, question)
@@ -175,9 +175,7 @@ def _cosines(rows: Vectors, vector: Vectors) -> Floats:
 class _WordsFound:
     """Of the question's words, by their idf."""
 
-    covered_nearby: (
-        Floats  # (n,) the share that the unit or its two neighbours have, a synonym by its cosine squared
-    )
+    covered_nearby: Floats  # (n,) the share in a unit or its neighbours; a synonym by its cosine squared
     unseen: float  # the share that no unit has
 
 

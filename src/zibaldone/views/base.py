@@ -70,7 +70,7 @@ class Retrieved:
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
-    relevance: float  # how much of the query the view knows of: about 0 for nothing, 1 for all
+    confidence: float  # a probability, 0 to 1, that the view can answer
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0
