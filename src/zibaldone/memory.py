@@ -255,10 +255,10 @@ class Memory:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
 
         What is put together follows from what the question asks for: see `planning`. Narrower with `session`
-        (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and `metadata`
-        (messages that have these keys with these values). `views` names the views to ask. Below the `floor` of
-        confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what "last week" in
-        the query is relative to.
+        (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and
+        `metadata` (messages that have these keys with these values). `views` names the views to ask. Below
+        the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
+        "last week" in the query is relative to.
         """
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
