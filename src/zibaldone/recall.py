@@ -22,16 +22,17 @@ from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.05  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
     """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
 
-    profile: View | None = None
+    profile: ProfileView | None = None
     timeline: View | None = None
     updates: UpdatesView | None = None
 
@@ -52,15 +53,18 @@ def recall(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    if overlays.profile is not None:
+        own = snapshots(database, query.scope.user, overlays.profile)
+        query = replace(query, people=overlays.profile.people(own, query.scope.user))
     answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
     standing = answers.of(overlays.profile, plan_.standing_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
     lines = answers.of(overlays.timeline, plan_.timeline_tokens)
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
-    relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
-    if relevance < floor:
-        reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
+    confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
+    if confidence < floor:
+        reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
@@ -84,7 +88,7 @@ def recall(
         trace=Trace(
             views=tuple(answers.traces),
             decisions=tuple(chosen.decisions),
-            relevance=relevance,
+            confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,

@@ -296,7 +296,7 @@ def test_a_question_below_the_floor_finds_nothing(locomo_path, talks_of, tools):
     weights = TalkWeights(EVEN, EVEN)
     count = LineCounter(tools.tokenizer)
     assert judge(talk, talk.posed[0], weights, 1000, count) == 1.0
-    assert judge(talk, replace(talk.posed[0], relevance=0.0), weights, 1000, count) == 0.0
+    assert judge(talk, replace(talk.posed[0], confidence=0.0), weights, 1000, count) == 0.0
 
 
 def test_without_synonyms_other_words_find_less(write, samples, talks_of):

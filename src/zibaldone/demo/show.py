@@ -87,7 +87,7 @@ def recalled(console: Console, number: int, outcome: Asked, full_tokens: int) ->
     else:
         trace = outcome.recall.trace
         verdict = f"[{colour}]{'nothing' if outcome.right else 'something'} recalled[/]"
-        verdict += f" (relevance {trace.relevance:.2f}, floor {trace.floor:.2f})"
+        verdict += f" (confidence {trace.confidence:.2f}, floor {trace.floor:.2f})"
     cost = f"{outcome.recall.tokens} tokens instead of {full_tokens:,}, {outcome.ms:.1f} ms"
     console.print(f"  {verdict}[dim], {cost}[/]", highlight=False)
 

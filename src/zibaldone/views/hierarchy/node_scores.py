@@ -51,7 +51,7 @@ class Standing:
     best_unit: Ints  # (n,) by rows of Levels, the unit that speaks most for a semantic; -1 for none inside
     episodes: tuple[Unit, ...]
     episode_total: Doubles  # (m,)
-    relevance: float  # the ranker's
+    confidence: float  # the ranker's
     statement_explanation: Explanation
     episode_explanation: Explanation
 
@@ -94,7 +94,7 @@ class Standing:
             best_unit,
             episodes,
             episode_total,
-            scores.relevance,
+            scores.confidence,
             Explanation.of(index, replace(scores, total=total.astype(np.float32))),
             episode_explanation,
         )

@@ -165,7 +165,7 @@ class HierarchyView:
         return Retrieved(
             gather(descent, messages, inclusion, self._tokenizer),
             len(descent.standing.units),
-            descent.standing.relevance,
+            descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
             model_calls=len(inclusion.probes) if inclusion else 0,

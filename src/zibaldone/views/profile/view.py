@@ -17,6 +17,7 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Acquaintance
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.words import words
@@ -36,6 +37,7 @@ from zibaldone.views.profile.matching import (
     question_words,
 )
 from zibaldone.views.profile.own_words import own_statements
+from zibaldone.views.profile.people import acquaintance
 from zibaldone.views.toolkit import FOREIGN_VECTORS, OFFERED, days_named, tail, usable
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
@@ -159,6 +161,15 @@ class ProfileView(UnitsView):
         """The entry of that id, with what a correction has to name."""
         standing = self._stand(take_snapshot, user)
         return next((draft for draft in standing.drafts if draft.id == entry_id), None)
+
+    def people(self, take_snapshot: TakeSnapshot, user: str) -> tuple[Acquaintance, ...]:
+        """Whom the user has called by a relation and by a name, each once."""
+        known = [
+            acquaintance(draft.reading)
+            for draft in self._stand(take_snapshot, user).holding
+            if draft.reading.kind == "relation"
+        ]
+        return tuple(dict.fromkeys(person for person in known if person is not None))
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries that apply to the question, the likeliest first; their scores are probabilities."""

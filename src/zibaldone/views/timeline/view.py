@@ -133,7 +133,7 @@ class TimelineView(UnitsView):
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index)
+                question = read_question(query.text, query.now.date(), index, query.people)
         subject = of_subject(question, query.text, query.now.date())
         vector, note = question_vector(self._embedder, subject)
         with take_snapshot() as now:
@@ -161,7 +161,7 @@ class TimelineView(UnitsView):
         scores = score(index, subject, vector, _WEIGHTS, inside)
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
-            scores = replace(scores, relevance=1.0)
+            scores = replace(scores, confidence=1.0)
         chosen = choose_lines(
             index.units, np.where(then, scores.total, -np.inf), OFFERED * query.budget_tokens
         )
@@ -172,7 +172,7 @@ class TimelineView(UnitsView):
             for line, channels in zip(chosen, explanation.of_rows(rows), strict=True)
         )
         return Retrieved(
-            evidence, len(index), scores.relevance, explanation, "; ".join(filter(None, (note, when)))
+            evidence, len(index), scores.confidence, explanation, "; ".join(filter(None, (note, when)))
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:

@@ -177,7 +177,7 @@ class TopicsView:
         return Retrieved(
             fill(evidence_of(chosen, messages), room, self._tokenizer.count),
             reading.considered,
-            scored.scores.relevance,
+            scored.scores.confidence,
             scored.explanation,
             "; ".join(note for note in notes if note),
             reading.model_calls,
