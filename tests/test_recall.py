@@ -254,7 +254,7 @@ def test_below_the_floor_nothing_is_recalled(memory, new_user):
     memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
     found = memory.recall("quantum chromodynamics on a lattice", user=user, floor=1)
     assert not found
-    assert found.trace.relevance < found.trace.floor == 1
+    assert found.trace.confidence < found.trace.floor == 1
     assert found.trace.decisions
     assert "nothing in memory is relevant enough" in found.why_not(1)
 
@@ -273,7 +273,7 @@ def test_what_memory_knows_passes_the_highest_floor(memory, new_user):
     memory.add("My greyhound chased the postman.", user=user)
     found = memory.recall("Whose greyhound chased the postman?", user=user, floor=1)
     assert found
-    assert found.trace.relevance >= 1
+    assert found.trace.confidence >= 1
 
 
 def test_nobody_s_memory_is_empty(memory):

@@ -256,11 +256,11 @@ class Memory:
 
         What is put together follows from what the question asks for: see `planning`. Narrower with `session`
         (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and
-        `metadata` (messages that have these keys with these values). `views` names the views to ask; a query
-        whose relevance is below `floor` (0 to 1; None: the default) gets an empty recall, with 0 never; `now`
-        is what "last week" in the query is relative to.
+        `metadata` (messages that have these keys with these values). `views` names the views to ask. Below
+        the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
+        "last week" in the query is relative to.
         """
-        least_relevance = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
+        least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
         question = self._query(query, user, session, count("budget_tokens", budget_tokens, least=1), now)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
@@ -278,7 +278,7 @@ class Memory:
                 self._database,
                 sources,
                 question,
-                floor=least_relevance,
+                floor=least_confidence,
                 tokenizer=self._tokenizer,
                 count=self._count,
                 overlays=overlays,

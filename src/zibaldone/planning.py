@@ -15,7 +15,7 @@ from zibaldone.search.request import Aim, read_request
 
 _STANDING = 0.12  # of the budget
 _STANDING_FOR_ADVICE = 0.25  # new words have to suit whoever asks
-_TIMELINE = 0.5  # a line of many times tells more of a history than all of a few
+_TIMELINE = 0.35  # a line of many times tells more of a history than all of a few
 _LEAST_TOKENS = 30  # less room than this holds no entry and no line
 
 

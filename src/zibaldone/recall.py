@@ -20,18 +20,19 @@ from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
-from zibaldone.text.periods import Period, asked_period
+from zibaldone.text.periods import asked_period
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.05  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
     """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
 
-    profile: View | None = None
+    profile: ProfileView | None = None
     timeline: View | None = None
     updates: UpdatesView | None = None
 
@@ -52,19 +53,21 @@ def recall(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
+    if overlays.profile is not None:
+        own = snapshots(database, query.scope.user, overlays.profile)
+        query = replace(query, people=overlays.profile.people(own, query.scope.user))
+    answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    standing = asked.of(overlays.profile, plan_.standing_tokens)
-    retrieved = [asked.of(view, query.budget_tokens) for view in views]
-    lines = asked.of(overlays.timeline, plan_.timeline_tokens)
-    candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
-    relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
-    if relevance < floor:
-        reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
+    standing = answers.of(overlays.profile, plan_.standing_tokens)
+    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    lines = answers.of(overlays.timeline, plan_.timeline_tokens)
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
+    if confidence < floor:
+        reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        if plan_.aim in (Aim.OVERVIEW, Aim.LIST):
-            candidates = _in_period_first(candidates, asked_period(query.text, query.now.date()))
+        candidates = in_period_first(candidates, query, plan_.aim)
         if overlays.updates is not None:
             candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
         chosen = choose(
@@ -72,8 +75,8 @@ def recall(
             query,
             count,
             plan_,
-            standing=[replace(e, standing=True) for e in asked.still_there(standing.evidence)],
-            lines=asked.still_there(lines.evidence),
+            standing=[replace(e, standing=True) for e in answers.still_there(standing.evidence)],
+            lines=answers.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)
     return Recall(
@@ -83,9 +86,9 @@ def recall(
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
-            views=tuple(asked.traces),
+            views=tuple(answers.traces),
             decisions=tuple(chosen.decisions),
-            relevance=relevance,
+            confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
@@ -147,13 +150,14 @@ def search(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
-    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    answers = _Asked(database, query)
+    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
 
-def _in_period_first(candidates: list[Evidence], period: Period | None) -> list[Evidence]:
-    """What was said in the time that a question asks about, or just after a short one, before all else."""
+def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
+    """What was said in the time that an overview or a list is of, or just after a short one, comes first."""
+    period = asked_period(query.text, query.now.date()) if aim in (Aim.OVERVIEW, Aim.LIST) else None
     if period is None:
         return candidates
     short = period.first and period.last and (period.last - period.first).days < LONG_DAYS

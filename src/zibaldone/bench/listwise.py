@@ -3,16 +3,16 @@
 Each relevant item competes alone with all irrelevant items of its query: its probability is the softmax of
 the scores over these (Cox's partial likelihood, ListNet's top-one probability), so that several relevant
 items do not compete with each other. A query counts 1, however many relevant items it has. The loss is
-convex: Newton's method finds its one minimum in a few steps, without a learning rate or a seed.
+convex: Newton's method finds its one minimum in a few steps, without a learning rate or a seed. Where
+irrelevant items are too many, some may stand for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from zibaldone.search.lexical import Doubles, Floats
 
@@ -26,23 +26,39 @@ class Contests:
     """Some queries over the same n items: p relevant items in all, each against its irrelevant ones."""
 
     differences: Floats  # (p, n, d) the features of each item minus those of the relevant one
-    rivals: npt.NDArray[np.bool_]  # (p, n) which items are irrelevant
+    rivals: Floats  # (p, n) for how many irrelevant items each one stands; 0: it is relevant
     shares: Doubles  # (p,) one over how many items are relevant for the query
-    queries: int
+    queries: float  # that they count for
 
 
-def contests(features: Sequence[Floats], relevant: Sequence[Sequence[int]]) -> Contests:
-    """Per query its items' features (n, d) and the rows of its relevant items, at least one."""
+def contests(
+    features: Sequence[Floats], relevant: Sequence[Sequence[int]], stand_for: Floats | None = None
+) -> Contests:
+    """Per query its items' features (n, d) and the rows of its relevant items, at least one.
+
+    `stand_for` (n,) says for how many items like it each one stands; None: for itself.
+    """
     pairs = [(query, row) for query, rows in enumerate(relevant) for row in rows]
-    rivals = np.ones((len(pairs), len(features[0])), dtype=np.bool_)
+    each = np.ones(len(features[0]), dtype=np.float32) if stand_for is None else stand_for
+    rivals = np.tile(each, (len(pairs), 1))
     for at, (query, _) in enumerate(pairs):
-        rivals[at, relevant[query]] = False
+        rivals[at, relevant[query]] = 0
     return Contests(
         differences=np.stack([features[query] - features[query][row] for query, row in pairs]),
         rivals=rivals,
         shares=np.array([1 / len(relevant[query]) for query, _ in pairs]),
         queries=len(features),
     )
+
+
+def balanced(groups: Sequence[Sequence[Contests]]) -> list[Contests]:
+    """All contests, every group of them counting as one query, whatever its number of queries."""
+    return [
+        replace(contest, shares=contest.shares / queries, queries=contest.queries / queries)
+        for group in groups
+        for queries in [sum(contest.queries for contest in group)]
+        for contest in group
+    ]
 
 
 def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Doubles]:
@@ -68,10 +84,15 @@ def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Do
     )
 
 
-def fit(data: Sequence[Contests], kept: Sequence[int]) -> Doubles:
-    """(d,) the weights that make the relevant items likeliest; 0 for every feature that is not `kept`."""
+def fit(data: Sequence[Contests], kept: Sequence[int], start: Doubles | None = None) -> Doubles:
+    """(d,) the weights that make the relevant items likeliest; 0 for every feature that is not `kept`.
+
+    `start` (d,) is where to look first: near the minimum it saves steps.
+    """
     columns = list(kept)
     weights = np.zeros(data[0].differences.shape[2])
+    if start is not None:
+        weights[columns] = start[columns]
     value, gradient, hessian = loss(data, weights)
     for _ in range(_MOST_STEPS):
         step = np.zeros_like(weights)

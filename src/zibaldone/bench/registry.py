@@ -39,7 +39,7 @@ def _systems(*names: str) -> Any:
 
 
 def _floor() -> Any:
-    return option(None, "The engine's relevance floor; else its own.", least=0, most=1)
+    return option(None, "The engine's confidence floor; else its own.", least=0, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FloorOptions:
-    """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
+    """Trade-off of the confidence floor on LoCoMo: what it empties, what it loses."""
 
     path: Path = argument("A LoCoMo file.")
     limit: int | None = option(None, "Questions of each kind per conversation.", least=1)
@@ -122,9 +122,9 @@ class FeltOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsOptions:
-    """Refit the ranking's weights on LoCoMo, each conversation judged by those of the others; ablations."""
+    """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
-    path: Path = argument("A LoCoMo file.")
+    paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,8 @@ if not console.is_terminal:
 def _command(benchmark: Benchmark) -> Callable[..., None]:
     """A function with a parameter for every field of the options, as typer wants one."""
     hints = get_type_hints(benchmark.options)
-    lists = {name: get_args(hint)[0] for name, hint in hints.items() if _is_list(hint)}
+    with_commas = [field.name for field in fields(benchmark.options) if not field.metadata.get("argument")]
+    lists = {name: get_args(hints[name])[0] for name in with_commas if _is_list(hints[name])}
     may_be_empty = {field.name for field in fields(benchmark.options) if field.default == ()}
 
     def command(*, as_json: bool, output: Path | None, **given: Any) -> None:
@@ -79,6 +80,8 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     if default in (inspect.Parameter.empty, None, ()):
         about["show_default"] = False
     if field.metadata.get("argument"):
+        if _is_list(hint):
+            hint = list[get_args(hint)[0]]  # type: ignore[misc] # one after the other, at least one
         return _keyword(field.name, Annotated[hint, typer.Argument(**about)], default)
     about |= {bound: value for bound in ("min", "max") if (value := field.metadata[bound]) is not None}
     if _is_list(hint):

@@ -122,7 +122,8 @@ def recall(
     budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
     session: InSession = None,
     floor: Annotated[
-        float | None, typer.Option("--floor", help="Recall nothing below this relevance.", show_default=False)
+        float | None,
+        typer.Option("--floor", help="Recall nothing below this confidence.", show_default=False),
     ] = None,
     view: Annotated[
         list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)

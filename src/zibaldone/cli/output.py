@@ -138,7 +138,7 @@ def decisions(recalled: Recall) -> None:
         for decision in recalled.trace.decisions
     ]
     table("rank", "", "messages", "tokens", "channels", "why", "text", rows=rows)
-    write(f"relevance {recalled.trace.relevance:.3f}, floor {recalled.trace.floor:.3f}")
+    write(f"confidence {recalled.trace.confidence:.3f}, floor {recalled.trace.floor:.3f}")
 
 
 def session_table(sessions: Sequence[Session]) -> None:

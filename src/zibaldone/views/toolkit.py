@@ -16,8 +16,9 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
+from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, best_first, score
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, AssistantShare, TalkWeights, best_first, score
 from zibaldone.search.unit import Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
@@ -156,14 +157,25 @@ def ranked_units(
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
     inside = _inside(index, query)
     scores = score(index, question, vector, weights, inside)
-    rows = best_first(scores.total, OFFERED * query.budget_tokens, index, inside, scores.assistant)
-    rows = _with_partners(rows, index, inside, query.budget_tokens)
+    rows = rows_offered(index, scores.total, scores.assistant, query, inside)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
         for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
     )
-    return Retrieved(evidence, len(index), scores.relevance, explanation, note)
+    return Retrieved(evidence, len(index), scores.confidence, explanation, note)
+
+
+def rows_offered(
+    index: UnitIndex,
+    scores: Floats,
+    assistant: AssistantShare,
+    query: Query,
+    inside: npt.NDArray[np.bool_] | None = None,
+) -> list[int]:
+    """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them."""
+    rows = best_first(scores, OFFERED * query.budget_tokens, index, inside, assistant)
+    return _with_partners(rows, index, inside, query.budget_tokens)
 
 
 def _inside(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:

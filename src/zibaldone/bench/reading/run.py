@@ -12,9 +12,7 @@ from rich.table import Table
 from zibaldone import settings
 from zibaldone.bench.answers import bleu1, f1_original, f1_set
 from zibaldone.bench.base import DataSet, Equipment, Example
-from zibaldone.bench.beam import BEAMQuestions
-from zibaldone.bench.locomo import LoCoMoQuestions
-from zibaldone.bench.longmemeval import LongMemEvalQuestions
+from zibaldone.bench.datasets import read_data_set
 from zibaldone.bench.outcome import Measurement, Progress, Run
 from zibaldone.bench.reading.judge import JUDGE_TASKS, AnswerJudge, Verdict, can_be_judged
 from zibaldone.bench.reading.reader import READ, VIEW, Reader, ReaderAnswer
@@ -25,8 +23,6 @@ from zibaldone.bench.stats import Mean
 from zibaldone.bench.systems import check_systems, make_system
 from zibaldone.bench.table import Column, budget, interval, share, tabulate
 from zibaldone.errors import InvalidInput, UnknownName
-from zibaldone.importers import recognise
-from zibaldone.importers.files import is_folder
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel
 from zibaldone.models.meter import Meter
@@ -104,7 +100,7 @@ def run(options: ReadOptions, run: Run) -> Measurement:
             "there is nobody to read: set ZIBALDONE_CHAT_MODEL, or give --record DIR to have the questions"
             " written into files that can be answered later"
         )
-    data = _data_set(options.path)
+    data = read_data_set(options.path)
     examples = _examples(data, options)
     if not examples:
         raise InvalidInput(f"{str(options.path)!r} has no question that can be judged: nothing to read")
@@ -136,21 +132,6 @@ def make_rows(records: Sequence[ReadQuestion], categories: Sequence[str]) -> tup
     for record in records:
         groups.setdefault((record.system, record.budget_tokens), []).append(record)
     return tuple(_row(group, categories) for group in groups.values())
-
-
-def _data_set(path: Path) -> DataSet:
-    """By its content. Raises InvalidInput for what is no benchmark."""
-    if is_folder(path):
-        return BEAMQuestions(path)
-    kind = recognise(path).name
-    if kind == "locomo":
-        return LoCoMoQuestions(path)
-    if kind == "longmemeval":
-        return LongMemEvalQuestions(path)
-    raise InvalidInput(
-        f"{str(path)!r} is of the format {kind!r}, which has no questions: give a LoCoMo or LongMemEval file,"
-        " or a folder of BEAM chats"
-    )
 
 
 def _examples(data: DataSet, options: ReadOptions) -> list[Example]:

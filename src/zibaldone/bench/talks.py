@@ -1,0 +1,235 @@
+"""Conversations laid out for ranking with many weights: every question's features are worked out once.
+
+From the ranking on, all is the engine's own when it asks the messages view alone: its order, the assistant's
+share, choice, budget and floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+import numpy as np
+
+from zibaldone.bench.base import DataSet, Equipment, Example
+from zibaldone.bench.engine import to_context
+from zibaldone.bench.listwise import Contests, contests
+from zibaldone.bench.metrics import is_found
+from zibaldone.choosing import choose
+from zibaldone.core import Evidence, Message, Recall, Scope, Trace
+from zibaldone.models.base import Tokenizer
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.planning import plan
+from zibaldone.recall import DEFAULT_FLOOR, in_period_first
+from zibaldone.search import dense
+from zibaldone.search.lexical import Doubles, Floats, Ints
+from zibaldone.search.ranker import (
+    FEATURES,
+    AssistantShare,
+    TalkWeights,
+    Weights,
+    features,
+    read_question,
+    score,
+)
+from zibaldone.search.thesaurus import Thesaurus
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views.base import Query
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, to_units
+
+MOST_OF_ASSISTANT = 2000  # units of an assistant in a contest; more are stood for by a sample
+_SEED = 0  # of the sample
+
+
+@dataclass(frozen=True, slots=True)
+class WantedText:
+    """What one unit of a context has to hold: an evidence turn, or an answer where no turn is marked."""
+
+    text: str
+    sessions: frozenset[str] | None = None  # where it counts; None: everywhere
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """One question, its conversation's units already looked at."""
+
+    example: Example
+    now: datetime
+    wanted: tuple[WantedText, ...]
+    features: Floats  # (n, d), columns in the order of FEATURES
+    confidence: float
+    assistant: AssistantShare
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation: its units, its questions, and what is learnt from them."""
+
+    data_set: str
+    user: str
+    with_assistant: bool  # whether an assistant takes part
+    index: UnitIndex
+    units: tuple[Evidence, ...]  # (n,), in the order of the index
+    posed: tuple[Posed, ...]
+    contests: Contests
+
+
+def read_talks(data: DataSet, name: str, tools: Equipment, *, synonyms: bool = True) -> list[Talk]:
+    """The conversations of a data set called `name` that have questions of which something is wanted."""
+    by_user: dict[str, list[Example]] = {}
+    for example in data.examples:
+        if example.answerable:
+            by_user.setdefault(example.user, []).append(example)
+    talks = (
+        _read(data.messages(user), examples, name, tools, synonyms=synonyms)
+        for user, examples in by_user.items()
+    )
+    return [talk for talk in talks if talk is not None]
+
+
+def judge(
+    talk: Talk, posed: Posed, weights: TalkWeights, budget_tokens: int, count: Callable[[str], int]
+) -> float:
+    """The share of what the question wants that the engine recalls when it ranks with these weights."""
+    if posed.confidence < DEFAULT_FLOOR:
+        return 0.0
+    example, index = posed.example, talk.index
+    of_people, of_assistants = (
+        posed.features @ to_vector(kind).astype(np.float32)
+        for kind in (weights.among_people, weights.with_assistant)
+    )
+    scores = np.where(index.with_assistant, of_assistants, of_people)
+    query = Query(example.question, Scope(example.user), budget_tokens, posed.now)
+    offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
+    planned = plan(query.text, budget_tokens)
+    chosen = choose(in_period_first(offered, query, planned.aim), query, count, planned)
+    trace = Trace((), (), posed.confidence, DEFAULT_FLOOR, 0.0)
+    context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
+    holds = [
+        is_found(
+            wanted.text,
+            [
+                unit.text
+                for unit in context.units
+                if wanted.sessions is None or unit.session in wanted.sessions
+            ],
+        )
+        for wanted in posed.wanted
+    ]
+    return sum(holds) / len(holds)
+
+
+def to_vector(weights: Weights) -> Doubles:
+    """(d,) in the order of FEATURES."""
+    return np.array([getattr(weights, name) for name in FEATURES])
+
+
+class LineCounter:
+    """Counts the tokens of a text line by line and each line once: the same lines come again and again.
+
+    Exact, because no token of the embedded tokenizer holds a line break.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._first = lru_cache(maxsize=1 << 16)(lambda line: self._count(f"{line}\n") - 1)
+        self._other = lru_cache(maxsize=1 << 16)(
+            lambda line: self._count(f"\n{line}") - self._count("\n") + 1
+        )
+
+    def __call__(self, text: str) -> int:
+        first, *others = text.split("\n")
+        return self._first(first) + sum(map(self._other, others)) if text else 0
+
+    def _count(self, text: str) -> int:
+        return self._tokenizer.count([text])[0]
+
+
+def _read(
+    messages: Sequence[Message], examples: Sequence[Example], name: str, tools: Equipment, *, synonyms: bool
+) -> Talk | None:
+    """None when nothing is wanted of it."""
+    words = shared_static_embedder()
+    prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
+    stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
+    units = to_units(messages, prepared.cuts)
+    index = UnitIndex(tools.embedder.dimension, words)
+    index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
+    if not synonyms:
+        index.thesaurus = Thesaurus(words)  # an empty one
+    posed, relevant = [], []
+    for example in examples:
+        wanted, rows = _wanted(index, messages, example)
+        if rows:
+            posed.append(_ask(index, example, wanted, tools))
+            relevant.append(rows)
+    if not posed:
+        return None
+    competing, stand_for = _competing(index, sorted({row for rows in relevant for row in rows}))
+    place = {row: at for at, row in enumerate(competing.tolist())}
+    return Talk(
+        data_set=name,
+        user=examples[0].user,
+        with_assistant=bool(index.with_assistant.any()),
+        index=index,
+        units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
+        posed=tuple(posed),
+        contests=contests(
+            [question.features[competing] for question in posed],
+            [[place[row] for row in rows] for rows in relevant],
+            stand_for,
+        ),
+    )
+
+
+def _ask(index: UnitIndex, example: Example, wanted: tuple[WantedText, ...], tools: Equipment) -> Posed:
+    now = example.now or max(unit.time for unit in index.units)
+    question = read_question(example.question, now.date(), index)
+    vector, _ = question_vector(tools.embedder, question)
+    columns, confidence = features(index, question, vector)
+    share = score(index, question, vector).assistant
+    matrix = np.stack([columns[name] for name in FEATURES], axis=1)
+    return Posed(example, now, wanted, matrix, confidence, share)
+
+
+def _wanted(
+    index: UnitIndex, messages: Sequence[Message], example: Example
+) -> tuple[tuple[WantedText, ...], list[int]]:
+    """What a question wants, and the units that are relevant for it: those of its evidence turns.
+
+    Where no turn is marked, any unit of the sessions that answer it will do that holds the answer's words.
+    """
+    if example.evidence:
+        seqs: set[int] = set()
+        for turn in example.evidence:  # an importer adds to a turn's text: the shortest that starts so
+            starting = [message for message in messages if message.content.startswith(turn.strip())]
+            seqs.update(message.seq for message in sorted(starting, key=lambda m: len(m.content))[:1])
+        return tuple(map(WantedText, example.evidence)), index.rows_of(seqs)
+    if example.answer is None or not example.evidence_sessions:
+        return (), []
+    sessions = frozenset(example.evidence_sessions)
+    rows = [
+        row
+        for row, unit in enumerate(index.units)
+        if unit.session in sessions and is_found(example.answer, [unit.text])
+    ]
+    return (WantedText(example.answer, sessions),), rows
+
+
+def _competing(index: UnitIndex, relevant: Sequence[int]) -> tuple[Ints, Floats]:
+    """Rows of a contest, and for how many units each stands: all but an assistant's of a long chat."""
+    stand_for = np.ones(len(index), dtype=np.float32)
+    always = index.by_assistant == 0
+    always[relevant] = True
+    others = np.flatnonzero(~always)
+    if len(others) > MOST_OF_ASSISTANT:
+        drawn = np.random.default_rng(_SEED).choice(others, MOST_OF_ASSISTANT, replace=False)
+        always[drawn] = True
+        stand_for[drawn] = len(others) / MOST_OF_ASSISTANT
+    else:
+        always[others] = True
+    rows = np.flatnonzero(always)
+    return rows, stand_for[rows]
