@@ -25,6 +25,7 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.text.remembered import sweeping
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
@@ -158,6 +159,7 @@ def _is_rebuilding(database: Database, user: str, view: View) -> bool:
     return _rebuilding[_rebuild_key(database, user, view)] > 0
 
 
+@sweeping()
 def _step(
     database: Database, user: str, view: View, generation: Generation | None, *, patient: bool, check: Check
 ) -> int:
@@ -362,6 +364,7 @@ def _rests(view: View) -> bool:
     return getattr(type(view), "housekeep", None) is RestingView.housekeep
 
 
+@sweeping()
 def _housekeep(database: Database, user: str, view: View, patient: bool) -> tuple[Counted, ...]:  # noqa: FBT001
     if _rests(view):
         return ()

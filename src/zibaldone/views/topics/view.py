@@ -20,7 +20,6 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import forget_words
 from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
@@ -41,8 +40,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector,
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
-from zibaldone.views.topics.consolidate.contradictions import forget_claims
-from zibaldone.views.topics.consolidate.workbench import Workbench, terms_of
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME
@@ -208,9 +206,6 @@ class TopicsView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        forget_words()
-        forget_claims()
-        terms_of.cache_clear()
         with database.read() as connection:
             state = log.state(connection, user)
             for cache in (self._readables, self._workbenches, self._libraries):

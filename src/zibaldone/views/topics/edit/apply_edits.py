@@ -199,8 +199,10 @@ def _summed_up(
     if documents:
         work.survey(library.documents.values(), [])
         written = [
-            replace(summed_up(one, work, "-"), summary=one.summary) if keep(one) else summed_up(one, work)
-            for one in documents
+            replace(summed_up(document, work, "-"), summary=document.summary)
+            if keep(document)
+            else summed_up(document, work)
+            for document in documents
         ]
         library = library.with_documents(written)
     if CURRENT in changed:
