@@ -42,18 +42,18 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
         full_tokens = memory.count_tokens(show.full_context(messages))
         if not as_json:
             show.opening(console, messages, full_tokens, import_ms)
-        asked = []
+        outcomes = []
         for number, question in enumerate(questions(), 1):
-            asked.append(ask(memory, question, seqs, BUDGET_TOKENS))
+            outcomes.append(ask(memory, question, seqs, BUDGET_TOKENS))
             if not as_json:
-                show.asked(console, number, asked[-1], full_tokens)
-        figures = _figures(messages, asked, full_tokens, import_ms, folder)
+                show.recalled(console, number, outcomes[-1], full_tokens)
+        figures = _figures(messages, outcomes, full_tokens, import_ms, folder)
         if as_json:
-            answers = [_plain(one) for one in asked]
+            answers = [_plain(one) for one in outcomes]
             console.print_json(data={**asdict(figures), "budget_tokens": BUDGET_TOKENS, "asked": answers})
             return figures
         (left_out,) = (message for message in messages if message.id == WHY_NOT)
-        coffee = next(one.recall for one in asked if "coffee" in one.question.question)
+        coffee = next(one.recall for one in outcomes if "coffee" in one.question.question)
         why_not = coffee.why_not(left_out.seq)
         receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
         show.closing(console, left_out, why_not, receipt, FORGET_SESSION, figures)
@@ -61,27 +61,27 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
 
 
 def _figures(
-    messages: list[Message], asked: list[Asked], full_tokens: int, import_ms: float, folder: Path
+    messages: list[Message], outcomes: list[Asked], full_tokens: int, import_ms: float, folder: Path
 ) -> show.Figures:
     return show.Figures(
         messages=len(messages),
         sessions=len({message.session for message in messages}),
         import_ms=import_ms,
-        questions=len(asked),
-        right=sum(one.right for one in asked),
-        mean_tokens=mean(one.recall.tokens for one in asked if one.question.evidence),
+        questions=len(outcomes),
+        right=sum(one.right for one in outcomes),
+        mean_tokens=mean(one.recall.tokens for one in outcomes if one.question.evidence),
         full_tokens=full_tokens,
-        p50_ms=median(one.ms for one in asked),
+        p50_ms=median(one.ms for one in outcomes),
         folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
     )
 
 
-def _plain(one: Asked) -> dict[str, object]:
-    recalled = [{"seqs": e.sources, "session": e.session, "text": e.text} for e in one.recall.evidence]
+def _plain(outcome: Asked) -> dict[str, object]:
+    recalled = [{"seqs": e.sources, "session": e.session, "text": e.text} for e in outcome.recall.evidence]
     return {
-        **asdict(one.question),
-        "right": one.right,
-        "tokens": one.recall.tokens,
-        "ms": one.ms,
+        **asdict(outcome.question),
+        "right": outcome.right,
+        "tokens": outcome.recall.tokens,
+        "ms": outcome.ms,
         "recalled": recalled,
     }

@@ -32,13 +32,13 @@ class Asked:
     question: DemoQuestion
     recall: Recall
     holds: dict[int, str]  # index into recall.evidence -> the phrase of the answer in it
-    found: int  # parts of the answer that are in the recalled text
+    parts_held: int  # parts of the answer that are in the recalled text
     ms: float  # as the caller waits
 
     @property
     def right(self) -> bool:
         """Every part of the answer is there; or nothing at all, where there is nothing to recall."""
-        return self.found == len(self.question.evidence) if self.question.evidence else not self.recall
+        return self.parts_held == len(self.question.evidence) if self.question.evidence else not self.recall
 
 
 def questions() -> list[DemoQuestion]:
@@ -56,12 +56,12 @@ def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_
     recall = memory.recall(question.question, user=USER, budget_tokens=budget_tokens)
     ms = (time.perf_counter() - started) * 1000
     holds: dict[int, str] = {}
-    found = 0
+    parts_held = 0
     for id_, phrase in question.evidence.items():
         places = [i for i, one in enumerate(recall.evidence) if _holds(one, seqs[id_], phrase)]
         holds.update(dict.fromkeys(places, phrase))
-        found += bool(places)
-    return Asked(question, recall, holds, found, ms)
+        parts_held += bool(places)
+    return Asked(question, recall, holds, parts_held, ms)
 
 
 def _holds(evidence: Evidence, seq: int, phrase: str) -> bool:

@@ -43,9 +43,9 @@ def full_context(messages: Sequence[Message]) -> str:
     """The whole conversation as recall would render it: a header per day, a line per message."""
     rendered = []
     before = None
-    for day, said in groupby(messages, lambda message: _time(message).date()):
+    for day, day_messages in groupby(messages, lambda message: _time(message).date()):
         rendered.append(header(day, before))
-        rendered.extend(line(message.speaker, message.content) for message in said)
+        rendered.extend(line(message.speaker, message.content) for message in day_messages)
         before = day
     return "\n".join(rendered)
 
@@ -63,30 +63,32 @@ def opening(console: Console, messages: Sequence[Message], full_tokens: int, imp
     )
 
 
-def asked(console: Console, number: int, one: Asked, full_tokens: int) -> None:
+def recalled(console: Console, number: int, outcome: Asked, full_tokens: int) -> None:
     """One question: every recalled passage with its date and citation, the parts of the answer marked."""
     console.print()
-    console.rule(f"[bold]{number}. {one.question.question}[/]  [dim]{one.question.kind}[/]", align="left")
+    console.rule(
+        f"[bold]{number}. {outcome.question.question}[/]  [dim]{outcome.question.kind}[/]", align="left"
+    )
     table = Table.grid(padding=(0, 1))
     for width in (1, 11, 4, 3):
         table.add_column(width=width, no_wrap=True)
     table.add_column(overflow="fold")
-    for i, evidence in enumerate(one.recall.evidence):
-        phrase = one.holds.get(i)
+    for i, evidence in enumerate(outcome.recall.evidence):
+        phrase = outcome.holds.get(i)
         cited = f"#{evidence.sources[0]}", f"s{evidence.session}"
         mark, style = ("[green]✓[/]", "") if phrase else ("", "dim")
         table.add_row(mark, _day(evidence.time), *cited, _passage(evidence, phrase), style=style)
     console.print(table)
-    colour = "green" if one.right else "red"
-    answer = one.question.answer or "nothing, it was never mentioned."
+    colour = "green" if outcome.right else "red"
+    answer = outcome.question.answer or "nothing, it was never mentioned."
     console.print(f"  [bold]Looked for:[/] {answer}", highlight=False)
-    if parts := len(one.question.evidence):
-        verdict = f"[{colour}]{one.found} of {parts} found[/]"
+    if parts := len(outcome.question.evidence):
+        verdict = f"[{colour}]{outcome.parts_held} of {parts} found[/]"
     else:
-        trace = one.recall.trace
-        verdict = f"[{colour}]{'nothing' if one.right else 'something'} recalled[/]"
+        trace = outcome.recall.trace
+        verdict = f"[{colour}]{'nothing' if outcome.right else 'something'} recalled[/]"
         verdict += f" (confidence {trace.confidence:.2f}, floor {trace.floor:.2f})"
-    cost = f"{one.recall.tokens} tokens instead of {full_tokens:,}, {one.ms:.1f} ms"
+    cost = f"{outcome.recall.tokens} tokens instead of {full_tokens:,}, {outcome.ms:.1f} ms"
     console.print(f"  {verdict}[dim], {cost}[/]", highlight=False)
 
 
@@ -96,8 +98,8 @@ def closing(
     """What else is special, the figures, and what to do next."""
     console.print()
     console.rule("[bold]Ask why, and delete[/]", align="left")
-    said = shorten(left_out.content, _CHARS, placeholder=" …")
-    console.print(f"[bold]Why not?[/] [dim]“{said}”[/]\n{why_not}", highlight=False)
+    excerpt = shorten(left_out.content, _CHARS, placeholder=" …")
+    console.print(f"[bold]Why not?[/] [dim]“{excerpt}”[/]\n{why_not}", highlight=False)
     console.print(
         f"[bold]Forget session {session}?[/] [dim]A dry run:[/]\n{_receipt(receipt)}\n", highlight=False
     )

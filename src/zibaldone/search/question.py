@@ -124,8 +124,8 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
     return replace(question, terms=tuple(pair for pair in known if pair in rarest))
 
 
-def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
-    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+def _days(text: str, said_on: date) -> tuple[tuple[int, int], ...]:
+    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said_on))
     return tuple(days)[:_MOST_DAYS]
 
 

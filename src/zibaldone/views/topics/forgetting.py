@@ -46,8 +46,8 @@ def forget(
         doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
     ]
     written = [
-        finished(_retitled(one, words.get(doc_id, frozenset()), work), work, "forgotten", None)
-        for doc_id, one in changed.items()
+        finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
+        for doc_id, document in changed.items()
         if doc_id != CURRENT and doc_id not in removed
     ]
     current = changed.get(CURRENT, library.current)

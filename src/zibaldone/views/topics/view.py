@@ -253,8 +253,8 @@ class TopicsView:
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        found = [table.load(connection, one) for one in table.generations(connection, user)]
-        libraries = [one for one in found if one is not None]
+        loaded = [table.load(connection, one) for one in table.generations(connection, user)]
+        libraries = [one for one in loaded if one is not None]
         return (
             Counted("documents", sum(len(one.documents) for one in libraries)),
             Counted("entries", sum(1 for one in libraries for _ in one.entries())),
@@ -266,16 +266,18 @@ class TopicsView:
             return []
         known = table.seqs(connection, generation.user)
         sources = sorted({seq for one in library.origins() for seq in one.sources})
-        found = [f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known]
-        found += [
+        disagreements = [
+            f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
+        ]
+        disagreements += [
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
-        found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
+        disagreements += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
         if not generation.fingerprint.startswith("1/"):  # such as had no units
             dimension = int(generation.fingerprint.rsplit("/", 1)[1])
-            found += units.faults(connection, NAME, generation, dimension)
-            found += entry_units.missing(connection, generation, library)
-        return found
+            disagreements += units.faults(connection, NAME, generation, dimension)
+            disagreements += entry_units.missing(connection, generation, library)
+        return disagreements
 
     def library(self, connection: Connection, generation: Generation) -> Library:
         return self._library(connection, generation) or Library()
@@ -377,10 +379,10 @@ class TopicsView:
     ) -> tuple[Library, Library]:
         """The library before and after; no model is waited for inside a transaction."""
         before = table.load(connection, generation) or Library()
-        told, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
+        forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
-        by_people = written_words(one for one in editors if one.seq not in told)
-        after = forget(withdraw(before, told.values(), workbench), seqs, workbench, by_people)
+        by_people = written_words(one for one in editors if one.seq not in forgotten)
+        after = forget(withdraw(before, forgotten.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
@@ -398,8 +400,8 @@ class TopicsView:
         for message in messages:
             first.setdefault(message.session, message.seq)
         seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
-        found = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
-        return {message.session: message for message in found.values()}
+        previous = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
+        return {message.session: message for message in previous.values()}
 
 
 class _Embedding:
@@ -428,11 +430,11 @@ def _inside(index: UnitIndex, seqs: set[int]) -> Mask:
 
 
 def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
-    found = list(pairs)
+    revisions = list(pairs)
     return (
-        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in found)),
+        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in revisions)),
         Counted(
             "entries",
-            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in found),
+            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in revisions),
         ),
     )

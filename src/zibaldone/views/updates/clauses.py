@@ -314,13 +314,13 @@ def _values(text: str) -> Iterator[Value]:
     def free(a: int, b: int) -> bool:
         return all(b <= x or a >= y for x, y in taken)
 
-    found: list[Value] = []
+    values: list[Value] = []
     has_digit = any(letter.isdigit() for letter in text)
 
     def add(kind: str, norm: str, a: int, b: int) -> None:
         if free(a, b):
             taken.append((a, b))
-            found.append(Value(kind, norm, a, b))
+            values.append(Value(kind, norm, a, b))
 
     if "@" in text:
         for match in _ADDRESS.finditer(text):
@@ -355,7 +355,7 @@ def _values(text: str) -> Iterator[Value]:
         if not low or all(word in STOP_WORDS or word in _NOT_NAMES for word in low):
             continue
         add("name", " ".join(low), a, match.end())
-    yield from sorted(found, key=lambda value: value.start)
+    yield from sorted(values, key=lambda value: value.start)
 
 
 _NOT_NAMES = frozenset((*WEEKDAYS, *MONTHS, "i", "ok", "pm", "am", "hi", "hey"))
