@@ -21,6 +21,7 @@ from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
+from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
@@ -37,6 +38,7 @@ class Overlays:
     updates: UpdatesView | None = None
 
 
+@sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
@@ -137,6 +139,7 @@ class _Asked:
         return [unit for unit in candidates if here.issuperset(unit.sources)]
 
 
+@sweeping()
 def search(
     database: Database,
     view: View,

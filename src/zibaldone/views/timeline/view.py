@@ -15,7 +15,7 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import Question, forget_words
+from zibaldone.search.question import Question
 from zibaldone.search.ranker import Mask, TalkWeights, Weights, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
@@ -177,7 +177,6 @@ class TimelineView(UnitsView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        forget_words()
         with database.read() as connection:
             self._cache.drop_forgotten(
                 Snapshot(connection, generation), user, usable(generation, self.fingerprint)

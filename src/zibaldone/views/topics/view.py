@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 from sqlalchemy import Connection
@@ -19,7 +20,6 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import forget_words
 from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
@@ -40,10 +40,9 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector,
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
-from zibaldone.views.topics.consolidate.contradictions import forget_claims
-from zibaldone.views.topics.consolidate.workbench import Workbench, terms_of
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.edit_messages import written_words
+from zibaldone.views.topics.edit.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
@@ -123,13 +122,17 @@ class TopicsView:
             as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
-            for done, message in enumerate(messages, 1):
-                library = apply(library, message, workbench) or add(
-                    library, message, previous.get(message.session), workbench
-                )
-                previous[message.session] = message
-                if progress:
-                    progress(done)
+            done = 0
+            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
+                for part in [list(run)] if are_edits else ([message] for message in run):
+                    if are_edits:
+                        library = apply(library, part, workbench)
+                    else:
+                        library = add(library, part[0], previous.get(part[0].session), workbench)
+                    previous |= {message.session: message for message in part}
+                    done += len(part)
+                    if progress:
+                        progress(done)
             return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
@@ -203,9 +206,6 @@ class TopicsView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        forget_words()
-        forget_claims()
-        terms_of.cache_clear()
         with database.read() as connection:
             state = log.state(connection, user)
             for cache in (self._readables, self._workbenches, self._libraries):

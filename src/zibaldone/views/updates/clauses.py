@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 import regex
 
 from zibaldone.text.date_words import MONTHS, SHORT_MONTHS, WEEKDAYS
+from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, term_of, terms
 
@@ -440,7 +440,7 @@ _SHORT_UNITS = {
 }
 
 
-@cache
+@remembered(10_000)
 def _unit(word: str) -> str:
     word = word.casefold()
     return _SHORT_UNITS.get(word) or term_of(word)[0][1]
