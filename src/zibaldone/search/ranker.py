@@ -265,7 +265,6 @@ def _confidence(
     return Signs(
         covered=float(covered.max()),
         nearness=float(cosines.max()) - mean,
-        units=len(cosines),
         unseen=words.unseen,
     ).confidence()
 
