@@ -186,7 +186,7 @@ def search(
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
-    """List the passages that fit a query best, best first: for looking around, with no budget and no floor."""
+    """List the passages that fit a query best, best first: for looking around, without a budget."""
     with open_memory(memory) as opened:
         passages = opened.search(
             query,
