@@ -153,7 +153,7 @@ def test_json_is_valid():
     printed = json.loads(console.file.getvalue())
     assert printed["right"] == 10 - len(printed["missed"])
     assert len(printed["asked"]) == 10
-    for answer in printed["asked"]:
-        assert answer["right"] == (answer["question"] not in printed["missed"])
-        assert 0 <= answer["confidence"] <= 1
+    for outcome in printed["asked"]:
+        assert outcome["right"] == (outcome["question"] not in printed["missed"])
+        assert 0 <= outcome["confidence"] <= 1
     assert "no longer holds" in printed["changed"]["text"]

@@ -180,8 +180,8 @@ def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
 
 
 def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
-    asked = set(terms(query.text))
-    matches = [len(asked.intersection(terms(unit.text[start:end]))) for start, end in spans]
+    question_terms = set(terms(query.text))
+    matches = [len(question_terms.intersection(terms(unit.text[start:end]))) for start, end in spans]
     return max(range(len(spans)), key=lambda i: (matches[i], -i))
 
 

@@ -205,5 +205,5 @@ class Recall:
 
 
 def _ranks(channels: tuple[ChannelScore, ...]) -> str:
-    found = [f"{c.channel} ranked it {c.rank} ({c.score:.3g})" for c in channels if c.rank]
-    return ", ".join(found) if found else "no channel found it"
+    rankings = [f"{c.channel} ranked it {c.rank} ({c.score:.3g})" for c in channels if c.rank]
+    return ", ".join(rankings) if rankings else "no channel found it"

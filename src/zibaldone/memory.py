@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,6 +37,7 @@ from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
+from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
     TimeLike,
     count,
@@ -132,7 +132,7 @@ class Memory:
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
         self._clock = function("clock", clock)
-        self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
+        self._count_short = remembered(4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
         self._workers = workers
         self._worker: BackgroundWorker | None = None
@@ -365,7 +365,6 @@ class Memory:
         """
         key("user", user)
         flag("dry_run", dry_run)
-        self._count_short.cache_clear()
         selected = forgetting.selector(seqs, session, before, everything)
         return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
 

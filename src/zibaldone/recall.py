@@ -21,11 +21,12 @@ from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
+from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.05  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Overlays:
     updates: UpdatesView | None = None
 
 
+@sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
@@ -56,12 +58,12 @@ def recall(
     if overlays.profile is not None:
         own = snapshots(database, query.scope.user, overlays.profile)
         query = replace(query, people=overlays.profile.people(own, query.scope.user))
-    asked = _Asked(database, query)
+    answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    standing = asked.of(overlays.profile, plan_.standing_tokens)
-    retrieved = [asked.of(view, query.budget_tokens) for view in views]
-    lines = asked.of(overlays.timeline, plan_.timeline_tokens)
-    candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    standing = answers.of(overlays.profile, plan_.standing_tokens)
+    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    lines = answers.of(overlays.timeline, plan_.timeline_tokens)
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
     confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
@@ -75,8 +77,8 @@ def recall(
             query,
             count,
             plan_,
-            standing=[replace(e, standing=True) for e in asked.still_there(standing.evidence)],
-            lines=asked.still_there(lines.evidence),
+            standing=[replace(e, standing=True) for e in answers.still_there(standing.evidence)],
+            lines=answers.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)
     return Recall(
@@ -86,7 +88,7 @@ def recall(
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
-            views=tuple(asked.traces),
+            views=tuple(answers.traces),
             decisions=tuple(chosen.decisions),
             confidence=confidence,
             floor=floor,
@@ -137,6 +139,7 @@ class _Asked:
         return [unit for unit in candidates if here.issuperset(unit.sources)]
 
 
+@sweeping()
 def search(
     database: Database,
     view: View,
@@ -150,8 +153,8 @@ def search(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
-    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    answers = _Asked(database, query)
+    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
 

@@ -124,7 +124,8 @@ def _prefix(speaker: str | None, text: str) -> str:
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
     if unit.standing:
-        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}- "
+        speaker = "" if unit.speaker in (None, "user") else f"{indented(unit.speaker.strip())}: "
+        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}- {speaker}"
     prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date() if unit.is_dated else None
     last_day = before.time.date() if before and before.is_dated and not before.standing else None

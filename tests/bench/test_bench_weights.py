@@ -405,7 +405,7 @@ def test_the_command_prints_markdown_and_writes_json(locomo_path, haystacks_path
     out = locomo_path.parent / "out.json"
     done = CliRunner().invoke(
         bench_app,
-        ["weights", str(locomo_path), str(haystacks_path), "--json", str(out)],
+        ["weights", str(locomo_path), str(haystacks_path), "--output", str(out)],
         catch_exceptions=False,
     )
     assert done.exit_code == 0

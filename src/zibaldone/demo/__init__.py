@@ -57,25 +57,25 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
         full_tokens = memory.count_tokens(show.full_context(messages))
         if not as_json:
             show.opening(console, messages, full_tokens, import_ms, maintain_ms)
-        answers = []
+        outcomes = []
         for number, question in enumerate(questions(), 1):
-            answers.append(ask(memory, question, seqs, BUDGET_TOKENS))
+            outcomes.append(ask(memory, question, seqs, BUDGET_TOKENS))
             if not as_json:
-                show.answer(console, number, answers[-1], full_tokens)
-        figures = _figures(messages, answers, full_tokens, import_ms, folder)
+                show.recalled(console, number, outcomes[-1], full_tokens)
+        figures = _figures(messages, outcomes, full_tokens, import_ms, folder)
         change = _change(memory)
         if as_json:
             printed = {
                 **asdict(figures),
                 "budget_tokens": BUDGET_TOKENS,
-                "asked": [_plain(answer) for answer in answers],
+                "asked": [_plain(outcome) for outcome in outcomes],
                 "changed": {"content": CHANGE.content, "question": AFTER_CHANGE, "text": change.text},
             }
             console.print_json(data=printed)
             return figures
         show.changed(console, CHANGE, change)
         receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
-        show.closing(console, [answer.recall for answer in answers], receipt, FORGET_SESSION, figures)
+        show.closing(console, [outcome.recall for outcome in outcomes], receipt, FORGET_SESSION, figures)
     return figures
 
 
@@ -89,34 +89,34 @@ def _change(memory: Memory) -> Recall:
 
 
 def _figures(
-    messages: Sequence[Message], answers: Sequence[Asked], full_tokens: int, import_ms: float, folder: Path
+    messages: Sequence[Message], outcomes: Sequence[Asked], full_tokens: int, import_ms: float, folder: Path
 ) -> show.Figures:
     return show.Figures(
         messages=len(messages),
         sessions=len({message.session for message in messages}),
         import_ms=import_ms,
-        questions=len(answers),
-        right=sum(answer.right for answer in answers),
-        missed=tuple(answer.question.question for answer in answers if not answer.right),
-        mean_tokens=mean(answer.recall.tokens for answer in answers if answer.recall),
+        questions=len(outcomes),
+        right=sum(outcome.right for outcome in outcomes),
+        missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
+        mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
         full_tokens=full_tokens,
-        p50_ms=median(answer.ms for answer in answers),
+        p50_ms=median(outcome.ms for outcome in outcomes),
         folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
     )
 
 
-def _plain(answer: Asked) -> dict[str, object]:
+def _plain(outcome: Asked) -> dict[str, object]:
     recalled = [
         {"seqs": passage.sources, "session": passage.session, "text": passage.text}
-        for passage in answer.recall.evidence
+        for passage in outcome.recall.evidence
     ]
     return {
-        **asdict(answer.question),
-        "right": answer.right,
-        "missing": list(answer.missing.values()),
-        "aim": answer.recall.trace.aim,
-        "confidence": answer.recall.confidence,
-        "tokens": answer.recall.tokens,
-        "ms": answer.ms,
+        **asdict(outcome.question),
+        "right": outcome.right,
+        "missing": list(outcome.missing.values()),
+        "aim": outcome.recall.trace.aim,
+        "confidence": outcome.recall.confidence,
+        "tokens": outcome.recall.tokens,
+        "ms": outcome.ms,
         "recalled": recalled,
     }

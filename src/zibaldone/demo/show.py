@@ -45,9 +45,9 @@ def full_context(messages: Sequence[Message]) -> str:
     """The whole conversation as recall would render it: a header per day, a line per message."""
     rendered = []
     before = None
-    for day, said in groupby(messages, lambda message: _time(message).date()):
+    for day, day_messages in groupby(messages, lambda message: _time(message).date()):
         rendered.append(header(day, before))
-        rendered.extend(line(message.speaker, message.content) for message in said)
+        rendered.extend(line(message.speaker, message.content) for message in day_messages)
         before = day
     return "\n".join(rendered)
 
@@ -68,27 +68,29 @@ def opening(
     )
 
 
-def answer(console: Console, number: int, asked: Asked, full_tokens: int) -> None:
+def recalled(console: Console, number: int, outcome: Asked, full_tokens: int) -> None:
     """One question: every recalled passage with its date and citation, the parts of the answer marked."""
-    recall = asked.recall
+    recall = outcome.recall
     console.print()
-    console.rule(f"[bold]{number}. {asked.question.question}[/]  [dim]{asked.question.kind}[/]", align="left")
-    _passages(console, recall, asked.holds)
-    looked_for = asked.question.answer or "nothing, it was never mentioned."
+    console.rule(
+        f"[bold]{number}. {outcome.question.question}[/]  [dim]{outcome.question.kind}[/]", align="left"
+    )
+    _passages(console, recall, outcome.holds)
+    looked_for = outcome.question.answer or "nothing, it was never mentioned."
     console.print(f"  [bold]Looked for:[/] {looked_for}", highlight=False)
-    if parts := len(asked.question.evidence):
-        verdict = f"{parts - len(asked.missing)} of {parts} found"
+    if parts := len(outcome.question.evidence):
+        verdict = f"{parts - len(outcome.missing)} of {parts} found"
     else:
         verdict = f"{'something' if recall else 'nothing'} recalled"
     confidence = f"confidence {recall.confidence:.2f}" + (
         "" if recall else f", floor {recall.trace.floor:.2f}"
     )
-    cost = f"{recall.tokens} tokens instead of {full_tokens:,}, {asked.ms:.1f} ms"
-    colour = "green" if asked.right else "red"
+    cost = f"{recall.tokens} tokens instead of {full_tokens:,}, {outcome.ms:.1f} ms"
+    colour = "green" if outcome.right else "red"
     console.print(f"  [{colour}]{verdict}[/], {confidence}[dim], {cost}[/]", highlight=False)
-    for seq, phrase in asked.missing.items():
+    for seq, phrase in outcome.missing.items():
         _miss(console, f"“{phrase}”. {recall.why_not(seq)}")
-    if not asked.question.evidence and recall:
+    if not outcome.question.evidence and recall:
         _miss(console, "that memory knows nothing of it.")
 
 
@@ -186,12 +188,13 @@ def _best_left_out(recalls: Sequence[Recall]) -> tuple[Recall, Evidence]:
 
 
 def _receipt(receipt: Receipt) -> str:
-    removed = []
-    for view in receipt.views:
-        if counts := [f"{counted.rows} {counted.kind}" for counted in view.counts if counted.rows]:
-            removed.append(f"{view.view} {', '.join(counts)}")
+    counts = {
+        view.view: ", ".join(f"{counted.rows} {counted.kind}" for counted in view.counts if counted.rows)
+        for view in receipt.views
+    }
+    removed = "; ".join(f"{view} {rows}" for view, rows in counts.items() if rows)
     seqs = f"#{receipt.seqs[0]} to #{receipt.seqs[-1]}"
-    return f"{receipt.messages} messages ({seqs}) would go, and what was made of them: {'; '.join(removed)}."
+    return f"{receipt.messages} messages ({seqs}) would go, and what was made of them: {removed}."
 
 
 def _day(time: datetime) -> str:

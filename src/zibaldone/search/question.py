@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
 
 import regex
 
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, read_request
 from zibaldone.text.dates import find_days
+from zibaldone.text.remembered import remembered
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
 
 _ASKS_WHEN = regex.compile(
@@ -124,18 +124,12 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
     return replace(question, terms=tuple(pair for pair in known if pair in rarest))
 
 
-def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
-    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+def _days(text: str, said_on: date) -> tuple[tuple[int, int], ...]:
+    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said_on))
     return tuple(days)[:_MOST_DAYS]
 
 
-def forget_words() -> None:
-    """Empty the caches of this process that hold words of messages and names."""
-    term_of.cache_clear()
-    _parts.cache_clear()
-
-
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def _parts(speaker: str) -> frozenset[str]:
     """The words of a name by which it is called: not "the" of the Doctor, not "I"."""
     parts = frozenset(words(speaker))

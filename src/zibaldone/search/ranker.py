@@ -155,9 +155,9 @@ def features(
     cosines = _cosines(index.vectors.rows, vector)
     centred, near = index.centred_cosines(vector), index.windows[2]
     values, words = _lexical(index, question)
-    told = index.by_assistant == 0
-    values["dense"] = standardised(centred, told)
-    values["dense_2"] = standardised(near.sum(centred) / near.sizes, told)
+    by_people = index.by_assistant == 0
+    values["dense"] = standardised(centred, by_people)
+    values["dense_2"] = standardised(near.sum(centred) / near.sizes, by_people)
     return values | _clues(index, question), _confidence(index, question, words, cosines, inside)
 
 
@@ -265,7 +265,6 @@ def _confidence(
     return Signs(
         covered=float(covered.max()),
         nearness=float(cosines.max()) - mean,
-        units=len(cosines),
         unseen=words.unseen,
     ).confidence()
 

@@ -15,7 +15,7 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import Question, forget_words
+from zibaldone.search.question import Question
 from zibaldone.search.ranker import Mask, TalkWeights, Weights, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
@@ -177,33 +177,33 @@ class TimelineView(UnitsView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        forget_words()
         with database.read() as connection:
             self._cache.drop_forgotten(
                 Snapshot(connection, generation), user, usable(generation, self.fingerprint)
             )
 
     def _units(self, messages: Sequence[Message], before: dict[str, list[Message]]) -> list[Unit]:
-        found = lines_of(messages, before)
+        dated_lines = lines_of(messages, before)
         counts = line_tokens(
-            [line(message.speaker, told.text) for message, told in found], self._tokenizer.count
+            [line(message.speaker, dated_line.text) for message, dated_line in dated_lines],
+            self._tokenizer.count,
         )
         made = []
-        for (message, told), tokens in zip(found, counts, strict=True):
+        for (message, dated_line), tokens in zip(dated_lines, counts, strict=True):
             assert message.time is not None  # what is stored has one
             made.append(
                 Unit(
                     sources=(message.seq,),
                     part=0,
-                    text=told.text,
+                    text=dated_line.text,
                     kind="line",
                     tokens=tokens,
                     session=message.session,
                     role=message.role,
                     name=message.name,
                     time=message.time,
-                    days=days_named(message, told.text),
-                    start=told.start,
+                    days=days_named(message, dated_line.text),
+                    start=dated_line.start,
                     is_dated=message.is_dated,
                 )
             )
