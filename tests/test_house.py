@@ -182,6 +182,84 @@ def test_a_class_name_is_used_once():
     assert {name: places for name, places in defined.items() if len(places) > 1} == {}
 
 
+# Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
+EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
+STORED = {
+    ("bench/profile.py", "said"),  # a key of what the benchmark writes as JSON
+    ("views/updates/tasks.py", "said"),  # a key of what a model is sent, and of its recorded answers
+}
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
+
+
+def bound_in(node: ast.AST) -> Iterator[str]:
+    """The names that a scope itself binds; what scopes inside it bind is theirs."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.arg):
+            yield child.arg
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif isinstance(child, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and child.name:
+            yield child.name
+        if not isinstance(child, (*SCOPES, ast.ClassDef)):
+            yield from bound_in(child)
+
+
+def lines_of(name: str, scope: ast.AST) -> set[int]:
+    """Where a scope mentions a name."""
+    return {
+        node.lineno
+        for node in ast.walk(scope)
+        if (isinstance(node, ast.Name) and node.id == name)
+        or (isinstance(node, ast.arg) and node.arg == name)
+        or (isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name == name)
+    }
+
+
+def outliving(tree: ast.Module) -> Iterator[str]:
+    """The empty words that name a function, an attribute, or what is mentioned on several lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from {node.name} & EMPTY_WORDS
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield from {node.attr} & EMPTY_WORDS
+        if isinstance(node, ast.Module | ast.ClassDef):
+            yield from EMPTY_WORDS.intersection(bound_in(node))
+        elif isinstance(node, SCOPES):
+            for name in EMPTY_WORDS.intersection(bound_in(node)):
+                if len(lines_of(name, node)) > 1:
+                    yield name
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("lengths = [len(one) for one in texts]", []),
+        ("by_size = sorted(texts, key=lambda one: len(one))", []),
+        ("def f(texts):\n    return [\n        len(one)\n        for one in texts\n    ]", ["one"]),
+        ("def f(told):\n    return told", ["told"]),
+        ("def f():\n    if found := g():\n        return found", ["found"]),
+        ("def f():\n    said = 1\n    return lambda: said", ["said"]),
+        ("class Answer:\n    asked: str", ["asked"]),
+        ("def asked(): ...", ["asked"]),
+        ("def f(self):\n    self.found = 1", ["found"]),
+    ],
+)
+def test_what_outlives_a_line(source, names):
+    """A binding used on the line that makes it does not; one that goes on to another line does."""
+    assert list(outliving(ast.parse(source))) == names
+
+
+def test_what_outlives_a_line_is_called_by_what_it_is():
+    """`one`, `found`, `said`, `asked` and `told` tell nobody what they hold two lines further down."""
+    empty = {
+        (path.relative_to(SOURCE).as_posix(), name)
+        for path in MODULES
+        for name in outliving(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert empty == STORED
+
+
 def test_the_vocabulary_imports_no_sibling():
     """core.py and errors.py stand on their own."""
     assert list(imported(SOURCE / "core.py")) == []

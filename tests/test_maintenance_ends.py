@@ -192,6 +192,20 @@ def test_who_is_behind_is_found_in_one_look(memory):
     assert memory._users_behind() == ["user 03"]
 
 
+def test_the_first_maintenance_of_a_process_looks_at_nobody_who_is_not_behind(opened):
+    """By default it finds who is behind in one look: what it asks does not grow with the users."""
+    first = opened(embedder=HashEmbedder())
+    for user in range(40):
+        first.add("I feed the zebra.", user=f"user {user}")
+    first.maintain()
+    first.close()
+    memory = opened(embedder=HashEmbedder())
+    statements = []
+    event.listen(memory._database._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    assert memory.maintain().users == 40
+    assert len(statements) < 30
+
+
 def test_an_idle_maintenance_asks_little_of_the_database(memory):
     """When nothing has changed, users cost no query each; who changed is put in order again."""
     for i in range(30):

@@ -44,7 +44,7 @@ def same(found):
         found.evidence,
         found.citations,
         found.trace.decisions,
-        found.trace.relevance,
+        found.trace.confidence,
     )
 
 

@@ -22,7 +22,7 @@ def same(found):
         found.evidence,
         found.citations,
         found.trace.decisions,
-        found.trace.relevance,
+        found.trace.confidence,
     )
 
 

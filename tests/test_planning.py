@@ -9,20 +9,21 @@ from zibaldone.search.request import Aim
 
 FACT = "Who adopted a greyhound?"
 OVERVIEW = "Give me a summary of my house move."
+LIST = "How many books did I read?"
 ADVICE = "Can you recommend a book?"
 
 
 @pytest.mark.parametrize(
-    ("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (ADVICE, Aim.ADVICE)]
+    ("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (LIST, Aim.LIST), (ADVICE, Aim.ADVICE)]
 )
 def test_a_plan_has_the_aim_of_its_question(question, aim):
     """What the request says."""
     assert plan(question, 1000).aim is aim
 
 
-def test_only_an_overview_gets_lines_of_the_timeline():
-    """Nobody else asks for the course of things."""
-    assert plan(OVERVIEW, 1000).timeline_tokens > 0
+def test_an_overview_and_a_list_get_lines_of_the_timeline():
+    """Nobody else asks for the course of things, or for more of them than passages hold."""
+    assert plan(OVERVIEW, 1000).timeline_tokens > plan(LIST, 1000).timeline_tokens > 0
     assert plan(FACT, 1000).timeline_tokens == plan(ADVICE, 1000).timeline_tokens == 0
 
 
@@ -37,7 +38,7 @@ def test_a_part_too_small_for_a_line_is_none():
     assert plan(OVERVIEW, 40).timeline_tokens == 0
 
 
-@given(st.sampled_from([FACT, OVERVIEW, ADVICE, ""]), st.integers(1, 100_000))
+@given(st.sampled_from([FACT, OVERVIEW, LIST, ADVICE, ""]), st.integers(1, 100_000))
 def test_evidence_has_room_in_every_plan(question, budget):
     """The other parts together leave some of any budget."""
     planned = plan(question, budget)

@@ -49,7 +49,7 @@ def everything(memory, user, path):
             trace = found.trace
             recalls.append((found.text, found.tokens, found.evidence, found.citations))
             recalls.append(
-                (trace.decisions, trace.relevance, [(v.candidates, v.considered) for v in trace.views])
+                (trace.decisions, trace.confidence, [(v.candidates, v.considered) for v in trace.views])
             )
             recalls.append([(found.why(seq), found.why_not(seq)) for seq in range(70)])
     memory.export(user=user, path=path)

@@ -296,6 +296,19 @@ def test_forgetting_what_was_edited(topics, small, tmp_path):
     assert small.check_integrity().ok
 
 
+def test_an_added_line_comes_from_its_edit(topics, small):
+    """A recall cites the editor's message, in a document as in CURRENT, and the line is forgotten with it."""
+    for number, document in enumerate((topics.documents()[0], topics.document("CURRENT"))):
+        line = f"My zither number {number} hangs on the wall."
+        (edit,) = topics.edit(document.id, topics.text(document.id) + f"- {line}\n").edits
+        (entry,) = (e for one in topics.documents() for e in one.entries if e.text == line)
+        assert entry.sources == (edit.seq,)
+        recalled = small.recall(f"Where is my zither number {number}?", user="ann", views=["topics"])
+        assert edit.seq in {citation.seq for citation in recalled.citations}
+        small.forget(user="ann", seqs=[edit.seq])
+        assert "zither" not in said(topics)
+
+
 def test_a_forgotten_edit_of_a_heading_or_a_paragraph(topics, small):
     """Its words go at once, from documents as from the log."""
     (doc, *_) = topics.documents()

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
 from zibaldone.planning import RecallPlan
-from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render, standing_line
+from zibaldone.rendering import (
+    OMISSION,
+    STANDING_TITLE,
+    header,
+    in_order,
+    line,
+    line_tokens,
+    render,
+    standing_line,
+)
 from zibaldone.text.sentences import Span, passages, sentences
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
@@ -189,8 +198,8 @@ def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
 
 
 def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
-    asked = set(terms(query.text))
-    matches = [len(asked.intersection(terms(unit.text[start:end]))) for start, end in spans]
+    question_terms = set(terms(query.text))
+    matches = [len(question_terms.intersection(terms(unit.text[start:end]))) for start, end in spans]
     return max(range(len(spans)), key=lambda i: (matches[i], -i))
 
 

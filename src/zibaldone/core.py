@@ -151,8 +151,8 @@ class Trace:
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first
-    relevance: float  # how much of the query memory knows of: about 0 for nothing, 1 and more for all
-    floor: float  # below this relevance nothing is recalled
+    confidence: float  # a probability, 0 to 1, that memory can answer: see search/confidence
+    floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
@@ -168,6 +168,11 @@ class Recall:
     evidence: tuple[Evidence, ...]  # in the order of `text`
     citations: tuple[Citation, ...]
     trace: Trace
+
+    @property
+    def confidence(self) -> float:
+        """How likely memory is to hold the answer, 0 to 1; said before anybody has read what was recalled."""
+        return self.trace.confidence
 
     def __bool__(self) -> bool:
         """False when nothing was recalled."""
@@ -200,5 +205,5 @@ class Recall:
 
 
 def _ranks(channels: tuple[ChannelScore, ...]) -> str:
-    found = [f"{c.channel} ranked it {c.rank} ({c.score:.3g})" for c in channels if c.rank]
-    return ", ".join(found) if found else "no channel found it"
+    rankings = [f"{c.channel} ranked it {c.rank} ({c.score:.3g})" for c in channels if c.rank]
+    return ", ".join(rankings) if rankings else "no channel found it"

@@ -14,6 +14,7 @@ from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
+from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.validation import TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
@@ -79,6 +80,7 @@ def selector(
     return Selector(everything=True)
 
 
+@sweeping()
 def forget(
     database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, dry_run: bool
 ) -> Receipt:
@@ -100,6 +102,7 @@ def forget(
             database.purge_is_due(connection)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True)
+    forget_texts()
     try:
         for view in views:
             with database.read() as connection:

@@ -16,6 +16,7 @@ from zibaldone.importers.importing import ReadFile, assign_users
 from zibaldone.inspection import damage_is_named
 from zibaldone.log import Appended
 from zibaldone.storage.database import Database
+from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import View
 
 _PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
@@ -36,6 +37,7 @@ class Imported:
     changed: int  # of them, those that were there with another content, and stay as first stored
 
 
+@sweeping()
 def ingest(
     database: Database,
     view: View,

@@ -199,8 +199,8 @@ class KVMemory:
                 raise late.error
         names = self.memory.users() if user is None else [user]
         with self._database.read() as connection:
-            found = [self.view.stats(connection, name) for name in names]
-        counts = [{one.kind: one.rows for one in counted} for counted in found]
+            stats_by_user = [self.view.stats(connection, name) for name in names]
+        counts = [{one.kind: one.rows for one in counted} for counted in stats_by_user]
         return Remembered(
             done.messages, sum(one["blocks"] for one in counts), sum(one["tokens"] for one in counts)
         )
@@ -328,14 +328,14 @@ class KVMemory:
         self._open()
         key("user", user)
         self._writer.wait()
-        found = transfer.read(self.view, file_path("path", path))
+        imported = transfer.read(self.view, file_path("path", path))
         with self._database.write() as connection:
             if generations.serving(connection, user, self.view) is not None:
                 raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
-            if behind := transfer.messages_of(connection, user, found):
-                maintenance.commit_first(connection, user, self.view, behind, found.prepared)
+            if behind := transfer.messages_of(connection, user, imported):
+                maintenance.commit_first(connection, user, self.view, behind, imported.prepared)
                 log.touch(connection, user, deleted=True)
-        return len(found.prepared.drafts)
+        return len(imported.prepared.drafts)
 
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""

@@ -25,8 +25,9 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.text.remembered import sweeping
 from zibaldone.threads import side_by_side
-from zibaldone.views.base import Counted, Generation, PrepareContext, Stale, View
+from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
@@ -158,6 +159,7 @@ def _is_rebuilding(database: Database, user: str, view: View) -> bool:
     return _rebuilding[_rebuild_key(database, user, view)] > 0
 
 
+@sweeping()
 def _step(
     database: Database, user: str, view: View, generation: Generation | None, *, patient: bool, check: Check
 ) -> int:
@@ -343,8 +345,13 @@ def _work(
                     view
                     for view in views
                     if user in behind[view.name]
-                    or _settled.get(view, {}).get(user) != versions.get(user)
-                    or view.is_due(connection, user)
+                    or (
+                        not _rests(view)
+                        and (
+                            _settled.get(view, {}).get(user) != versions.get(user)
+                            or view.is_due(connection, user)
+                        )
+                    )
                 ],
             )
             for user in users
@@ -352,7 +359,15 @@ def _work(
     return [(user, waiting) for user, waiting in work if waiting]
 
 
+def _rests(view: View) -> bool:
+    """Whether its storage is never to be put in order: then nobody whom it has read need be looked at."""
+    return getattr(type(view), "housekeep", None) is RestingView.housekeep
+
+
+@sweeping()
 def _housekeep(database: Database, user: str, view: View, patient: bool) -> tuple[Counted, ...]:  # noqa: FBT001
+    if _rests(view):
+        return ()
     with database.read() as connection:
         version = log.state(connection, user).version
         generation = serving(connection, user, view)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,6 +37,7 @@ from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
+from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
     TimeLike,
     count,
@@ -132,7 +132,7 @@ class Memory:
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
         self._clock = function("clock", clock)
-        self._count_short = lru_cache(maxsize=4096)(self.count_tokens)  # headers come again and again
+        self._count_short = remembered(4096)(self.count_tokens)  # headers come again and again
         self._tokenizer = static
         self._workers = workers
         self._worker: BackgroundWorker | None = None
@@ -256,11 +256,11 @@ class Memory:
 
         What is put together follows from what the question asks for: see `planning`. Narrower with `session`
         (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and
-        `metadata` (messages that have these keys with these values). `views` names the views to ask; a query
-        whose relevance is below `floor` (0 to 1; None: the default) gets an empty recall, with 0 never; `now`
-        is what "last week" in the query is relative to.
+        `metadata` (messages that have these keys with these values). `views` names the views to ask. Below
+        the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
+        "last week" in the query is relative to.
         """
-        least_relevance = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
+        least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
         question = self._query(query, user, session, count("budget_tokens", budget_tokens, least=1), now)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
@@ -278,7 +278,7 @@ class Memory:
                 self._database,
                 sources,
                 question,
-                floor=least_relevance,
+                floor=least_confidence,
                 tokenizer=self._tokenizer,
                 count=self._count,
                 overlays=overlays,
@@ -365,7 +365,6 @@ class Memory:
         """
         key("user", user)
         flag("dry_run", dry_run)
-        self._count_short.cache_clear()
         selected = forgetting.selector(seqs, session, before, everything)
         return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
 

@@ -15,7 +15,8 @@ from zibaldone.search.request import Aim, read_request
 
 _STANDING = 0.12  # of the budget
 _STANDING_FOR_ADVICE = 0.25  # new words have to suit whoever asks
-_TIMELINE = 0.5  # a line of many times tells more of a history than all of a few
+# A line of many times tells more of a history than all of a few, and holds more things of a list.
+_TIMELINE = {Aim.OVERVIEW: 0.35, Aim.LIST: 0.2}
 _LEAST_TOKENS = 30  # less room than this holds no entry and no line
 
 
@@ -32,7 +33,7 @@ def plan(question: str, budget_tokens: int) -> RecallPlan:
     """By what the question asks for, see search/request."""
     aim = read_request(question).aim
     standing = _STANDING_FOR_ADVICE if aim is Aim.ADVICE else _STANDING
-    timeline = _TIMELINE if aim is Aim.OVERVIEW else 0.0
+    timeline = _TIMELINE.get(aim, 0.0)
     return RecallPlan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))
 
 

@@ -21,21 +21,24 @@ from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
+from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.45  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)
 class Overlays:
     """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
 
-    profile: View | None = None
+    profile: ProfileView | None = None
     timeline: View | None = None
     updates: UpdatesView | None = None
 
 
+@sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
@@ -52,19 +55,22 @@ def recall(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
+    if overlays.profile is not None:
+        own = snapshots(database, query.scope.user, overlays.profile)
+        query = replace(query, people=overlays.profile.people(own, query.scope.user))
+    answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    known = asked.of(overlays.profile, plan_.standing_tokens)
-    retrieved = [asked.of(view, query.budget_tokens) for view in views]
-    lines = asked.of(overlays.timeline, plan_.timeline_tokens)
-    candidates = asked.still_there(reciprocal_rank([found.evidence for found in retrieved]))
-    relevance = max((found.relevance for found in (*retrieved, lines)), default=0.0)
-    if relevance < floor:
-        reason = f"nothing in memory is relevant enough ({relevance:.2f}, the floor is {floor:.2f})"
+    known = answers.of(overlays.profile, plan_.standing_tokens)
+    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    lines = answers.of(overlays.timeline, plan_.timeline_tokens)
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
+    if confidence < floor:
+        reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
-        standing = asked.still_there(known.evidence)
+        standing = answers.still_there(known.evidence)
         if overlays.updates is not None:
             candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
             standing = holding(database, overlays.updates, standing, query)
@@ -74,7 +80,7 @@ def recall(
             count,
             plan_,
             standing=[replace(entry, standing=True) for entry in standing],
-            lines=asked.still_there(lines.evidence),
+            lines=answers.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)
     return Recall(
@@ -84,9 +90,9 @@ def recall(
         evidence=tuple(chosen.evidence),
         citations=citations,
         trace=Trace(
-            views=tuple(asked.traces),
+            views=tuple(answers.traces),
             decisions=tuple(chosen.decisions),
-            relevance=relevance,
+            confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
@@ -135,6 +141,7 @@ class _Asked:
         return [unit for unit in candidates if here.issuperset(unit.sources)]
 
 
+@sweeping()
 def search(
     database: Database,
     view: View,
@@ -148,8 +155,8 @@ def search(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    asked = _Asked(database, query)
-    candidates = asked.still_there(asked.of(view, query.budget_tokens).evidence)
+    answers = _Asked(database, query)
+    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
 

@@ -260,7 +260,7 @@ def test_bm25_over_the_user_s_turns_knows_nothing_else(tools, chat):
 def test_the_command_prints_a_table_by_kind(chat):
     """Kinds that have evidence, nuggets, tokens; the engine beside its baselines."""
     out = chat / "out.json"
-    arguments = ["beam", chat, "--budget", "30,60", "--systems", "messages,bm25-user,full", "--json", out]
+    arguments = ["beam", chat, "--budget", "30,60", "--systems", "messages,bm25-user,full", "--output", out]
     done = CliRunner().invoke(bench_app, [str(argument) for argument in arguments], catch_exceptions=False)
     assert done.exit_code == 0
     rows = [

@@ -94,7 +94,7 @@ def test_the_command(path, tmp_path):
     """It prints a row per layout, and writes the plot and the figures."""
     plot, figures = tmp_path / "plot.png", tmp_path / "figures.json"
     done = CliRunner().invoke(
-        bench_app, ["locality", str(path), "--plot", str(plot), "--json", str(figures), "--block-kib", "16"]
+        bench_app, ["locality", str(path), "--plot", str(plot), "--output", str(figures), "--block-kib", "16"]
     )
     assert done.exit_code == 0, done.output
     assert done.output.count("ours") >= 4

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from zibaldone.bench import leaderboard, outcome
 from zibaldone.bench.registry import BENCHMARKS
+from zibaldone.cli.app import app
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidInput, MissingExtra
 
@@ -41,9 +42,50 @@ def test_a_benchmark_names_a_function_that_exists(benchmark):
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
 def test_every_field_of_the_options_is_an_option(benchmark):
-    """And --json is the same kind of option everywhere."""
+    """Beside those that every benchmark has."""
     names = {field.name for field in fields(benchmark.options) if not field.metadata.get("argument")}
-    assert {"--" + name.replace("_", "-") for name in names} | {"--json"} <= options_of(benchmark.name)
+    assert {"--" + name.replace("_", "-") for name in names} | {"--json", "--output"} <= options_of(
+        benchmark.name
+    )
+
+
+def commands(group, path=()):
+    """Every command below a group, by the words that are typed."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        yield (*path, name), command
+
+
+def test_json_is_a_flag_everywhere():
+    """No command takes a file by it: `--output` and the shell write files."""
+    options = {
+        path: option
+        for path, command in [*commands(get_command(app)), *commands(get_command(bench_app), ("bench",))]
+        for option in command.params
+        if "--json" in option.opts
+    }
+    assert ("recall",) in options
+    assert ("bench", "felt") in options
+    assert [path for path, option in options.items() if not getattr(option, "is_flag", False)] == []
+    assert len({option.help for option in options.values()}) == 1
+
+
+def test_json_prints_the_figures_and_nothing_else(locomo_path, tmp_path):
+    """What is written to a file is the same."""
+    out = tmp_path / "out.json"
+    arguments = ["locomo", str(locomo_path), "--budget", "30", "--systems", "bm25", "--json", "--output"]
+    done = CliRunner().invoke(bench_app, [*arguments, str(out)], catch_exceptions=False)
+    assert json.loads(done.stdout)["benchmark"] == "locomo"
+    assert out.read_text(encoding="utf-8") == done.stdout
+    assert "written: " in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(locomo_path, tmp_path):
+    """And so is the option."""
+    arguments = ["locomo", str(locomo_path), "--budget", "30", "--systems", "bm25", "--output", str(tmp_path)]
+    with pytest.raises(InvalidInput, match="--output"):
+        CliRunner().invoke(bench_app, arguments, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(("name", "options"), CITED)
@@ -87,7 +129,8 @@ def test_the_leaderboard_has_every_view_at_every_budget(locomo_path, haystack_pa
     monkeypatch.setattr(leaderboard, "STREAM_QUESTIONS", 2)
     out = tmp_path / "rows.json"
     done = CliRunner().invoke(
-        bench_app, ["leaderboard", str(locomo_path), "--longmemeval", str(haystack_path), "--json", str(out)]
+        bench_app,
+        ["leaderboard", str(locomo_path), "--longmemeval", str(haystack_path), "--output", str(out)],
     )
     assert done.exit_code == 0, done.output
     written = json.loads(out.read_text(encoding="utf-8"))

@@ -166,7 +166,7 @@ def bench():
 def test_the_command_prints_a_row_per_system_and_budget(bench, locomo_path):
     """And the same figures go to a file, with a record per question."""
     out = locomo_path.parent / "out.json"
-    done = bench("locomo", locomo_path, "--budget", "30,60", "--systems", "bm25,full", "--json", out)
+    done = bench("locomo", locomo_path, "--budget", "30,60", "--systems", "bm25,full", "--output", out)
     assert done.exit_code == 0
     rows = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith(("bm25", "full"))]
     assert rows[:3] == [["bm25", "30"], ["bm25", "60"], ["full", "all"]]

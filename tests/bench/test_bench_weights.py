@@ -296,7 +296,7 @@ def test_a_question_below_the_floor_finds_nothing(locomo_path, talks_of, tools):
     weights = TalkWeights(EVEN, EVEN)
     count = LineCounter(tools.tokenizer)
     assert judge(talk, talk.posed[0], weights, 1000, count) == 1.0
-    assert judge(talk, replace(talk.posed[0], relevance=0.0), weights, 1000, count) == 0.0
+    assert judge(talk, replace(talk.posed[0], confidence=0.0), weights, 1000, count) == 0.0
 
 
 def test_without_synonyms_other_words_find_less(write, samples, talks_of):
@@ -405,7 +405,7 @@ def test_the_command_prints_markdown_and_writes_json(locomo_path, haystacks_path
     out = locomo_path.parent / "out.json"
     done = CliRunner().invoke(
         bench_app,
-        ["weights", str(locomo_path), str(haystacks_path), "--json", str(out)],
+        ["weights", str(locomo_path), str(haystacks_path), "--output", str(out)],
         catch_exceptions=False,
     )
     assert done.exit_code == 0

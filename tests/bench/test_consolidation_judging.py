@@ -206,7 +206,7 @@ def test_shares_follow_the_judgements(stream, tools):
 def test_the_command_prints_its_tables_and_writes_its_records(tmp_path):
     """Sizes and systems as given."""
     path = tmp_path / "out.json"
-    arguments = "consolidation --sizes 1500 --questions 3 --systems messages --budget 300 --json".split()
+    arguments = "consolidation --sizes 1500 --questions 3 --systems messages --budget 300 --output".split()
     done = CliRunner().invoke(bench_app, [*arguments, str(path)])
     assert done.exit_code == 0, done.output
     written = json.loads(path.read_text(encoding="utf-8"))

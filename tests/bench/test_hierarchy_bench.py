@@ -182,7 +182,7 @@ def test_the_command(run, tmp_path, write):
     """It prints every part, and writes the map and the figures."""
     small = write([conversation("Otto", sessions=4, turns=12), conversation("Bea", sessions=3, turns=12)])
     image, figures = tmp_path / "map.png", tmp_path / "figures.json"
-    done = run("--sizes", "100", "--caps", "4,12", "--plot", str(image), "--json", str(figures), of=small)
+    done = run("--sizes", "100", "--caps", "4,12", "--plot", str(image), "--output", str(figures), of=small)
     assert done.exit_code == 0, done.output
     for word in ("w/o merge & split", "cap 4", "one more semantic"):
         assert word in done.output

@@ -80,7 +80,7 @@ def read(tmp_path):
 
     def read(path, *more):
         out = tmp_path / "out.json"
-        arguments = ["read", path, "--budget", "60", "--systems", ",".join(SYSTEMS), "--json", out, *more]
+        arguments = ["read", path, "--budget", "60", "--systems", ",".join(SYSTEMS), "--output", out, *more]
         done = CliRunner().invoke(
             bench_app, [str(argument) for argument in arguments], catch_exceptions=False
         )

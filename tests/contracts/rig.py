@@ -184,7 +184,7 @@ class Rig:
             query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
             offer = self.retrieve(query, asked)
             explained = [offer.explain(seq) for seq in range(1, last + 2)]
-            said.append((offer.evidence, offer.considered, offer.relevance, offer.note, explained))
+            said.append((offer.evidence, offer.considered, offer.confidence, offer.note, explained))
         return said
 
     def retrieve(self, query: Query, view: View | None = None) -> Retrieved:

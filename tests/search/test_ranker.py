@@ -248,11 +248,11 @@ def test_ranks_agree_with_scores(talk):
     talk.say("Ann: The bees swarmed.", "Bea: Honey!", "Ann: Bees and honey last week.")
     candidates = [decision.evidence for decision in talk.ask("bees and honey").trace.decisions]
     assert len(candidates) == 33
-    for name in {score.channel for score in candidates[0].channels}:
+    for name in {each.channel for each in candidates[0].channels}:
         scores = [channel(evidence, name) for evidence in candidates]
-        for score in scores:
-            above = sum(other.score > score.score for other in scores)
-            assert score.rank == above + 1 or (score.rank == 0 and score.score <= 0)
+        for each in scores:
+            above = sum(other.score > each.score for other in scores)
+            assert each.rank == above + 1 or (each.rank == 0 and each.score <= 0)
 
 
 def test_an_empty_question_still_ranks(talk):
@@ -364,7 +364,7 @@ def test_each_kind_of_talk_has_its_weights():
 
 
 def test_an_answer_brings_what_it_answers(talk):
-    """What an assistant says comes with the user's turn before it, though that has no word of the question."""
+    """What an assistant says comes with the user's turn before it, though that has no word of it."""
     talk.fill()
     (asked,) = talk.say("[x] Bea: What about my trees?", on="2023-06-01")
     (reply,) = talk.say("[x] Helper: Give pears bone meal as fertiliser.", on="2023-06-02", role="assistant")

@@ -213,5 +213,5 @@ def test_a_question_for_a_month_is_answered(opened):
     )
     memory.maintain()
     found = memory.recall("What happened in May?", user="ann", views=["chunks"], now=NOW, budget_tokens=60)
-    assert found.trace.relevance == 1
+    assert found.trace.confidence == 1
     assert {unit.time.month for unit in found.evidence} == {5}

@@ -55,6 +55,6 @@ def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
                 assert [(e.text, e.sources, round(e.score, 3)) for e in cached.evidence] == [
                     (e.text, e.sources, round(e.score, 3)) for e in anew.evidence
                 ]
-                assert round(cached.relevance, 3) == round(anew.relevance, 3)
+                assert round(cached.confidence, 3) == round(anew.confidence, 3)
     finally:
         database.close()

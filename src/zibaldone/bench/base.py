@@ -98,7 +98,7 @@ class Equipment:
     embedder: Embedder
     tokenizer: Tokenizer
     folder: Path  # for a system that keeps files; removed after the run
-    floor: float | None = None  # the engine's relevance floor; None: its default
+    floor: float | None = None  # the engine's confidence floor; None: its default
     chat: ChatModel | None = None  # what views may ask; None: they work offline
 
     def count_tokens(self, text: str) -> int:

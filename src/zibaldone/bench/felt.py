@@ -54,7 +54,7 @@ class FeltAnswer:
     question: FeltQuestion
     budget_tokens: int
     tokens: int
-    relevance: float
+    confidence: float
     floor: float
     missing: tuple[MissingPart, ...]
     outdated: tuple[str, ...]  # ids of the messages in it whose values no longer hold
@@ -69,9 +69,9 @@ class FeltAnswer:
         """One line: the question, and what is missing."""
         words = f"{'right' if self.right else 'wrong'} {self.budget_tokens:>5}  {self.question.question}"
         if self.missing and not self.tokens:
-            return f"{words}  nothing recalled: relevance {self.relevance:.2f}, floor {self.floor:.2f}"
+            return f"{words}  nothing recalled: confidence {self.confidence:.2f}, floor {self.floor:.2f}"
         if not self.question.parts and self.tokens:
-            return f"{words}  {self.tokens} tokens: relevance {self.relevance:.2f}, floor {self.floor:.2f}"
+            return f"{words}  {self.tokens} tokens: confidence {self.confidence:.2f}, floor {self.floor:.2f}"
         for part in self.missing:
             id_, phrase = next(iter(part.phrases.items()))
             words += f"\n             {id_} “{phrase}”: {part.why}"
@@ -117,7 +117,9 @@ def judge(question: FeltQuestion, recall: Recall, seqs: Mapping[str, int], budge
     )
     outdated = tuple(id_ for id_, phrase in question.outdated.items() if stands(id_, phrase))
     trace = recall.trace
-    return FeltAnswer(question, budget_tokens, recall.tokens, trace.relevance, trace.floor, missing, outdated)
+    return FeltAnswer(
+        question, budget_tokens, recall.tokens, trace.confidence, trace.floor, missing, outdated
+    )
 
 
 def evaluate(

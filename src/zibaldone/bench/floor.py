@@ -1,6 +1,6 @@
-"""The relevance floor's trade-off: what it empties that should be empty, and what it costs.
+"""The confidence floor's trade-off: what it empties that should be empty, and what it costs.
 
-Every question is recalled once with no floor; its relevance then says at which floor it would be emptied.
+Every question is recalled once with no floor; its confidence then says at which floor it would be emptied.
 Four kinds of question are asked of each LoCoMo conversation: its own answerable ones (emptying them loses
 evidence), its own adversarial ones (about the right people, never answered), and answerable ones of the
 other conversations, as they are and with the two speakers' names put in place of the strangers', so that
@@ -39,7 +39,7 @@ class FloorProbe:
     user: str  # whose memory was asked
     kind: str
     question: str
-    relevance: float
+    confidence: float
     recall: float | None  # share of the evidence turns found; None for what has none to find
 
 
@@ -48,7 +48,7 @@ class Point:
     """One floor."""
 
     floor: float
-    emptied: dict[str, float]  # kind -> share of its questions with a relevance below the floor
+    emptied: dict[str, float]  # kind -> share of its questions with a confidence below the floor
     evidence_recall: float  # of the answerable questions, an emptied one counting 0
 
 
@@ -71,7 +71,7 @@ def evaluate(
                 units = [evidence.text for evidence in recalled.evidence]
                 turns = example.evidence if kind == "answerable" else ()
                 recall = sum(is_found(turn, units) for turn in turns) / len(turns) if turns else None
-                probes.append(FloorProbe(example.id, user, kind, question, recalled.trace.relevance, recall))
+                probes.append(FloorProbe(example.id, user, kind, question, recalled.trace.confidence, recall))
     return probes, default_floor
 
 
@@ -83,11 +83,11 @@ def curve(probes: Sequence[FloorProbe], floors: Sequence[float] = FLOORS) -> tup
         Point(
             floor=floor,
             emptied={
-                kind: sum(probe.relevance < floor for probe in of_kind) / len(of_kind)
+                kind: sum(probe.confidence < floor for probe in of_kind) / len(of_kind)
                 for kind, of_kind in by_kind.items()
                 if of_kind
             },
-            evidence_recall=sum(probe.recall or 0.0 for probe in judged if probe.relevance >= floor)
+            evidence_recall=sum(probe.recall or 0.0 for probe in judged if probe.confidence >= floor)
             / max(len(judged), 1),
         )
         for floor in floors
@@ -108,7 +108,7 @@ def run(options: FloorOptions, run: Run) -> Measurement:
         *map(_emptied, KINDS),
         Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),
     ]
-    title = "relevance floor: share of questions emptied"
+    title = "confidence floor: share of questions emptied"
     return Measurement(figures, [tabulate(title, columns, points, caption="* the default")])
 
 

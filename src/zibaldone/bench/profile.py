@@ -107,9 +107,9 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
     if len(users) < 2 or not any(pair.applies for pair in pairs):
         raise InvalidInput("give a folder of two chats or more: each is judged by weights of the others")
     judged = {kind: _left_out([pair for pair in pairs if pair.kind == kind]) for kind in JUDGED}
-    found = [
-        _at(kind, [pair for pair in pairs if pair.kind == kind], said, threshold)
-        for kind, said in judged.items()
+    retrieval = [
+        _at(kind, [pair for pair in pairs if pair.kind == kind], probabilities, threshold)
+        for kind, probabilities in judged.items()
         for threshold in THRESHOLDS
     ]
     of_all = [pair for kind in JUDGED for pair in pairs if pair.kind == kind]
@@ -120,7 +120,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
         "data": options.path.name,
         "entries": counts,
         "extraction": extraction,
-        "retrieval": found,
+        "retrieval": retrieval,
         "reliability": reliability,
         "weights": weights,
     }
@@ -149,7 +149,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
                     Column("precision\nat least", lambda row: row.precision, ".2f"),
                     Column("entries per\nquestion", lambda row: row.per_question, ".2f"),
                 ],
-                found,
+                retrieval,
             ),
             tabulate(
                 "reliability",
@@ -189,9 +189,9 @@ def fit(pairs: Sequence[Pair]) -> MatchWeights:
     ridge = np.array([_L2] * x.shape[1] + [1e-6])
     weights = np.zeros(rows.shape[1])
     for _ in range(_STEPS):
-        said = 1 / (1 + np.exp(-rows @ weights))
-        gradient = rows.T @ (said - y) + ridge * weights
-        weights -= np.linalg.solve((rows.T * (said * (1 - said))) @ rows + np.diag(ridge), gradient)
+        predicted = 1 / (1 + np.exp(-rows @ weights))
+        gradient = rows.T @ (predicted - y) + ridge * weights
+        weights -= np.linalg.solve((rows.T * (predicted * (1 - predicted))) @ rows + np.diag(ridge), gradient)
     slopes = weights[:-1] / deviation
     nearness, advice, back = (float(slope) for slope in slopes)
     return MatchWeights(float(weights[-1] - slopes @ mean), nearness, advice, back)
@@ -213,8 +213,8 @@ def _pairs(
         vectors = embed(embedder, texts)
         seqs = {message.content: message.seq for message in benchmark.messages(user)}
         for example in (example for example in benchmark.examples if example.user == user):
-            asked = embed(embedder, [question_words(example.question)])[0]
-            nearness = scale.nearness(vectors @ asked)
+            question_vector = embed(embedder, [question_words(example.question)])[0]
+            nearness = scale.nearness(vectors @ question_vector)
             wanted = example.category in JUDGED.values()
             sources = {seqs[text] for text in example.evidence} if wanted else set()
             read = by_reading.get(example.id, frozenset())
@@ -227,7 +227,7 @@ def _pairs(
 
 def _left_out(pairs: Sequence[Pair]) -> Doubles:
     """(n,) probabilities, each by weights of the other chats."""
-    said = np.zeros(len(pairs))
+    probabilities = np.zeros(len(pairs))
     for user in dict.fromkeys(pair.user for pair in pairs):
         weights = fit([pair for pair in pairs if pair.user != user])
         for row, pair in enumerate(pairs):
@@ -239,12 +239,12 @@ def _left_out(pairs: Sequence[Pair]) -> Doubles:
                     + weights.advice * advice
                     + weights.looks_back * back
                 )
-                said[row] = 1 / (1 + np.exp(-power))
-    return said
+                probabilities[row] = 1 / (1 + np.exp(-power))
+    return probabilities
 
 
-def _at(kind: Kind, pairs: Sequence[Pair], said: Doubles, threshold: float) -> MatchThreshold:
-    taken = [pair for pair, probability in zip(pairs, said, strict=True) if probability >= threshold]
+def _at(kind: Kind, pairs: Sequence[Pair], probabilities: Doubles, threshold: float) -> MatchThreshold:
+    taken = [pair for pair, probability in zip(pairs, probabilities, strict=True) if probability >= threshold]
     questions = {pair.question for pair in pairs}
     right = sum(pair.applies for pair in taken)
     return MatchThreshold(
@@ -257,11 +257,13 @@ def _at(kind: Kind, pairs: Sequence[Pair], said: Doubles, threshold: float) -> M
     )
 
 
-def _reliability(pairs: Sequence[Pair], said: Doubles) -> list[Reliability]:
+def _reliability(pairs: Sequence[Pair], probabilities: Doubles) -> list[Reliability]:
     applies = np.array([pair.applies for pair in pairs], dtype=np.float64)
-    bins = [(said >= low) & (said < high) for low, high in pairwise(_BINS)]
+    bins = [(probabilities >= low) & (probabilities < high) for low, high in pairwise(_BINS)]
     return [
-        Reliability(float(said[b].mean()), float(applies[b].mean()), int(b.sum())) for b in bins if b.any()
+        Reliability(float(probabilities[b].mean()), float(applies[b].mean()), int(b.sum()))
+        for b in bins
+        if b.any()
     ]
 
 

@@ -39,7 +39,7 @@ def _systems(*names: str) -> Any:
 
 
 def _floor() -> Any:
-    return option(None, "The engine's relevance floor; else its own.", least=0, most=1)
+    return option(None, "The engine's confidence floor; else its own.", least=0, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FloorOptions:
-    """Trade-off of the relevance floor on LoCoMo: what it empties, what it loses."""
+    """Trade-off of the confidence floor on LoCoMo: what it empties, what it loses."""
 
     path: Path = argument("A LoCoMo file.")
     limit: int | None = option(None, "Questions of each kind per conversation.", least=1)

@@ -60,7 +60,7 @@ class Posed:
     now: datetime
     wanted: tuple[WantedText, ...]
     features: Floats  # (n, d), columns in the order of FEATURES
-    relevance: float
+    confidence: float
     assistant: AssistantShare
 
 
@@ -94,7 +94,7 @@ def judge(
     talk: Talk, posed: Posed, weights: TalkWeights, budget_tokens: int, count: Callable[[str], int]
 ) -> float:
     """The share of what the question wants that the engine recalls when it ranks with these weights."""
-    if posed.relevance < DEFAULT_FLOOR:
+    if posed.confidence < DEFAULT_FLOOR:
         return 0.0
     example, index = posed.example, talk.index
     of_people, of_assistants = (
@@ -106,7 +106,7 @@ def judge(
     offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
     planned = plan(query.text, budget_tokens)
     chosen = choose(in_period_first(offered, query, planned.aim), query, count, planned)
-    trace = Trace((), (), posed.relevance, DEFAULT_FLOOR, 0.0)
+    trace = Trace((), (), posed.confidence, DEFAULT_FLOOR, 0.0)
     context = to_context(Recall(query.text, "", chosen.tokens, tuple(chosen.evidence), (), trace))
     holds = [
         is_found(
@@ -189,10 +189,10 @@ def _ask(index: UnitIndex, example: Example, wanted: tuple[WantedText, ...], too
     now = example.now or max(unit.time for unit in index.units)
     question = read_question(example.question, now.date(), index)
     vector, _ = question_vector(tools.embedder, question)
-    columns, relevance = features(index, question, vector)
+    columns, confidence = features(index, question, vector)
     share = score(index, question, vector).assistant
     matrix = np.stack([columns[name] for name in FEATURES], axis=1)
-    return Posed(example, now, wanted, matrix, relevance, share)
+    return Posed(example, now, wanted, matrix, confidence, share)
 
 
 def _wanted(

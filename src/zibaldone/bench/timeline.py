@@ -56,19 +56,19 @@ class HeldRow:
 def run(options: TimelineOptions, run: Run) -> Measurement:
     """One row per kind, budget and system."""
     benchmark = BEAMQuestions(options.path)
-    asked = [example for example in benchmark.examples if example.category in KINDS]
+    examples = [example for example in benchmark.examples if example.category in KINDS]
     tools = run.tools()
     held: list[HeldOf] = []
     baseline = BASELINES[_BASELINE](tools)
     with Memory(tools.folder / "timeline", embedder=tools.embedder, chat=None, maintained=_VIEWS) as memory:
-        users = list(dict.fromkeys(example.user for example in asked))
+        users = list(dict.fromkeys(example.user for example in examples))
         for place, user in enumerate(users):
             run.progress(user, place, len(users))
             messages = benchmark.messages(user)
             memory.add(messages, user=user)
             memory.maintain(user=user)
             baseline.load(user, messages)
-            for example in asked:
+            for example in examples:
                 if example.user == user:
                     held.extend(_held(memory, baseline, example, messages, options.budget))
     columns = [

@@ -16,8 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
-from zibaldone.bench.outcome import Progress, Provenance, Run, to_json
+from zibaldone.bench.outcome import Measurement, Progress, Provenance, Run, to_json
 from zibaldone.bench.registry import BENCHMARKS, Benchmark
+from zibaldone.cli.input import AsJson
+from zibaldone.cli.output import note, write
 from zibaldone.cli.upkeep import OnMiss, Record, recorded
 from zibaldone.errors import InvalidInput
 
@@ -26,8 +28,9 @@ bench_app = typer.Typer(
     help="Measure recall and speed, with naive baselines beside the engine.",
     no_args_is_help=True,
 )
-JsonOut = Annotated[
-    Path | None, typer.Option("--json", help="Write the figures to this file.", show_default=False)
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", help="Write the figures to this file, as JSON.", show_default=False),
 ]
 
 console = Console()
@@ -42,27 +45,29 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
     lists = {name: get_args(hints[name])[0] for name in with_commas if _is_list(hints[name])}
     may_be_empty = {field.name for field in fields(benchmark.options) if field.default == ()}
 
-    def command(*, json_out: Path | None, **given: Any) -> None:
+    def command(*, as_json: bool, output: Path | None, **given: Any) -> None:
         chat = recorded(given.pop("record"), given.pop("on_miss")) if benchmark.asks_models else None
         given |= {
             name: _listed(given[name], name, of) if given[name] or name not in may_be_empty else ()
             for name, of in lists.items()
         }
         with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, _progress() as progress:
-            run = Run(_as_typed(), Path(folder), progress, console.print, chat)
+            say = note if as_json else console.print
+            run = Run(_as_typed(), Path(folder), progress, say, chat)
             outcome = benchmark.run(benchmark.options(**given), run)
-        for table in outcome.tables:
-            console.print(table)
-            console.print()
-        for note in outcome.notes:
-            console.print(note)
-        if json_out:
-            _write(json_out, to_json({"provenance": Provenance.of(run.command), **outcome.figures}))
+        figures = to_json({"provenance": Provenance.of(run.command), **outcome.figures})
+        if as_json:
+            write(figures)
+        else:
+            _show(outcome)
+        if output:
+            _write(output, figures)
+            say(f"written: {output}")
 
     parameters = [_parameter(field, hints[field.name]) for field in fields(benchmark.options)]
     if benchmark.asks_models:
         parameters += [_keyword("record", Record, None), _keyword("on_miss", OnMiss, None)]
-    parameters.append(_keyword("json_out", JsonOut, None))
+    parameters += [_keyword("as_json", AsJson, default=False), _keyword("output", Output, None)]
     command.__doc__ = benchmark.options.__doc__
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -124,12 +129,19 @@ def _progress() -> Iterator[Progress]:
         yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of or None)
 
 
+def _show(outcome: Measurement) -> None:
+    for table in outcome.tables:
+        console.print(table)
+        console.print()
+    for line in outcome.notes:
+        console.print(line)
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"--json {str(path)!r} cannot be written: {error.strerror}") from error
-    console.print(f"written: {path}")
+        raise InvalidInput(f"--output {str(path)!r} cannot be written: {error.strerror}") from error
 
 
 for _benchmark in BENCHMARKS:

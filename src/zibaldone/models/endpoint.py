@@ -231,5 +231,5 @@ def _where(base_url: str) -> str:
 
 
 def _message(error: openai.APIStatusError) -> str:
-    told = error.body.get("message") if isinstance(error.body, dict) else None
-    return str(told or error.message)
+    reason = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(reason or error.message)

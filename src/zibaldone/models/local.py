@@ -78,7 +78,7 @@ class LocalChat:
         """Tokens of the answer, and whether the model ended it."""
         torch = self._torch
         ends = self._ends()
-        found: list[tuple[int, TokenLogprob]] = []
+        answer: list[tuple[int, TokenLogprob]] = []
         with torch.inference_mode():
             cache, known = self._reused(ids)
             self._ids, self._cache = [], None  # should it fail, nothing half done is reused
@@ -95,13 +95,13 @@ class LocalChat:
                 token = int(logprobs.argmax())
                 ended = token in ends
                 if not ended:
-                    found.append((token, self._told(logprobs, token, alternatives or 0)))
-                if ended or len(found) >= most:
+                    answer.append((token, self._told(logprobs, token, alternatives or 0)))
+                if ended or len(answer) >= most:
                     break
                 given = [token]
-            self._ids = [*ids, *(token for token, _ in found)]
+            self._ids = [*ids, *(token for token, _ in answer)]
             self._cache = cache
-        return found, ended
+        return answer, ended
 
     def _reused(self, ids: Sequence[int]) -> tuple[Any, int]:
         """The cache as far as it fits, and for how many tokens that is; the last one is always computed."""

@@ -141,7 +141,7 @@ class OpenAIChat:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
 
-    def _what(self, said: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
+    def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
         """Which part of the request the server does not take; None when it is something else."""
         sent = {
             "structured": "response_format" in body and not self._must_structure,
@@ -149,7 +149,7 @@ class OpenAIChat:
             "max_tokens": "max_tokens" in body,
             "temperature": "temperature" in body,
         }
-        low = said.lower()
+        low = complaint.lower()
         for what, mentions in _REFUSABLE.items():
             if sent[what] and what not in refused and any(word in low for word in mentions):
                 return what
@@ -199,15 +199,15 @@ class OpenAIEmbedder:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         for start in range(0, len(rows), self._batch_texts):
             some = rows[start : start + self._batch_texts]
-            found = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
+            raw = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
             with np.errstate(over="ignore"):
-                norms = np.linalg.norm(found, axis=1, keepdims=True)
-            if found.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
+                norms = np.linalg.norm(raw, axis=1, keepdims=True)
+            if raw.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
                 raise ModelFailed(
-                    f"{self._model!r} gave vectors of shape {found.shape};"
+                    f"{self._model!r} gave vectors of shape {raw.shape};"
                     f" {(len(some), self.dimension)} finite numbers were expected"
                 )
-            vectors[some] = np.divide(found, norms, out=found, where=norms > 0)
+            vectors[some] = np.divide(raw, norms, out=raw, where=norms > 0)
         return vectors
 
     def close(self) -> None:
@@ -308,9 +308,9 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
         if not isinstance(text, str):
             raise TypeError("the content is not a text")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        told = body.get("error") if isinstance(body, dict) else None
+        reported = body.get("error") if isinstance(body, dict) else None
         raise ModelFailed(
-            f"the answer is not one of the chat protocol: {told or error!r}", requests=requests
+            f"the answer is not one of the chat protocol: {reported or error!r}", requests=requests
         ) from error
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
@@ -324,21 +324,21 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
     )
 
 
-def _tokens(told: Any) -> tuple[TokenLogprob, ...] | None:
+def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
     """None when the server has none, or something else in their place: the answer is good without."""
     try:
-        return tuple(_token(one) for one in told["content"])
+        return tuple(_token(one) for one in logprobs["content"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return None
 
 
-def _token(told: Mapping[str, Any]) -> TokenLogprob:
-    others = tuple((one["token"], _logprob(one)) for one in told.get("top_logprobs") or ())
-    return TokenLogprob(told["token"], _logprob(told), others)
+def _token(entry: Mapping[str, Any]) -> TokenLogprob:
+    others = tuple((one["token"], _logprob(one)) for one in entry.get("top_logprobs") or ())
+    return TokenLogprob(entry["token"], _logprob(entry), others)
 
 
-def _logprob(told: Mapping[str, Any]) -> float:
-    value = float(told["logprob"])
+def _logprob(entry: Mapping[str, Any]) -> float:
+    value = float(entry["logprob"])
     if math.isnan(value):
         raise ValueError("a log-probability that is not a number")
     return value

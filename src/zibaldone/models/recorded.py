@@ -181,7 +181,7 @@ def page(request: ChatRequest, reply: ChatReply | None, model: str) -> str:
         parts += ["## schema", _fenced(json.dumps(request.schema, ensure_ascii=False, indent=1), "json")]
     parts.append(_REPLY)
     if reply is not None:
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "model": model,
             "finish": reply.finish,
             "prompt_tokens": reply.prompt_tokens,
@@ -189,8 +189,8 @@ def page(request: ChatRequest, reply: ChatReply | None, model: str) -> str:
             "attempts": reply.attempts,
         }
         if reply.logprobs is not None:
-            told["logprobs"] = [[one.token, one.logprob, list(one.alternatives)] for one in reply.logprobs]
-        parts += [_fenced(json.dumps(told, ensure_ascii=False), "json"), _fenced(reply.text, "text")]
+            facts["logprobs"] = [[one.token, one.logprob, list(one.alternatives)] for one in reply.logprobs]
+        parts += [_fenced(json.dumps(facts, ensure_ascii=False), "json"), _fenced(reply.text, "text")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -206,16 +206,16 @@ def read_page(path: Path) -> ChatReply | None:
 
 def _on_page(path: Path) -> _Kept | None:
     text = _text_of(path)
-    asked, heading, answer = _divided(text)
-    if not heading or not asked.startswith("# "):
+    question, heading, answer = _divided(text)
+    if not heading or not question.startswith("# "):
         raise InvalidInput(
             f"{str(path)!r} is no recording: it has no line {_REPLY!r}; delete it to ask again"
         )
     fences = list(_FENCED.finditer(answer))
     if len(fences) == 2:
         try:
-            told = json.loads(fences[0][2])
-            return _Kept(_reply(told, fences[1][2]), str(told.get("model") or ""))
+            facts = json.loads(fences[0][2])
+            return _Kept(_reply(facts, fences[1][2]), str(facts.get("model") or ""))
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidInput(
                 f"the figures of the recording {str(path)!r} cannot be read ({error}): correct or delete it"
@@ -268,28 +268,28 @@ def _divided(text: str) -> tuple[str, str, str]:
     """What stands before the reply's heading, the heading, and what is below; in a fence it is no heading."""
     end = 0
     for fence in _FENCED.finditer(text):
-        found = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end, fence.start())
-        if found:
-            return text[: found.start()], _REPLY, text[found.end() :]
+        heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end, fence.start())
+        if heading:
+            return text[: heading.start()], _REPLY, text[heading.end() :]
         end = fence.end()
-    found = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end)
-    return (text[: found.start()], _REPLY, text[found.end() :]) if found else (text, "", "")
+    heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end)
+    return (text[: heading.start()], _REPLY, text[heading.end() :]) if heading else (text, "", "")
 
 
-def _reply(told: Mapping[str, Any], text: str) -> ChatReply:
-    logprobs = told.get("logprobs")
+def _reply(facts: Mapping[str, Any], text: str) -> ChatReply:
+    logprobs = facts.get("logprobs")
     return ChatReply(
         text=text,
-        finish=told["finish"],
-        prompt_tokens=told["prompt_tokens"],
-        completion_tokens=told["completion_tokens"],
+        finish=facts["finish"],
+        prompt_tokens=facts["prompt_tokens"],
+        completion_tokens=facts["completion_tokens"],
         logprobs=None
         if logprobs is None
         else tuple(
             TokenLogprob(token, value, tuple((other, p) for other, p in others))
             for token, value, others in logprobs
         ),
-        attempts=told["attempts"],
+        attempts=facts["attempts"],
     )
 
 

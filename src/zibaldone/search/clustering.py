@@ -87,10 +87,10 @@ def agglomerations(
 def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bools, most: float) -> Matrix:
     """(n,) how similar a group is to each other; -inf for what it cannot be joined with."""
     scale = weight[row] * weight
-    found = np.divide(sums[row], scale, out=np.zeros(len(sums)), where=scale > 0).round(6)
-    found[~alive | (size + size[row] > most)] = -np.inf
-    found[row] = -np.inf
-    return np.asarray(found)
+    similarities = np.divide(sums[row], scale, out=np.zeros(len(sums)), where=scale > 0).round(6)
+    similarities[~alive | (size + size[row] > most)] = -np.inf
+    similarities[row] = -np.inf
+    return np.asarray(similarities)
 
 
 def components(linked: Bools) -> list[list[int]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
 
 import regex
 
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, read_request
 from zibaldone.text.dates import find_days
+from zibaldone.text.remembered import remembered
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
 
 _ASKS_WHEN = regex.compile(
@@ -20,7 +20,19 @@ _ASKS_WHEN = regex.compile(
 
 _MOST_TERMS = 64
 _MOST_DAYS = 16  # times that one question can ask for
+_OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
+_PARTNERS = frozenset(
+    {"wife", "husband", "spouse", "partner", "girlfriend", "boyfriend", "fiance", "fiancee"}
+)
 _COMMON = STOP_WORDS | {"may"}
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """Somebody whom the user calls by what they are to him or her, and memory by a name."""
+
+    relation: frozenset[str]  # words in lower case, such as {"best", "friend"}
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +43,9 @@ class Question:
     speakers: tuple[str, ...]  # names of this user's speakers that it mentions
     asks_when: bool
     asks_assistant: bool  # what the assistant said, not the user
+    asks_overview: bool  # an order, a history, a summary
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
+    names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
 
     @property
     def subject(self) -> str:
@@ -46,8 +60,11 @@ def take_apart(
     knows_of: Callable[[int, int], bool],
     newest: date,
     spelled: Callable[[str], str] = str,
+    people: Sequence[Acquaintance] = (),
 ) -> Question:
     """Read a question against the names of those who spoke; `spelled` mends its words.
+
+    Where it says "my sister" of one of the `people`, the name is looked for as well.
 
     "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
     question means an earlier time that it does know, and is read as of the `newest` message.
@@ -77,8 +94,25 @@ def take_apart(
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
         asks_assistant=request.aim is Aim.SAID,
+        asks_overview=request.aim is Aim.OVERVIEW,
         days=days,
+        names_of=_names_of(content, people),
     )
+
+
+def _names_of(content: Sequence[str], people: Sequence[Acquaintance]) -> tuple[tuple[str, str], ...]:
+    """Who is meant by words such as "sister"; by "best friend" not every friend."""
+    spoken = set(content)
+    if not _OF_A_COUPLE.isdisjoint(spoken):
+        spoken |= _PARTNERS
+    meant = [person for person in people if person.relation <= spoken]
+    exact = [person for person in meant if not any(person.relation < other.relation for other in meant)]
+    pairs = []
+    for person in exact:
+        stands_for = next(word for word in content if word in person.relation | _OF_A_COUPLE)
+        (_, term), *_ = term_of(stands_for)
+        pairs += [(term, named) for word in words(person.name) for _, named in term_of(word)]
+    return tuple(dict.fromkeys(pairs))
 
 
 def narrowed(question: Question, index: LexicalIndex) -> Question:
@@ -90,18 +124,12 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
     return replace(question, terms=tuple(pair for pair in known if pair in rarest))
 
 
-def _days(text: str, said: date) -> tuple[tuple[int, int], ...]:
-    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said))
+def _days(text: str, said_on: date) -> tuple[tuple[int, int], ...]:
+    days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said_on))
     return tuple(days)[:_MOST_DAYS]
 
 
-def forget_words() -> None:
-    """Empty the caches of this process that hold words of messages and names."""
-    term_of.cache_clear()
-    _parts.cache_clear()
-
-
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def _parts(speaker: str) -> frozenset[str]:
     """The words of a name by which it is called: not "the" of the Doctor, not "I"."""
     parts = frozenset(words(speaker))

@@ -18,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
+from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Floats, Ints, saturated
-from zibaldone.search.question import Question, narrowed, take_apart
+from zibaldone.search.question import Acquaintance, Question, narrowed, take_apart
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
+NAME = 0.9  # the cosine that a name has to the word for who it is
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
@@ -108,7 +110,7 @@ class Scores:
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of the windows
     clues: Floats  # the weighted features of speaker, time and form
-    relevance: float  # see _relevance
+    confidence: float  # see _confidence
     assistant: AssistantShare = _BESIDE
 
     @staticmethod
@@ -118,11 +120,11 @@ class Scores:
         return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
-def read_question(text: str, today: date, index: UnitIndex) -> Question:
+def read_question(text: str, today: date, index: UnitIndex, people: Sequence[Acquaintance] = ()) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
     return narrowed(
-        take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled), index.lexical
+        take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled, people), index.lexical
     )
 
 
@@ -135,28 +137,28 @@ def score(
 ) -> Scores:
     """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
 
-    `inside` (n,) says which units may be recalled; the relevance is of those.
+    `inside` (n,) says which units may be recalled; the confidence is of those.
     """
-    values, relevance = features(index, question, vector, inside)
+    values, confidence = features(index, question, vector, inside)
     weighted = {name: _weight(index, weights, name) * values[name] for name in FEATURES}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
     share = _SAID if question.asks_assistant else _BESIDE
-    return Scores(total, values["lexical"], values["dense"], context, clues, relevance, share)
+    return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
 
 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
-    """Every feature that Weights names, (n,) each, unweighted, and the relevance of the question."""
+    """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
     cosines = _cosines(index.vectors.rows, vector)
     centred, near = index.centred_cosines(vector), index.windows[2]
-    values, covered = _lexical(index, question)
-    told = index.by_assistant == 0
-    values["dense"] = standardised(centred, told)
-    values["dense_2"] = standardised(near.sum(centred) / near.sizes, told)
-    return values | _clues(index, question), _relevance(index, question, covered, cosines, inside)
+    values, words = _lexical(index, question)
+    by_people = index.by_assistant == 0
+    values["dense"] = standardised(centred, by_people)
+    values["dense_2"] = standardised(near.sum(centred) / near.sizes, by_people)
+    return values | _clues(index, question), _confidence(index, question, words, cosines, inside)
 
 
 def _cosines(rows: Vectors, vector: Vectors) -> Floats:
@@ -169,36 +171,48 @@ def _cosines(rows: Vectors, vector: Vectors) -> Floats:
     return cosines
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats]:
-    """BM25 in the unit and in its two windows, and the share of the question's words that the unit has.
+@dataclass(frozen=True, slots=True)
+class _WordsFound:
+    """Of the question's words, by their idf."""
+
+    covered_nearby: Floats  # (n,) the share in a unit or its neighbours; a synonym by its cosine squared
+    unseen: float  # the share that no unit has
+
+
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
     A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
     is summed over both, and saturates once.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
-    covered, whole = np.zeros(n), 0.0
+    covered, whole, unseen = np.zeros(n), 0.0, 0.0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
-    for (_, term), near in zip(question.terms, synonyms, strict=True):
+    for (_, term), like in zip(question.terms, synonyms, strict=True):
+        near = like + [(name, NAME) for of, name in question.names_of if of == term]
         idf = index.lexical.idf(term)
         exact, counts = index.lexical.postings(term)
-        covered[exact] += idf
         whole += idf
+        unseen += 0.0 if len(exact) else idf
         rows, frequencies = [exact], [counts]
+        likeness = [np.ones(len(exact))]
         for other, cosine in near:
             if other != term:
                 where, often = index.lexical.postings(other)
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
+                likeness.append(np.full(len(where), cosine**2))
         at, much = np.concatenate(rows), np.concatenate(frequencies)
+        covered += idf * np.minimum(index.windows[2].spread(at, np.concatenate(likeness)), 1)
         for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(at, much)
             totals[radius] += idf * saturated(inside, window.relative_lengths)
-    covered /= max(whole, 1e-9)
+    whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    return values, covered.astype(np.float32)
+    return values, _WordsFound((covered / whole).astype(np.float32), unseen / whole)
 
 
 def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
@@ -228,14 +242,13 @@ def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
     }
 
 
-def _relevance(
-    index: UnitIndex, question: Question, covered: Floats, cosines: Floats, inside: Mask | None
+def _confidence(
+    index: UnitIndex, question: Question, words: _WordsFound, cosines: Floats, inside: Mask | None
 ) -> float:
-    """The question's words that the best unit has, by their weight, plus the best cosine above the mean one.
+    """How likely memory is to answer; see `confidence`.
 
-    About 0 for what memory knows nothing of, above 1 for a question in memory's own words. A day or month
-    that memory knows of is reason enough to answer (1), and so is a speaker with no more than one word; no
-    word at all is none (0).
+    A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
+    so is all that was ever spoken of. A question about no word at all is none (0).
     """
     if inside is not None and not inside.any():
         return 0.0
@@ -244,11 +257,16 @@ def _relevance(
     if question.speakers and len(question.terms) < 2:
         return 1.0
     if not question.terms:
-        return 0.0
+        return 1.0 if question.asks_overview else 0.0
     mean = float(cosines.mean())
+    covered = words.covered_nearby
     if inside is not None:
         covered, cosines = covered[inside], cosines[inside]
-    return float(covered.max() + cosines.max()) - mean
+    return Signs(
+        covered=float(covered.max()),
+        nearness=float(cosines.max()) - mean,
+        unseen=words.unseen,
+    ).confidence()
 
 
 def _weight(index: UnitIndex, weights: TalkWeights, feature: str) -> Floats:

@@ -83,8 +83,14 @@ _OVERVIEW = regex.compile(
 )
 _LIST = regex.compile(
     r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|(?:in|altogether|total)\s+total|"
-    r"what\s+are\s+(?:the|my|our|all)|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]*\b(?:total|altogether)|"
+    r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]*\b(?:total|altogether)|"
     r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
+    regex.IGNORECASE,
+)
+# "What instruments does she play?": not "What does ..." nor "What's ..."
+_WHICH_ONES = regex.compile(
+    r"\b(?:what|which)\s+(?:(?:kinds?|types?|sorts?)\s+of\s+)?(?:\p{L}{3,}\s+)?"
+    r"(?!(?:does|was|has|this|its|his|is)\b)\p{L}{2,}[^\W\d_su]s\s+(?:has|have|had|does|do|did|are|were|can|could|will|would)\b",
     regex.IGNORECASE,
 )
 _UPDATE = regex.compile(
@@ -126,7 +132,7 @@ def _aim(text: str) -> Aim:
         return Aim.SAID
     if _OVERVIEW.search(text):
         return Aim.OVERVIEW
-    if _LIST.search(text):
+    if _LIST.search(text) or _WHICH_ONES.search(text):
         return Aim.LIST
     if _UPDATE.search(text):
         return Aim.UPDATE

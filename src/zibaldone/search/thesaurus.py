@@ -53,13 +53,13 @@ class Thesaurus:
         if not forms or not self._terms:
             return [[] for _ in forms]
         cosines = self._vectors.rows @ self._embedder.embed(forms).T
-        found = []
+        near_terms = []
         for column in cosines.T:
             rows = np.flatnonzero(column >= threshold - _LAST_BITS)
             # Rounded: the last bits depend on where in the matrix a row happens to stand.
             near = zip((self._terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
-            found.append(sorted(pair for pair in near if pair[1] >= threshold))
-        return found
+            near_terms.append(sorted(pair for pair in near if pair[1] >= threshold))
+        return near_terms
 
     def _settle(self) -> None:
         """Make the vectors of changed terms; a term without forms has a zero vector."""

@@ -150,8 +150,8 @@ class UnitIndex:
         if asker < 0:
             return None
         answers = self.units[row].role == "assistant"
-        asked = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
-        return asker if answers or asked else None
+        needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
+        return asker if answers or needs_question else None
 
     def centred_cosines(self, vector: Vectors) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
@@ -164,8 +164,8 @@ class UnitIndex:
             return np.zeros(len(rows), dtype=np.float32)
         if self._spread is None:
             embedded = np.einsum("ij,ij->i", rows, rows)
-            told = (embedded > 0) & (self.by_assistant == 0)
-            mean = _shared(rows[told if told.any() else embedded > 0])
+            of_people = (embedded > 0) & (self.by_assistant == 0)
+            mean = _shared(rows[of_people if of_people.any() else embedded > 0])
             along = rows @ mean
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
@@ -214,8 +214,10 @@ class UnitIndex:
         ends = np.cumsum(counts)
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
-        told, answered = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
-        self.by_assistant = by_assistant * np.float32(1 + math.log(max(1.0, answered / max(told, 1.0))))
+        people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
+        self.by_assistant = by_assistant * np.float32(
+            1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
+        )
         self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
         self.with_assistant = np.bincount(sessions, by_assistant)[sessions] > 0
         self._askers, self._replies = self._turns_beside(order, starts, ends)

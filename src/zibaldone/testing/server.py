@@ -301,9 +301,9 @@ def least_answer(body: Mapping[str, Any]) -> str | Mapping[str, Any]:
     if not wanted:
         return "Here is an answer."
     schema = wanted["schema"]
-    found = _least(schema, schema.get("$defs", {}))
-    assert isinstance(found, dict)
-    return found
+    least = _least(schema, schema.get("$defs", {}))
+    assert isinstance(least, dict)
+    return least
 
 
 def _least(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:

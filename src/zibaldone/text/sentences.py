@@ -23,6 +23,9 @@ _BEFORE_NAME = regex.compile(
     r"|approx)\.$"
 )
 _BEFORE_NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:No|Nr|pp?|[Ff]ig|[Vv]ol|ca)\.$")
+_MARKER = regex.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|\p{L})\.$")  # "2." or "b." that opens an item of a list
+_ITEM = regex.compile(r"[ ]{0,1}(?:[-*+•]|\d{1,3}[.)]|\p{L}[.)])\s")  # of the outermost list
+_FENCE = "```"
 _ABBREVIATION = 24  # characters before a border that are looked at
 
 
@@ -39,10 +42,11 @@ def sentences(text: str) -> list[Span]:
 
 
 def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
-    """Cut `text` at sentence borders into spans of at most `limit` tokens each.
+    """Cut `text` into spans of at most `limit` tokens, between paragraphs, list items and blocks of code.
 
-    `count` gives the tokens of each of several texts. A sentence longer than the limit is cut between
-    words, and a word longer than the limit between characters. A text of no visible character has no span.
+    `count` gives the tokens of each of several texts. What is longer than the limit is cut at sentence
+    borders, a sentence longer than the limit between words, and a word longer than the limit between
+    characters. A text of no visible character has no span.
     """
     whole = _strip(text, 0, len(text))
     if whole[0] == whole[1]:
@@ -53,7 +57,7 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
     even = total / math.ceil(total / limit)  # passages of like size, not full ones and a rest
     groups: list[list[Span]] = []
     filled = 0  # tokens in the last group
-    for span, tokens in _cut(text, sentences(text), limit, count):
+    for span, tokens in _cut(text, _whole_where_short(text, limit, count), limit, count):
         gap = text[groups[-1][-1][1] : span[0]] if groups else ""
         between = 0 if gap == " " else len(gap)  # a line break is a token, a lone space is none
         if groups and filled + between + tokens <= limit and filled + tokens / 2 <= even:
@@ -65,12 +69,44 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
     return _joined(text, groups, limit, count)
 
 
+def _whole_where_short(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
+    """The blocks of a text; the sentences of those that are longer than the limit."""
+    blocks = _blocks(text)
+    spans: list[Span] = []
+    for (start, end), tokens in zip(blocks, count([text[start:end] for start, end in blocks]), strict=True):
+        if tokens <= limit:
+            spans.append((start, end))
+        else:
+            spans.extend((start + left, start + right) for left, right in sentences(text[start:end]))
+    return spans
+
+
+def _blocks(text: str) -> list[Span]:
+    """Paragraphs, items with what stands below them, fenced code; a line that ends in a colon leads on."""
+    starts, fenced, leads = [0], False, False
+    at = 0
+    for line in text.splitlines(keepends=True):
+        bare = line.strip()
+        opens = bare.startswith(_FENCE) and not fenced
+        if not fenced and not leads and (opens or not bare or _ITEM.match(line)):
+            starts.append(at)
+        if bare:
+            leads = bare.endswith(":") and not fenced
+        if bare.startswith(_FENCE):
+            fenced = not fenced
+        at += len(line)
+    spans = (_strip(text, start, end) for start, end in pairwise([*starts, len(text)]))
+    return [span for span in spans if span[0] < span[1]]
+
+
 def _goes_on(text: str, border: regex.Match[str]) -> bool:
     """Whether the full stop before a border is that of an abbreviation."""
     end, after = border.span()
     if text[end - 1 : end] != "." or "\n" in border.group() or not end < after < len(text):
         return False
     before = text[max(0, end - _ABBREVIATION) : end]
+    if _MARKER.search(before):
+        return True
     return bool(_BEFORE_NAME.search(before) or (text[after].isnumeric() and _BEFORE_NUMBER.search(before)))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 
 import regex
 import Stemmer
+
+from zibaldone.text.remembered import remembered
 
 # Function words of English, with the pieces that an apostrophe leaves behind ("don't" -> "don", "t").
 # Other languages need no list: their function words are frequent, and an idf sees that.
@@ -65,7 +66,7 @@ def terms(text: str) -> list[str]:
     return [term for word in words(text) if word not in STOP_WORDS for _, term in term_of(word)]
 
 
-@lru_cache(maxsize=100_000)
+@remembered(100_000)
 def term_of(word: str) -> tuple[tuple[str, str], ...]:
     """(surface form, term) of a word in lower case; several where a script has no spaces."""
     if word.isascii():

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.search.question import Acquaintance
 from zibaldone.storage.database import Database
 
 
@@ -39,6 +40,7 @@ class Query:
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
+    people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Retrieved:
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
-    relevance: float  # how much of the query the view knows of: about 0 for nothing, 1 for all
+    confidence: float  # a probability, 0 to 1, that the view can answer
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0

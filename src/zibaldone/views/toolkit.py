@@ -163,7 +163,7 @@ def ranked_units(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
         for row, channels in zip(rows, explanation.of_rows(rows), strict=True)
     )
-    return Retrieved(evidence, len(index), scores.relevance, explanation, note)
+    return Retrieved(evidence, len(index), scores.confidence, explanation, note)
 
 
 def rows_offered(

@@ -108,7 +108,7 @@ def load(
         on = {m.seq: m for m in log.read(connection, generation.user, after=after, to=rows[-1].seq)}
     else:
         on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
-    found = []
+    loaded = []
     for row in rows:
         message = on.get(row.seq)
         if message is None or message.time is None or len(row.vector) != dense.BYTES * dimension:
@@ -116,7 +116,7 @@ def load(
                 f"a unit of message {row.seq} of {generation.user!r} is damaged:"
                 f" memory.rebuild(user=..., view={view!r}) makes it anew"
             )
-        found.append(
+        loaded.append(
             Unit(
                 sources=(row.seq, *further.get((row.seq, row.part), ())),
                 part=row.part,
@@ -132,7 +132,7 @@ def load(
                 is_dated=message.is_dated,
             )
         )
-    return found, dense.from_bytes([row.vector for row in rows], dimension)
+    return loaded, dense.from_bytes([row.vector for row in rows], dimension)
 
 
 def made_from(connection: Connection, view: str, generation: Generation, seqs: Iterable[int]) -> list[Key]:

@@ -143,8 +143,8 @@ def test_the_budget_holds(tokens, budget):
     shown = {i: EpisodeText(f"word{i}", count) for i, count in enumerate(tokens)}
     signal = CoverageSignal({f"word{i}": 1 / len(tokens) for i in shown}, GainThresholds(0.0, 1.0))
     found = include("q", (), ranked(*shown), shown, signal, budget)
-    assert found.tokens == sum(shown[unit.episode].told_tokens for unit in found.units) <= budget
-    assert {unit.text for unit in found.units} <= {text.told for text in shown.values()}
+    assert found.tokens == sum(shown[unit.episode].narrative_tokens for unit in found.units) <= budget
+    assert {unit.text for unit in found.units} <= {text.narrative for text in shown.values()}
     assert len(found.decisions) == len(tokens)
 
 

@@ -123,8 +123,8 @@ def test_question():
     """A question is apart from the head of the answer, and both are without marks."""
     form = plain()
     found = question_of(tokenizer(), form, words([7, 8]), NOW)
-    assert found.ids == found.asked + found.head
-    assert found.asked == tokens_of(tokenizer(), form.turn(Message(words([7, 8]), time=NOW)))
+    assert found.ids == found.turn + found.head
+    assert found.turn == tokens_of(tokenizer(), form.turn(Message(words([7, 8]), time=NOW)))
     assert tokenizer().bos_token_id not in found.ids
 
 

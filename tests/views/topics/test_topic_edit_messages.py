@@ -1,5 +1,6 @@
 """A person's edits as messages: what each does to the library, also after a rebuild under other ids."""
 
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -56,9 +57,7 @@ def applied(found: Library, messages: list[Message]) -> Library:
     """One after the other."""
     by = tools()
     for message in messages:
-        step = apply(found, message, by)
-        assert step is not None
-        found = step
+        found = apply(found, [message], by)
     return found
 
 
@@ -84,7 +83,32 @@ def test_a_message_that_is_no_edit():
         Message("x", role="editor", metadata={"edit": ["added"], "part": "entry"}, seq=1, time=NOON),
         Message("x", role="editor", metadata={"edit": "added", "part": "soul"}, seq=1, time=NOON),
     ):
-        assert apply(library(), message, by) is None
+        start = library()
+        assert apply(start, [message], by) is start
+
+
+def test_edits_at_once():
+    """They leave what they leave one after the other: documents, marks, logs, CURRENT."""
+    after = "# Cats\n\n- <seq=1> I have a dog.\n- Moss lives in Bern.\n- Moss lives in Basel.\n\nA line.\n"
+    messages = edited(CATS, after)
+    assert len(messages) > 4
+    at_once = apply(library(), messages, tools())
+    assert at_once == applied(library(), messages)
+    assert at_once.documents["topic-0001"].summary != CATS.summary
+
+
+def test_many_lines_take_time_by_their_number():
+    """What a document gets after a change is made once for all lines of an import, not for each."""
+
+    def seconds(lines: int) -> float:
+        after = [f"- Number {n} is of the colour {n % 7} and the size {n % 11}.\n" for n in range(lines)]
+        messages = edited(CATS, render_body(CATS.body) + "".join(after))
+        start = time.process_time()
+        apply(library(), messages, tools())
+        return time.process_time() - start
+
+    seconds(20)  # whatever is made once
+    assert seconds(400) < 20 * max(seconds(50), 0.02)
 
 
 def test_odd_metadata_is_passed_over():
@@ -363,8 +387,7 @@ def test_bare_metadata(kind, part):
     """An edit that says nothing else is applied without an error, to an empty library too."""
     message = Message("Some words.", role="editor", metadata={"edit": kind, "part": part}, seq=40, time=NOON)
     for start in (Library(), library()):
-        step = apply(start, message, tools())
-        assert step is not None
+        step = apply(start, [message], tools())
         noted = part in {"entry", "text"} and kind != "removed"
         assert [one.text for one in step.current.entries] == (["Some words."] if noted else [])
         assert step.documents == start.documents

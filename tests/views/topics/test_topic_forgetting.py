@@ -75,14 +75,31 @@ def test_a_forgotten_question_is_not_quoted_by_its_answer() -> None:
 
 
 def test_headings_do_not_speak_of_what_is_forgotten() -> None:
-    """Those that have a word of it are made anew; others stay as they are."""
+    """Those that have a word of it are made anew; those that what is left bears out stay as they are."""
     first, second = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
-    body = (Heading("Animals"), Heading("Quagga, pony", 2), first, second)
+    body = (Heading("Ponies"), Heading("Quagga, pony", 2), first, second)
     library = Library({"topic-0001": Document("topic-0001", body=body)}, next_id=2)
     (document,) = forget(library, [1], tools()).documents.values()
-    assert document.title == "Animals"
+    assert document.title == "Ponies"
     assert "Quagga" not in document.headings[1].title
     assert document.entries == (second,)
+
+
+def test_headings_in_other_words_do_not_either() -> None:
+    """A model calls a zebra a striped animal: above what is forgotten only what is left may be spoken of."""
+    first, second = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
+    last = Entry("The choir meets on Monday.", first=3)
+    striped, music = (Heading("Striped animals", 2), first, second), (Heading("Music", 2), last)
+    stored = Document("topic-0001", body=(Heading("Equine hobbies"), *striped, *music))
+    library = Library({"topic-0001": stored}, next_id=2)
+    (document,) = forget(library, [1], tools()).documents.values()
+    title, below, kept_one = (heading.title for heading in document.headings)
+    assert "equine" not in title.lower()
+    assert "striped" not in below.lower()
+    assert kept_one == "Music"
+    assert document.entries == (second, last)
+    (document,) = forget(library, [1], tools(), {"Equine hobbies"}).documents.values()
+    assert document.title == "Equine hobbies"
 
 
 def test_headings_of_other_documents_do_not_either() -> None:

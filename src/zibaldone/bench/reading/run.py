@@ -144,7 +144,7 @@ def _examples(data: DataSet, options: ReadOptions) -> list[Example]:
         examples = [example for example in examples if example.id in options.ids]
         if missing := set(options.ids) - {example.id for example in examples}:
             raise UnknownName(
-                f"no question {min(missing)!r} of these kinds: ids are in the file that --json writes"
+                f"no question {min(missing)!r} of these kinds: ids are in the records that --json prints"
             )
     return sample(examples, options.questions)
 

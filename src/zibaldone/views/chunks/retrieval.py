@@ -51,7 +51,7 @@ class RankedItems:
 
     @property
     def relevance(self) -> float:
-        return self.scores.relevance if self.scores else 0.0
+        return self.scores.confidence if self.scores else 0.0
 
 
 def rank(question: Question, items: Sequence[Item], embedder: WordEmbedder) -> RankedItems:

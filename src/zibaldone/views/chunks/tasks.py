@@ -179,9 +179,9 @@ class JointCompact(Task[Compacted]):
                 raise ValueError(f"there is no item {item} in a related chunk {chunk}")
         if len(set(touched)) < len(touched):
             raise ValueError("an earlier note may be updated or deleted once, not twice")
-        for one in changes:
-            check_ids(one.because, new, "because")
-            if not one.because:
+        for change in changes:
+            check_ids(change.because, new, "because")
+            if not change.because:
                 raise ValueError("because must name the new notes that say so")
         if any(not one.text.strip() for one in result.updates):
             raise ValueError("the text of an update must not be empty: delete the note instead")

@@ -97,9 +97,11 @@ class Builder:
         """Take in what follows in the log; gives the number of messages done so far."""
         for run in self._interrupted:
             start = 0
-            for found in self._cut(run, self._embed(run), ended=True):
-                self._settle(Block(tuple(run[start : start + found.size]), found.reason, found.degraded))
-                start += found.size
+            for cut_part in self._cut(run, self._embed(run), ended=True):
+                self._settle(
+                    Block(tuple(run[start : start + cut_part.size]), cut_part.reason, cut_part.degraded)
+                )
+                start += cut_part.size
         waiting = [*self._waiting, *messages]
         before = len(self._waiting)
         self._interrupted, self._waiting = [], []

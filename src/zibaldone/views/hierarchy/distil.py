@@ -108,15 +108,15 @@ class EpisodeReader:
             return Narrated(title=title(messages, background.df, background.n), narrative=narrative(messages))
 
         narrate = Narrate(shown, offline_narrative)
-        told, by_model = exchange.ask(narrate)
-        if by_model and (borne_out := narrate.borne_out(told)) != told:
+        narrated, by_model = exchange.ask(narrate)
+        if by_model and (borne_out := narrate.borne_out(narrated)) != narrated:
             exchange.degraded.append("narrate: less what no message says")
-            told = borne_out
+            narrated = borne_out
         offline = statements(messages)
         facts, repeats = [[statement] for statement in offline], list[Statement]()
         if self.asker.has_model:
-            near = background.known(self.embed([f"{told.title}. {told.narrative}"]))[0][:MOST_KNOWN]
-            distil = Distil(shown, exchange.expected(told.title, near), lambda: _as_news(offline))
+            near = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"]))[0][:MOST_KNOWN]
+            distil = Distil(shown, exchange.expected(narrated.title, near), lambda: _as_news(offline))
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts, repeats = _facts(distil, news, messages, offline, exchange.degraded)
@@ -126,8 +126,8 @@ class EpisodeReader:
             id=background.episode,
             session=messages[0].session,
             seqs=tuple(message.seq for message in messages),
-            title=" ".join(told.title.split()),
-            narrative=told.narrative.strip(),
+            title=" ".join(narrated.title.split()),
+            narrative=narrated.narrative.strip(),
             start=min(times),
             end=max(times),
             made_by=", ".join(dict.fromkeys(exchange.made_by)),
@@ -236,15 +236,15 @@ def _as_news(offline: Sequence[Statement]) -> NewFacts:
     )
 
 
-def _grounded(told: StatedFact, messages: Sequence[Message]) -> list[Statement]:
+def _grounded(fact: StatedFact, messages: Sequence[Message]) -> list[Statement]:
     """A model's fact as a statement of each of its messages, with the sentence that says it best."""
     by_seq = {message.seq: message for message in messages}
-    text = " ".join(told.text.split())
+    text = " ".join(fact.text.split())
     wanted = set(terms(text))
-    found = []
-    for seq in dict.fromkeys(told.sources):
+    grounded = []
+    for seq in dict.fromkeys(fact.sources):
         content = by_seq[seq].content
         spans = sentences(content) or [(0, len(content))]
         start, end = max(spans, key=lambda span: len(wanted.intersection(terms(content[slice(*span)]))))
-        found.append(Statement(seq, resolved(text, day_of(by_seq[seq])), content[start:end], start))
-    return found
+        grounded.append(Statement(seq, resolved(text, day_of(by_seq[seq])), content[start:end], start))
+    return grounded

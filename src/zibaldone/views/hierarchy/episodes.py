@@ -140,16 +140,16 @@ class OpenEpisodes:
 
     def feed(self, messages: Iterable[Message], vectors: Vectors) -> list[Block]:
         """The blocks that these messages end, which come next in the log; `vectors` as for `closed`."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         for message, row in zip(messages, vectors, strict=True):
             for session in self._in_order():
                 if _long_after(message, self._pending[session][-1]):
-                    found += self._take(session, ended=True)
+                    blocks += self._take(session, ended=True)
             self._pending.setdefault(message.session, []).append(message)
             rows = self._rows.get(message.session, self._none)
             self._rows[message.session] = np.concatenate([rows, row[None]])
-            found += self._take(message.session, ended=False)
-        return found
+            blocks += self._take(message.session, ended=False)
+        return blocks
 
     def end(self) -> list[Block]:
         """What is open, as if nothing were to follow."""
@@ -211,11 +211,11 @@ def _gains(seen: Sequence[Message], vectors: Vectors, turns: Sequence[bool]) -> 
 
 def _lexical(seen: Sequence[Message]) -> npt.NDArray[np.float64]:
     """(n - 1,) cosine of the terms before and after each place; rare terms weigh more."""
-    said = [set(terms(message.content)) - PHATIC for message in seen]
-    df = Counter(term for some in said for term in some)
+    term_sets = [set(terms(message.content)) - PHATIC for message in seen]
+    df = Counter(term for some in term_sets for term in some)
     column = {term: place for place, term in enumerate(sorted(df))}
     rows = np.zeros((len(seen), max(1, len(df))))
-    for row, some in zip(rows, said, strict=True):
+    for row, some in zip(rows, term_sets, strict=True):
         for term in some:
             row[column[term]] = math.log(1 + len(seen) / df[term])
     return _cosines(rows)
@@ -226,13 +226,13 @@ def _dense(vectors: Vectors) -> npt.NDArray[np.float64]:
 
 
 def _cosines(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    found = np.zeros(max(0, len(rows) - 1))
+    cosines = np.zeros(max(0, len(rows) - 1))
     for place in range(1, len(rows)):
         before = rows[max(0, place - CONTEXT) : place].sum(axis=0)
         after = rows[place : place + CONTEXT].sum(axis=0)
         norms = float(np.linalg.norm(before) * np.linalg.norm(after))
-        found[place - 1] = float(before @ after) / norms if norms else 0.0
-    return found
+        cosines[place - 1] = float(before @ after) / norms if norms else 0.0
+    return cosines
 
 
 def _standard(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -69,10 +69,10 @@ class _Gathering:
         offers |= self._newest()
         tiers = dict.fromkeys(offers, 0)
         best = max((one.score for one in ranked), default=0.0)
-        for place, one in enumerate(ranked):
-            if one.episode in opened:
-                weight = one.score / best if best > 0 else 1.0
-                more = self._episode(one, weight, expanded=opened[one.episode])
+        for place, ranked_episode in enumerate(ranked):
+            if ranked_episode.episode in opened:
+                weight = ranked_episode.score / best if best > 0 else 1.0
+                more = self._episode(ranked_episode, weight, expanded=opened[ranked_episode.episode])
                 tiers |= dict.fromkeys(more.keys() - offers.keys(), 0 if inclusion else 1 + place)
                 offers = more | offers
         order = sorted(offers, key=lambda key: (tiers[key], -round(offers[key].value, 4), key))
@@ -157,20 +157,24 @@ class _Gathering:
 
     def _passages(self, seqs: set[int] | Sequence[int]) -> dict[int, list[Unit]]:
         messages = [self.messages[seq] for seq in sorted(seqs) if seq in self.messages]
-        found: dict[int, list[Unit]] = {}
+        by_message: dict[int, list[Unit]] = {}
         for unit in to_units(messages, cut(messages, self.tokenizer)):
-            found.setdefault(unit.seq, []).append(unit)
-        return found
+            by_message.setdefault(unit.seq, []).append(unit)
+        return by_message
 
     def _falling(self, offers: Sequence[Offer]) -> Iterator[Evidence]:
         """With falling scores, and what each channel gave."""
         least = np.inf
         rows = [offer.row for offer in offers if offer.row is not None]
-        channels = dict(zip(rows, self.descent.standing.said.of_rows(rows), strict=True)) if rows else {}
+        channels = (
+            dict(zip(rows, self.descent.standing.statement_explanation.of_rows(rows), strict=True))
+            if rows
+            else {}
+        )
         for offer in offers:
             least = min(least, offer.value)
-            found = () if offer.row is None else channels[offer.row]
-            yield replace(offer.evidence, score=round(least, 6), channels=found)
+            unit_channels = () if offer.row is None else channels[offer.row]
+            yield replace(offer.evidence, score=round(least, 6), channels=unit_channels)
 
 
 def _told(passage: Unit) -> Evidence:

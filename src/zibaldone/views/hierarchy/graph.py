@@ -168,9 +168,9 @@ class Graph:
             changed.update(self._insert(put, lost, bounds).tolist())
         short = (bounds > -np.inf) & np.isneginf(self._keys[lost, -1]) & self._alive[lost]
         self._recompute(np.setdiff1d(lost[short], put))
-        told = [int(self._ids[slot]) for slot in changed]
+        changed_ids = [int(self._ids[slot]) for slot in changed]
         self._compact()
-        return told
+        return changed_ids
 
     def _forget_slots(self, gone: Ints) -> tuple[Ints, Floats]:
         """Take slots out of all lists; the lists that had one, and what they ended with before.
@@ -180,10 +180,10 @@ class Graph:
         if not len(gone):
             return gone, np.zeros(0)
         listed = self._slots[: self._n]
-        found = _among(listed, gone)
-        lost = np.unique(np.flatnonzero(found) // self._k)
+        hits = _among(listed, gone)
+        lost = np.unique(np.flatnonzero(hits) // self._k)
         bounds = self._keys[lost, -1]
-        self._write(lost, np.sort(np.where(found[lost], -np.inf, self._keys[lost]), axis=1)[:, ::-1])
+        self._write(lost, np.sort(np.where(hits[lost], -np.inf, self._keys[lost]), axis=1)[:, ::-1])
         return lost, bounds
 
     def _insert(self, put: Ints, lost: Ints, bounds: Floats) -> Ints:
@@ -233,15 +233,15 @@ class Graph:
             last = np.full(len(products), -np.inf)
         keys = np.full((len(products), self._k), -np.inf)
         for row, (line, least) in enumerate(zip(products, last, strict=True)):
-            found = np.flatnonzero(line >= max(least, self._least))  # more than k only when some are equal
-            best = np.sort(_keys(line[found], found))[::-1][: self._k]
+            columns = np.flatnonzero(line >= max(least, self._least))  # more than k only when some are equal
+            best = np.sort(_keys(line[columns], columns))[::-1][: self._k]
             keys[row, : len(best)] = best
         return keys
 
     def _decode(self, keys: Floats) -> Neighbours:
-        found = keys[keys > -np.inf]
-        products = np.ceil(found / _PLACES)
-        ids = self._ids[(products * _PLACES - found).astype(np.int64)]
+        listed = keys[keys > -np.inf]
+        products = np.ceil(listed / _PLACES)
+        ids = self._ids[(products * _PLACES - listed).astype(np.int64)]
         return Neighbours(tuple(ids.tolist()), tuple((products / _GRID**2).tolist()))
 
     def _write(self, slots: Ints, keys: Floats) -> None:
@@ -291,10 +291,10 @@ def _among(slots: npt.NDArray[np.integer], gone: Ints) -> Bools:
     """As np.isin, which takes longer to begin than to compare a few."""
     if len(gone) > 4:
         return np.isin(slots, gone)
-    found = np.zeros(slots.shape, dtype=np.bool_)
+    mask = np.zeros(slots.shape, dtype=np.bool_)
     for slot in gone:
-        found |= slots == slot
-    return found
+        mask |= slots == slot
+    return mask
 
 
 def _keys(products: npt.NDArray[np.floating], slots: npt.NDArray[np.integer]) -> Floats:

@@ -51,9 +51,9 @@ class Standing:
     best_unit: Ints  # (n,) by rows of Levels, the unit that speaks most for a semantic; -1 for none inside
     episodes: tuple[Unit, ...]
     episode_total: Doubles  # (m,)
-    relevance: float  # the ranker's
-    said: Explanation
-    told: Explanation  # by episodes
+    confidence: float  # the ranker's
+    statement_explanation: Explanation
+    episode_explanation: Explanation
 
     @staticmethod
     def of(
@@ -68,18 +68,18 @@ class Standing:
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside = np.array([session is None or unit.session == session for unit in units], dtype=np.bool_)
         scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
-        told, told_explanation = np.zeros(0), Explanation.of_nothing()
+        episode_total, episode_explanation = np.zeros(0), Explanation.of_nothing()
         if episodes:
             of_episodes = score(episode_index, question, vector, EPISODE_WEIGHTS)
-            told = standardised(of_episodes.total.astype(np.float64))
-            told_explanation = Explanation.of(episode_index, of_episodes)
+            episode_total = standardised(of_episodes.total.astype(np.float64))
+            episode_explanation = Explanation.of(episode_index, of_episodes)
         semantic_at = np.array([levels.row_with.get(unit.key, -1) for unit in units], dtype=np.int64)
         total = standardised(scores.total.astype(np.float64))
         place_of = {unit.part: place for place, unit in enumerate(episodes)}
         own = np.array([place_of.get(row.episode, -1) for row in levels.semantics], dtype=np.int64)
         stated = np.flatnonzero(semantic_at >= 0)
         in_episode = stated[own[semantic_at[stated]] >= 0]
-        total[in_episode] += EPISODE * told[own[semantic_at[in_episode]]]
+        total[in_episode] += EPISODE * episode_total[own[semantic_at[in_episode]]]
         # A statement that these levels do not know is of a snapshot that is newer than theirs.
         inside &= (semantic_at >= 0) | np.array([unit.kind != "statement" for unit in units], dtype=np.bool_)
         best_unit = np.full(len(levels.semantics), -1, dtype=np.int64)
@@ -93,15 +93,15 @@ class Standing:
             semantic_at,
             best_unit,
             episodes,
-            told,
-            scores.relevance,
+            episode_total,
+            scores.confidence,
             Explanation.of(index, replace(scores, total=total.astype(np.float32))),
-            told_explanation,
+            episode_explanation,
         )
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Of a message: how the best of what it states ranked, or else its episode."""
-        return self.said(seq) or self.told(seq)
+        return self.statement_explanation(seq) or self.episode_explanation(seq)
 
 
 def plain_terms(text: str, speakers: Sequence[str]) -> list[str]:

@@ -94,8 +94,8 @@ class Descent:
 
     def _episode_texts(self, messages: Mapping[int, Message], tokenizer: Tokenizer) -> dict[int, EpisodeText]:
         """What Stage II weighs: an episode told by no model is its messages already."""
-        told = {unit.part: unit for unit in self.standing.episodes}
-        episodes = [told[one.episode] for one in self.ranked]
+        episode_units = {unit.part: unit for unit in self.standing.episodes}
+        episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]
         by_words = [
             "\n".join(

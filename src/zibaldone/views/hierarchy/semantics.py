@@ -82,37 +82,37 @@ def _statement(fact: Fact) -> Statement:
     """The fact so that it stands alone: who says it, in which answer, and when what it speaks of was."""
     message, words_as_said = fact.message, " ".join(fact.verbatim.split())
     who = speaker_of(message)
-    told = None if fact.question else _retold(words_as_said, who)
-    if told is None:
-        told = f'{who}: "{words_as_said}"'
+    retold = None if fact.question else _retold(words_as_said, who)
+    if retold is None:
+        retold = f'{who}: "{words_as_said}"'
         if fact.question:
-            told = f'Asked "{fact.question}", {told}'
+            retold = f'Asked "{fact.question}", {retold}'
     return Statement(
-        message.seq, resolved(told[0].upper() + told[1:], day_of(message)), fact.verbatim, fact.start
+        message.seq, resolved(retold[0].upper() + retold[1:], day_of(message)), fact.verbatim, fact.start
     )
 
 
 def _retold(text: str, who: str) -> str | None:
     """Each sentence of it in the third person; None when one of them cannot be."""
-    told = [third_person(text[start:end], who) for start, end in sentences(text)]
-    return " ".join(sentence for sentence in told if sentence) if all(told) else None
+    retold = [third_person(text[start:end], who) for start, end in sentences(text)]
+    return " ".join(sentence for sentence in retold if sentence) if all(retold) else None
 
 
 def settle(
-    told: Sequence[Sequence[Statement]],
+    facts: Sequence[Sequence[Statement]],
     messages: Sequence[Message],
     background: Background,
     embed: Embed,
     repeats: Sequence[Statement] = (),
 ) -> Distilled:
-    """Each of `told` as a new semantic of the episode, or as further statements of one that is known.
+    """Each of `facts` as a new semantic of the episode, or as further statements of one that is known.
 
-    `told`: facts, each in one statement or more that say the same, of which the first is what it is known
-    by. Facts of the same episode are held against each other too. Of `repeats` only those are kept that say
-    what was known before. Depends on nothing but its arguments, so episodes are to be settled one by one in
-    the order of the log.
+    A fact is one statement or more that say the same, of which the first is what it is known by. Facts of
+    the same episode are held against each other too. Of `repeats` only those are kept that say what was
+    known before. Depends on nothing but its arguments, so episodes are to be settled one by one in the order
+    of the log.
     """
-    vectors = embed([some[0].text for some in told])
+    vectors = embed([some[0].text for some in facts])
     first_id = background.first_semantic
     times = {message.seq: message.time for message in messages}
     fetched = background.known(vectors)
@@ -120,7 +120,7 @@ def settle(
     rows: list[int] = []
     firsts = np.zeros_like(vectors)  # of the new ones
     additions: list[Addition] = []
-    for row, (some, nearest) in enumerate(zip(told, fetched, strict=True)):
+    for row, (some, nearest) in enumerate(zip(facts, fetched, strict=True)):
         here = firsts[: len(rows)] @ vectors[row]
         near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= background.threshold)]
         same = _same(some[0], [*nearest, *near])
@@ -137,17 +137,17 @@ def settle(
             additions += [Addition(same, one) for one in some]
     if repeats:
         near_repeats = background.known(embed([one.text for one in repeats]))
-        for one, nearest in zip(repeats, near_repeats, strict=True):
-            if (same := _same(one, nearest)) is not None:
-                additions.append(Addition(same, one))
+        for repeat, nearest in zip(repeats, near_repeats, strict=True):
+            if (same := _same(repeat, nearest)) is not None:
+                additions.append(Addition(same, repeat))
     return Distilled(tuple(new), vectors[rows], tuple(additions))
 
 
-def _same(one: Statement, near: Sequence[Near]) -> int | None:
+def _same(statement: Statement, near: Sequence[Near]) -> int | None:
     """The most similar semantic beside which there is nothing new in the statement."""
     nearest = sorted(near, key=lambda other: (-round(other.similarity, 6), other.semantic.id))
     for other in nearest[:MOST_KNOWN]:
-        if not novelty(one.text, [other.semantic]):
+        if not novelty(statement.text, [other.semantic]):
             return other.semantic.id
     return None
 
@@ -158,7 +158,7 @@ def novelty(text: str, known: Sequence[Semantic]) -> set[str]:
 
 
 def _salient(text: str) -> set[str]:
-    said = set(words(text))
-    marks = {"~not"} if _DENIES & said else set()
-    marks |= {"~not yet"} if _NOT_YET & said else set()
+    spoken = set(words(text))
+    marks = {"~not"} if _DENIES & spoken else set()
+    marks |= {"~not yet"} if _NOT_YET & spoken else set()
     return (set(terms(text)) - PHATIC) | marks

@@ -148,12 +148,12 @@ def _pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
 def _edges(ids: Ints, neighbours: Neighbours) -> list[tuple[Ints, Doubles]]:
     """Per candidate the places that it covers, itself first, and their weights."""
     place_of = {int(name): place for place, name in enumerate(ids)}
-    found = []
+    edges = []
     for place, name in enumerate(place_of):
         inside = {place: _SELF}
         for other, weight in neighbours(name):
             at = place_of.get(int(other))
             if at is not None and at != place and weight > 0:
                 inside[at] = float(weight)
-        found.append((np.fromiter(inside, dtype=np.int64), np.fromiter(inside.values(), dtype=np.float64)))
-    return found
+        edges.append((np.fromiter(inside, dtype=np.int64), np.fromiter(inside.values(), dtype=np.float64)))
+    return edges

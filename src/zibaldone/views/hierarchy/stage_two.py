@@ -48,9 +48,9 @@ class RankedEpisode:
 class EpisodeText:
     """What can be shown of an episode."""
 
-    told: str  # title, dates and narrative
-    told_tokens: int
-    messages: str = ""  # word for word; empty when `told` is already that
+    narrative: str
+    narrative_tokens: int
+    messages: str = ""  # word for word; empty when `narrative` is already that
     messages_tokens: int = 0
 
 
@@ -159,7 +159,7 @@ class _Search:
 
     def decide(self, ranked: RankedEpisode, text: EpisodeText, weight: float) -> EpisodeDecision:
         """One candidate, and the context with it where it is admitted."""
-        unit = ShownEpisode(ranked.episode, text.told, text.told_tokens, weight)
+        unit = ShownEpisode(ranked.episode, text.narrative, text.narrative_tokens, weight)
         if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
             return EpisodeDecision(ranked, Outcome.STOPPED)
         if unit.tokens > self.room:
@@ -189,7 +189,7 @@ class _Search:
 
     def _expand(self, unit: ShownEpisode, text: EpisodeText) -> Gain | None:
         """Its messages in place of its narrative, where that gains enough more; None: nobody looked."""
-        more = text.messages_tokens - text.told_tokens
+        more = text.messages_tokens - text.narrative_tokens
         if not text.messages or more > self.room:
             return None
         whole = replace(unit, text=text.messages, tokens=text.messages_tokens)

@@ -113,12 +113,12 @@ class Structure:
         if not len(ids):
             return [[] for _ in vectors]
         similar = self.graph.similarities(on_grid(vectors))
-        found: list[list[Near]] = []
+        nearest: list[list[Near]] = []
         for column in similar.T:
             near = np.flatnonzero(column >= self._fetch)
             near = near[np.lexsort((ids[near], -column[near]))][:MOST_KNOWN]
-            found.append([Near(self.semantics[int(ids[i])], float(column[i])) for i in near])
-        return found
+            nearest.append([Near(self.semantics[int(ids[i])], float(column[i])) for i in near])
+        return nearest
 
     def settle(self, distilled: Distilled, vectors: Sequence[Vectors], additions: Vectors) -> list[NewUnit]:
         """Take in what an episode adds; gives the units that its statements are to be.
@@ -175,9 +175,9 @@ class Structure:
                 continue
             self._dirty_semantics.add(number)
             self._unnamed.add(self.themes.theme(number))
-            said = tuple(semantic.statements[i] for i in left)
+            remaining = tuple(semantic.statements[i] for i in left)
             episode, retimed = origin[number]
-            self.semantics[number] = replace(retimed, episode=episode, statements=said)
+            self.semantics[number] = replace(retimed, episode=episode, statements=remaining)
             self._vectors[number] = self._vectors[number][left]
             self._units[number] = tuple(self._units[number][i] for i in left)
             if left[0]:
@@ -249,10 +249,10 @@ class Structure:
         for theme in changes.removed:
             self._names.pop(theme, None)
 
-    def _count(self, said: Sequence[Statement], sign: int) -> None:
-        self.statements += sign * len(said)
-        for one in said:
-            for term in set(terms(one.text)):
+    def _count(self, statements: Sequence[Statement], sign: int) -> None:
+        self.statements += sign * len(statements)
+        for statement in statements:
+            for term in set(terms(statement.text)):
                 self.df[term] += sign
                 if not self.df[term]:
                     del self.df[term]

@@ -131,7 +131,7 @@ def episodes(
     only = None if numbers is None else [(row.seq, row.episode) for row in rows]
     stored, vectors = units.load(connection, EPISODES, generation, dimension, only=only)
     by_id = {unit.part: (unit, vector) for unit, vector in zip(stored, vectors, strict=True)}
-    found = {}
+    by_number = {}
     for row in rows:
         if row.episode not in by_id:
             raise StorageCorrupt(
@@ -139,7 +139,7 @@ def episodes(
             )
         unit, vector = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
-        found[row.episode] = EpisodeRow(
+        by_number[row.episode] = EpisodeRow(
             Episode(
                 id=row.episode,
                 session=unit.session,
@@ -153,7 +153,7 @@ def episodes(
             ),
             vector,
         )
-    return found
+    return by_number
 
 
 def told_by_model(connection: Connection, generation: Generation) -> frozenset[int]:
@@ -339,21 +339,21 @@ def stated_since(connection: Connection, generation: Generation, part: int) -> s
 def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
     """Seqs of the messages of these episodes."""
     s = unit_sources.c
-    found = {seq for seq, _ in keys}
+    seqs = {seq for seq, _ in keys}
     for some in in_chunks([number for _, number in keys], _PER_STATEMENT):
         query = select(s.source).where(_of_sources(generation), s.part.in_(some))
-        found.update(connection.execute(query).scalars())
-    return found
+        seqs.update(connection.execute(query).scalars())
+    return seqs
 
 
 def episode_of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, int]:
     """By seq, the episode that the message is in."""
     s = unit_sources.c
-    found = {key[0]: key[1] for key in units.made_from(connection, EPISODES, generation, seqs)}
+    episode_by_seq = {key[0]: key[1] for key in units.made_from(connection, EPISODES, generation, seqs)}
     for some in in_chunks(seqs, _PER_STATEMENT):
         query = select(s.source, s.part).where(_of_sources(generation), s.source.in_(some))
-        found.update((row.source, row.part) for row in connection.execute(query))
-    return found
+        episode_by_seq.update((row.source, row.part) for row in connection.execute(query))
+    return episode_by_seq
 
 
 def open_seqs(connection: Connection, generation: Generation) -> list[int]:
@@ -369,8 +369,8 @@ def open_seqs(connection: Connection, generation: Generation) -> list[int]:
 
 
 def open_messages(connection: Connection, generation: Generation) -> list[Message]:
-    found = log.fetch(connection, generation.user, open_seqs(connection, generation))
-    return [found[seq] for seq in sorted(found)]
+    by_seq = log.fetch(connection, generation.user, open_seqs(connection, generation))
+    return [by_seq[seq] for seq in sorted(by_seq)]
 
 
 def sessions(connection: Connection, generation: Generation) -> list[tuple[int, str]]:
@@ -383,8 +383,8 @@ def sessions(connection: Connection, generation: Generation) -> list[tuple[int, 
 def thresholds(connection: Connection, embedder: str) -> str | None:
     """What was measured of an embedder, as JSON."""
     t = hierarchy_thresholds.c
-    found: str | None = connection.execute(select(t.thresholds).where(t.embedder == embedder)).scalar()
-    return found
+    measured: str | None = connection.execute(select(t.thresholds).where(t.embedder == embedder)).scalar()
+    return measured
 
 
 def set_thresholds(connection: Connection, embedder: str, measured: str) -> None:
@@ -415,36 +415,36 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     """Where the rows disagree with the log up to the cursor, or with each other."""
     given = state(connection, generation)
     dimension = given.dimension if given else 0
-    found = [
+    disagreements = [
         fault for view in (NAME, EPISODES) for fault in units.faults(connection, view, generation, dimension)
     ]
     e = hierarchy_episodes.c
-    told = set(connection.execute(select(e.episode).where(of(hierarchy_episodes, generation))).scalars())
+    numbers = set(connection.execute(select(e.episode).where(of(hierarchy_episodes, generation))).scalars())
     texts = {number for _, number in units.keys(connection, EPISODES, generation)}
-    found += [f"episode {number} has no text" for number in sorted(told - texts)]
-    found += [f"a text of episode {number}, which has no row" for number in sorted(texts - told)]
+    disagreements += [f"episode {number} has no text" for number in sorted(numbers - texts)]
+    disagreements += [f"a text of episode {number}, which has no row" for number in sorted(texts - numbers)]
     rows = semantics(connection, generation)
     named = themes(connection, generation)
     stated = {key for key in units.keys(connection, NAME, generation) if key[1] >= FIRST_STATEMENT}
     for number, row in rows.items():
         if not row.units:
-            found.append(f"semantic {number} has no statement")
+            disagreements.append(f"semantic {number} has no statement")
         if lost_units := set(row.units) - stated:
-            found.append(f"semantic {number} has lost the statement {min(lost_units)}")
-        if row.episode not in told:
-            found.append(f"semantic {number} is of episode {row.episode}, which has no row")
+            disagreements.append(f"semantic {number} has lost the statement {min(lost_units)}")
+        if row.episode not in numbers:
+            disagreements.append(f"semantic {number} is of episode {row.episode}, which has no row")
         if row.theme not in named:
-            found.append(f"semantic {number} is in theme {row.theme}, which has no row")
+            disagreements.append(f"semantic {number} is in theme {row.theme}, which has no row")
         if lost := [near for near in row.neighbours.ids if near not in rows]:
-            found.append(f"semantic {number} has a neighbour {lost[0]}, which has no row")
+            disagreements.append(f"semantic {number} has a neighbour {lost[0]}, which has no row")
     strays = stated - {key for row in rows.values() for key in row.units}
-    found += [f"statement {key} is of no semantic" for key in sorted(strays)]
+    disagreements += [f"statement {key} is of no semantic" for key in sorted(strays)]
     members = {row.theme for row in rows.values()}
-    found += [f"theme {number} has no semantic" for number in named if number not in members]
+    disagreements += [f"theme {number} has no semantic" for number in named if number not in members]
     for theme in named.values():
         if lost := [near for near in theme.neighbours.ids if near not in named]:
-            found.append(f"theme {theme.id} has a neighbour {lost[0]}, which has no row")
-    return found
+            disagreements.append(f"theme {theme.id} has a neighbour {lost[0]}, which has no row")
+    return disagreements
 
 
 def _of_sources(generation: Generation) -> ColumnElement[bool]:

@@ -129,13 +129,13 @@ class Narrate(Task[Narrated]):
             raise ValueError("title must be one line of 1 to 20 words")
         if not result.narrative.strip():
             raise ValueError("narrative must not be empty")
-        said = set(words(result.narrative))
+        narrative_words = set(words(result.narrative))
         for speaker in dict.fromkeys(message.speaker for message in self.messages):
-            if said.isdisjoint(words(speaker)):
+            if narrative_words.isdisjoint(words(speaker)):
                 raise ValueError(f"the narrative does not name the speaker {speaker!r}")
-        told = set(_numbers(result.narrative))
+        narrative_numbers = set(_numbers(result.narrative))
         given = {number for message in self.messages for number in _numbers(message.text)}
-        if (lost := given - told) and len(given) <= _MOST_NUMBERS:
+        if (lost := given - narrative_numbers) and len(given) <= _MOST_NUMBERS:
             raise ValueError(f"the narrative has lost numbers of the messages: {sorted(lost)}")
 
     def borne_out(self, result: Narrated) -> Narrated:
@@ -148,15 +148,15 @@ class Narrate(Task[Narrated]):
         spans = sentences(text)
         kept = [(start, end) for start, end in spans if not _strays(text[start:end], given)]
         offline = self.offline()
-        told = Narrated(
+        grounded = Narrated(
             title=offline.title if _strays(result.title, given) else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
         )
         try:
-            self.check(told)
+            self.check(grounded)
         except ValueError:
-            return Narrated(title=told.title, narrative=offline.narrative)
-        return told
+            return Narrated(title=grounded.title, narrative=offline.narrative)
+        return grounded
 
 
 @dataclass(frozen=True)

@@ -187,9 +187,9 @@ class ThemeMap:
         rows = np.stack([self._rows[one] for one in members])
         if not crowded and mean_cosine(rows) >= self._thresholds.coherence:
             return [members]
-        found: list[Partition] = [] if crowded else [(tuple(range(len(members))),)]
-        found.extend(partitions(rows, self._thresholds.component, self._cap))
-        choices = [[[members[place] for place in part] for part in parts] for parts in found]
+        splits: list[Partition] = [] if crowded else [(tuple(range(len(members))),)]
+        splits.extend(partitions(rows, self._thresholds.component, self._cap))
+        choices = [[[members[place] for place in part] for part in parts] for parts in splits]
         values = self._objective.after(
             [Regrouping((theme,), tuple(self._group(part) for part in parts)) for parts in choices]
         )

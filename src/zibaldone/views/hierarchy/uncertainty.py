@@ -49,8 +49,8 @@ class Context:
 
     def turns(self) -> tuple[Turn, ...]:
         """As a model is asked: its beginning is that of every context with the same first parts."""
-        told = "\n\n".join((*self.parts, f"Question: {self.question}"))
-        return (Turn("system", _instructions()), Turn("user", told))
+        context = "\n\n".join((*self.parts, f"Question: {self.question}"))
+        return (Turn("system", _instructions()), Turn("user", context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,24 +252,24 @@ def wanted_terms(
     Terms are as `text.words.terms` gives them, without the speakers' names; semantics come with their
     relevance from 0 to 1; `idf` is over the user's semantics. The weights sum to 1, or are none at all.
     """
-    asked = {term: idf(term) for term in question}
-    told: dict[str, float] = {}
+    of_question = {term: idf(term) for term in question}
+    of_semantics: dict[str, float] = {}
     for some, relevance in semantics:
         for term in some:
-            told[term] = max(told.get(term, 0.0), relevance * idf(term))
-    found: dict[str, float] = {}
-    parts = [part for part in (asked, told) if sum(part.values()) > 0]
+            of_semantics[term] = max(of_semantics.get(term, 0.0), relevance * idf(term))
+    weights: dict[str, float] = {}
+    parts = [part for part in (of_question, of_semantics) if sum(part.values()) > 0]
     for part in parts:
         whole = sum(part.values()) * len(parts)
         for term, weight in part.items():
-            found[term] = found.get(term, 0.0) + weight / whole
-    return found
+            weights[term] = weights.get(term, 0.0) + weight / whole
+    return weights
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common(first: Sequence[str], other: Sequence[str]) -> int:
     """How many leading parts are the same."""
     count = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(first, other, strict=False):
         if a != b:
             break
         count += 1

@@ -165,7 +165,7 @@ class HierarchyView:
         return Retrieved(
             gather(descent, messages, inclusion, self._tokenizer),
             len(descent.standing.units),
-            descent.standing.relevance,
+            descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
             model_calls=len(inclusion.probes) if inclusion else 0,
@@ -340,9 +340,9 @@ def _place(connection: Connection, generation: Generation) -> ReadUpTo:
 
 
 def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
-    found = list(losses)
+    every_loss = list(losses)
     return (
-        Counted("episodes", sum(len(loss.episodes) for loss in found)),
-        Counted("semantics", sum(len(loss.semantics) for loss in found)),
-        Counted("themes", sum(loss.themes for loss in found)),
+        Counted("episodes", sum(len(loss.episodes) for loss in every_loss)),
+        Counted("semantics", sum(len(loss.semantics) for loss in every_loss)),
+        Counted("themes", sum(loss.themes for loss in every_loss)),
     )

@@ -324,9 +324,9 @@ class KVView:
         return self.store.stats(connection, user)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        if found := self.store.faults(connection, generation):
+        if disagreements := self.store.faults(connection, generation):
             self._damaged.add(generation.user)  # the next `housekeep` mends what can be mended
-        return found
+        return disagreements
 
     def close(self) -> None:
         """Ends the readers and takes the tap out of the model."""
@@ -363,9 +363,9 @@ class KVView:
         What an earlier generation of this number has left goes first: its files were to be removed, and with
         their rows went what says which places in them to overwrite.
         """
-        found = manifest.pool(connection, generation)
-        if found is not None:
-            return found
+        pool = manifest.pool(connection, generation)
+        if pool is not None:
+            return pool
         made = Pool(
             replace(generation, cursor=0),
             self.encoder.layout,

@@ -13,7 +13,6 @@ from zibaldone.core import Message
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import forget_words
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
@@ -35,7 +34,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import UnitsView
 
-_ANALYSIS = 3  # raise it when other spans, tokens or days would be stored for the same message
+_ANALYSIS = 4  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
 
 
@@ -121,7 +120,7 @@ class MessagesView(UnitsView):
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index)
+                question = read_question(query.text, query.now.date(), index, query.people)
         vector, note = question_vector(self._embedder, question)
         with take_snapshot() as now:
             here = usable(now.generation, self.fingerprint)
@@ -132,7 +131,6 @@ class MessagesView(UnitsView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        forget_words()
         with database.read() as connection:
             self._cache.drop_forgotten(
                 Snapshot(connection, generation), user, usable(generation, self.fingerprint)

@@ -97,7 +97,7 @@ def read_as(kind: Kind, statement: str, *, among_people: bool = False) -> Readin
     return next(own, Reading(kind, "" if kind == "instruction" else statement))
 
 
-def drafts(known: Iterable[ReadUnit], asked: Sequence[Correction]) -> list[EntryDraft]:
+def drafts(known: Iterable[ReadUnit], corrections: Sequence[Correction]) -> list[EntryDraft]:
     """Every entry, in the order of time: what is superseded or retired too, but what is said again once."""
     made: dict[tuple[int, str, Kind], EntryDraft] = {}
     by_editor: dict[int, ReadUnit] = {}
@@ -107,7 +107,7 @@ def drafts(known: Iterable[ReadUnit], asked: Sequence[Correction]) -> list[Entry
             made[read.unit.seq, mark, read.reading.kind] = _draft(read.unit.seq, mark, read, read.unit.text)
         else:
             by_editor[read.unit.seq] = read
-    for correction in asked:
+    for correction in corrections:
         _correct(made, correction, by_editor[correction.message.seq])
     return _settled(sorted(made.values(), key=lambda draft: draft.as_of))
 

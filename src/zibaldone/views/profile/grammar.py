@@ -24,15 +24,15 @@ def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
     if len(statement) > _LONGEST:
         return []
     own = _QUOTED.sub(lambda match: "_" * len(match.group()), statement)
-    found: list[Reading] = []
+    own_readings: list[Reading] = []
     if not _FIRST_PERSON.isdisjoint(words(own)):
-        found += [
+        own_readings += [
             reading for read in (preference, decision, relation, fact) if (reading := read(own)) is not None
         ]
-    told = instruction(statement, among_people=among_people)
-    if told is not None:
-        return [told, *(reading for reading in found if reading.kind == "relation")]
-    return found
+    order = instruction(statement, among_people=among_people)
+    if order is not None:
+        return [order, *(reading for reading in own_readings if reading.kind == "relation")]
+    return own_readings
 
 
 _FIRST_PERSON = frozenset("i im ive my we our let lets".split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.search.question import Acquaintance
 from zibaldone.text.salience import names
 from zibaldone.text.words import terms, words
 from zibaldone.views.profile.clauses import FLAGS, TO_YOU, Reading
@@ -81,6 +82,15 @@ def relation(statement: str) -> Reading | None:
         f"{kin} {act}" if act in ("works", "lives") else "",
         frozenset(terms(stated["rest"])),
     )
+
+
+def acquaintance(reading: Reading) -> Acquaintance | None:
+    """Who a relation's reading names; None where it tells of somebody without a name."""
+    called = [word for word in reading.topic.split() if not reading.value.isdisjoint(words(word))]
+    if not called or not all(word[0].isupper() for word in called):
+        return None
+    kin = frozenset(words(reading.topic)) - reading.value
+    return Acquaintance(kin, " ".join(called)) if kin else None
 
 
 _NO_PART = frozenset(

@@ -17,6 +17,7 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Acquaintance
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.words import words
@@ -36,6 +37,7 @@ from zibaldone.views.profile.matching import (
     question_words,
 )
 from zibaldone.views.profile.own_words import own_statements
+from zibaldone.views.profile.people import acquaintance
 from zibaldone.views.toolkit import FOREIGN_VECTORS, OFFERED, days_named, tail, usable
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
@@ -61,7 +63,7 @@ class FoundEntry:
 class PreparedProfile:
     """What several messages say, message by message."""
 
-    found: list[list[FoundEntry]]
+    entries: list[list[FoundEntry]]
     tokens: list[list[int]]
     vectors: list[Vectors]  # (entries, d) per message
 
@@ -104,21 +106,21 @@ class ProfileView(UnitsView):
         progress: Callable[[int], None] | None = None,
     ) -> PreparedProfile:
         """Read, count, embed."""
-        found = [_read(message) for message in messages]
+        by_message = [_read(message) for message in messages]
         lines = [
             line(message.speaker, message.content[entry.start : entry.end])
-            for message, entries in zip(messages, found, strict=True)
+            for message, entries in zip(messages, by_message, strict=True)
             for entry in entries
         ]
-        vectors = embed(self._embedder, [entry.words for entries in found for entry in entries])
+        vectors = embed(self._embedder, [entry.words for entries in by_message for entry in entries])
         tokens = line_tokens(lines, self._tokenizer.count)
-        ends = np.cumsum([len(entries) for entries in found])
+        ends = np.cumsum([len(entries) for entries in by_message])
         if progress:
             progress(len(messages))
         return PreparedProfile(
-            found,
-            [list(tokens[end - len(entries) : end]) for entries, end in zip(found, ends, strict=True)],
-            [vectors[end - len(entries) : end] for entries, end in zip(found, ends, strict=True)],
+            by_message,
+            [list(tokens[end - len(entries) : end]) for entries, end in zip(by_message, ends, strict=True)],
+            [vectors[end - len(entries) : end] for entries, end in zip(by_message, ends, strict=True)],
         )
 
     def commit(
@@ -144,10 +146,10 @@ class ProfileView(UnitsView):
                     start=entry.start,
                     end=entry.end,
                 )
-                for message, found, tokens, vectors in zip(
-                    messages, prepared.found, prepared.tokens, prepared.vectors, strict=True
+                for message, entries, tokens, vectors in zip(
+                    messages, prepared.entries, prepared.tokens, prepared.vectors, strict=True
                 )
-                for part, entry in enumerate(found)
+                for part, entry in enumerate(entries)
             ),
         )
 
@@ -159,6 +161,15 @@ class ProfileView(UnitsView):
         """The entry of that id, with what a correction has to name."""
         standing = self._stand(take_snapshot, user)
         return next((draft for draft in standing.drafts if draft.id == entry_id), None)
+
+    def people(self, take_snapshot: TakeSnapshot, user: str) -> tuple[Acquaintance, ...]:
+        """Whom the user has called by a relation and by a name, each once."""
+        known = [
+            acquaintance(draft.reading)
+            for draft in self._stand(take_snapshot, user).holding
+            if draft.reading.kind == "relation"
+        ]
+        return tuple(dict.fromkeys(person for person in known if person is not None))
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries that apply to the question, the likeliest first; their scores are probabilities."""
@@ -172,13 +183,13 @@ class ProfileView(UnitsView):
         scores = np.array([certain(draft.reading, frozenset(words(query.text))) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
-            asked = embed(self._embedder, [question_words(query.text)])[0]
+            question_vector = embed(self._embedder, [question_words(query.text)])[0]
         except ModelFailed as error:
             note = f"only what applies always: {error}"
         else:
-            if asked.any():
+            if question_vector.any():
                 kinds: list[Kind] = [draft.reading.kind for draft in drafts_here]
-                likely = probabilities(kinds, scale.nearness(vectors @ asked), query.text)
+                likely = probabilities(kinds, scale.nearness(vectors @ question_vector), query.text)
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
         order = [int(row) for row in np.argsort(-scores, kind="stable")]
         channels = {
@@ -265,8 +276,8 @@ class ProfileView(UnitsView):
 
     def _read_late(self, unread: Sequence[Message]) -> tuple[dict[units.Key, ReadUnit], str]:
         """What messages say that the view has not read yet; without vectors where the embedder fails."""
-        found = [_read(message) for message in unread]
-        texts = [entry.words for entries in found for entry in entries]
+        by_message = [_read(message) for message in unread]
+        texts = [entry.words for entries in by_message for entry in entries]
         note = ""
         try:
             vectors = embed(self._embedder, texts)
@@ -277,12 +288,12 @@ class ProfileView(UnitsView):
             vectors = dense.from_bytes([dense.to_bytes(row) for row in vectors], self._embedder.dimension)
         lines = [
             line(message.speaker, message.content[entry.start : entry.end])
-            for message, entries in zip(unread, found, strict=True)
+            for message, entries in zip(unread, by_message, strict=True)
             for entry in entries
         ]
         rows = zip(vectors, line_tokens(lines, self._tokenizer.count), strict=True)
         late = {}
-        for message, entries in zip(unread, found, strict=True):
+        for message, entries in zip(unread, by_message, strict=True):
             assert message.time is not None  # what is stored has one
             for part, entry in enumerate(entries):
                 vector, tokens = next(rows)
@@ -313,8 +324,8 @@ class ProfileView(UnitsView):
         note: str,
     ) -> KnownProfile:
         known = {**stored, **unread}
-        asked = (corrections.read(message) for _, message in sorted(edits.items()))
-        wanted = [correction for correction in asked if correction is not None]
+        edit_readings = (corrections.read(message) for _, message in sorted(edits.items()))
+        wanted = [correction for correction in edit_readings if correction is not None]
         for correction in wanted:
             key = (correction.message.seq, 0)
             known[key] = replace(known[key], reading=read_as(correction.kind, correction.text))

@@ -49,7 +49,7 @@ def choose_lines(units: Sequence[Unit], scores: Floats, room_tokens: float) -> l
     in_stretch, in_session = np.zeros(stretches), np.zeros(len(pool))
     waiting = np.ones(len(pool), dtype=bool)
     chosen: list[ChosenLine] = []
-    said: list[frozenset[str]] = []
+    taken_terms: list[frozenset[str]] = []
     least = min(units[row].tokens for row in pool)
     while waiting.any() and (room_tokens >= least or not chosen):
         now = worth / (1 + _IN_STRETCH * in_stretch[stretch]) / (1 + _IN_SESSION * in_session[session])
@@ -57,10 +57,10 @@ def choose_lines(units: Sequence[Unit], scores: Floats, room_tokens: float) -> l
         waiting[best] = False
         unit = units[pool[best]]
         words = frozenset(terms(unit.text))
-        if (chosen and unit.tokens > room_tokens) or any(_alike(words, others) for others in said):
+        if (chosen and unit.tokens > room_tokens) or any(_alike(words, others) for others in taken_terms):
             continue
         room_tokens -= unit.tokens
-        said.append(words)
+        taken_terms.append(words)
         chosen.append(ChosenLine(pool[best], float(now[best])))
         in_stretch[stretch[best]] += 1
         in_session[session[best]] += 1

@@ -109,14 +109,14 @@ class Clause:
 def clauses(content: str, parties: AbstractSet[str] = frozenset()) -> list[Clause]:
     """The clauses of a message, in order; `parties` has the terms of the names of those who talk."""
     text = _NO_WORDS.sub(lambda match: regex.sub(r"[^\n]", " ", match[0]), content[:LONGEST_READ])
-    found = []
+    parsed = []
     for first, last in sentences(text):
         sentence = text[first:last]
         if not _is_code(sentence) and not _STANDING.match(sentence):
             for left, right in _cut(sentence):
                 if clause := _clause(text, first + left, first + right, parties):
-                    found.append(clause)
-    return found
+                    parsed.append(clause)
+    return parsed
 
 
 def _cut(sentence: str) -> list[tuple[int, int]]:
@@ -132,10 +132,10 @@ def _cut(sentence: str) -> list[tuple[int, int]]:
 
 
 def _clause(text: str, start: int, end: int, parties: AbstractSet[str]) -> Clause | None:
-    asked = False
+    is_question = False
     while (lead := _LEAD.match(text[start:end])) and lead.end():
         start += lead.end()
-        asked = asked or lead["asks"] is not None
+        is_question = is_question or lead["asks"] is not None
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     end = start + len(piece.strip())
@@ -144,14 +144,14 @@ def _clause(text: str, start: int, end: int, parties: AbstractSet[str]) -> Claus
     piece = text[start:end]
     spoken = set(words(piece))
     telling = frozenset(terms(piece)) - PHATIC - _FRAMING - parties
-    asked = asked or _ASKS.match(piece) is not None
-    remarks = not asked and spoken.isdisjoint(_FIRST_PERSON) and not spoken.isdisjoint(_SECOND_PERSON)
+    is_question = is_question or _ASKS.match(piece) is not None
+    remarks = not is_question and spoken.isdisjoint(_FIRST_PERSON) and not spoken.isdisjoint(_SECOND_PERSON)
     if not telling or remarks:
         return None
     acts, specifics = _ACTS.search(piece) is not None, len(_NAME_OR_NUMBER.findall(piece))
     worth = len(telling) + _SPECIFIC * min(4, specifics) + _DONE * acts
     return Clause(
-        start, end, len(piece.split()), worth * (_ASKED if asked else 1), telling, acts, specifics > 0
+        start, end, len(piece.split()), worth * (_ASKED if is_question else 1), telling, acts, specifics > 0
     )
 
 

@@ -63,13 +63,13 @@ def lines_of(
 ) -> list[tuple[Message, DatedLine]]:
     """The lines of messages in the order of the log; `before` are those right before them, by session."""
     heard = {session: deque(earlier, maxlen=HEARD) for session, earlier in before.items()}
-    found = []
+    lines = []
     for message in messages:
         session = heard.setdefault(message.session, deque(maxlen=HEARD))
         if line := line_of(message, tuple(session)):
-            found.append((message, line))
+            lines.append((message, line))
         session.append(message)
-    return found
+    return lines
 
 
 def line_of(message: Message, before: Sequence[Message]) -> DatedLine | None:
@@ -78,9 +78,9 @@ def line_of(message: Message, before: Sequence[Message]) -> DatedLine | None:
         return None
     names = {earlier.name for earlier in (message, *before) if earlier.name}
     parties = frozenset(term for name in names for term in terms(name))
-    said = clauses(message.content, parties)
-    telling = frozenset().union(*(clause.telling for clause in said))
-    if len(telling) < _LEAST_TERMS and not any(clause.specific for clause in said):
+    own_clauses = clauses(message.content, parties)
+    telling = frozenset().union(*(clause.telling for clause in own_clauses))
+    if len(telling) < _LEAST_TERMS and not any(clause.specific for clause in own_clauses):
         return None
     episode = _episode(message, before)
     replies = bool(episode) and _REPLY.match(message.content) is not None
@@ -88,10 +88,10 @@ def line_of(message: Message, before: Sequence[Message]) -> DatedLine | None:
     heard = _heard(episode if replies else [earlier for earlier in episode if speaks(earlier)])
     new = telling - heard
     if heard and (replies or len(new) < _NEW_SHARE * len(telling)):
-        steps = [clause for clause in said if clause.acts and clause.telling - heard]
+        steps = [clause for clause in own_clauses if clause.acts and clause.telling - heard]
         if not steps or len(new) < _NEW_TERMS:
             return None
-    return _written(message.content, _best(said))
+    return _written(message.content, _best(own_clauses))
 
 
 def _episode(message: Message, before: Sequence[Message]) -> list[Message]:
@@ -110,22 +110,24 @@ def _heard(episode: Sequence[Message]) -> frozenset[str]:
     return frozenset(term for earlier in episode for term in terms(earlier.content[:LONGEST_READ]))
 
 
-def _best(said: Sequence[Clause]) -> list[Clause]:
+def _best(own_clauses: Sequence[Clause]) -> list[Clause]:
     """Clauses by worth for their length while they fit; at least one, which may be longer than a line."""
-    ranked = sorted(range(len(said)), key=lambda i: (-said[i].worth / (said[i].words + _SHORT), i))
+    ranked = sorted(
+        range(len(own_clauses)), key=lambda i: (-own_clauses[i].worth / (own_clauses[i].words + _SHORT), i)
+    )
     taken: list[int] = []
-    room, told = MOST_WORDS, frozenset[str]()
+    room, covered = MOST_WORDS, frozenset[str]()
     for place in ranked:
-        clause = said[place]
-        if len(clause.telling - told) < (2 if taken else 1):
+        clause = own_clauses[place]
+        if len(clause.telling - covered) < (2 if taken else 1):
             continue
         if clause.words <= room or not taken:
             taken.append(place)
             room -= clause.words
-            told |= clause.telling
+            covered |= clause.telling
         if room < _LEAST_ROOM:
             break
-    return [said[place] for place in sorted(taken)]
+    return [own_clauses[place] for place in sorted(taken)]
 
 
 def _written(content: str, chosen: Sequence[Clause]) -> DatedLine:

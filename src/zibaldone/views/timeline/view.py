@@ -15,7 +15,7 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import Question, forget_words
+from zibaldone.search.question import Question
 from zibaldone.search.ranker import Mask, TalkWeights, Weights, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
@@ -133,7 +133,7 @@ class TimelineView(UnitsView):
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index)
+                question = read_question(query.text, query.now.date(), index, query.people)
         subject = of_subject(question, query.text, query.now.date())
         vector, note = question_vector(self._embedder, subject)
         with take_snapshot() as now:
@@ -161,7 +161,7 @@ class TimelineView(UnitsView):
         scores = score(index, subject, vector, _WEIGHTS, inside)
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
-            scores = replace(scores, relevance=1.0)
+            scores = replace(scores, confidence=1.0)
         chosen = choose_lines(
             index.units, np.where(then, scores.total, -np.inf), OFFERED * query.budget_tokens
         )
@@ -172,38 +172,38 @@ class TimelineView(UnitsView):
             for line, channels in zip(chosen, explanation.of_rows(rows), strict=True)
         )
         return Retrieved(
-            evidence, len(index), scores.relevance, explanation, "; ".join(filter(None, (note, when)))
+            evidence, len(index), scores.confidence, explanation, "; ".join(filter(None, (note, when)))
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        forget_words()
         with database.read() as connection:
             self._cache.drop_forgotten(
                 Snapshot(connection, generation), user, usable(generation, self.fingerprint)
             )
 
     def _units(self, messages: Sequence[Message], before: dict[str, list[Message]]) -> list[Unit]:
-        found = lines_of(messages, before)
+        dated_lines = lines_of(messages, before)
         counts = line_tokens(
-            [line(message.speaker, told.text) for message, told in found], self._tokenizer.count
+            [line(message.speaker, dated_line.text) for message, dated_line in dated_lines],
+            self._tokenizer.count,
         )
         made = []
-        for (message, told), tokens in zip(found, counts, strict=True):
+        for (message, dated_line), tokens in zip(dated_lines, counts, strict=True):
             assert message.time is not None  # what is stored has one
             made.append(
                 Unit(
                     sources=(message.seq,),
                     part=0,
-                    text=told.text,
+                    text=dated_line.text,
                     kind="line",
                     tokens=tokens,
                     session=message.session,
                     role=message.role,
                     name=message.name,
                     time=message.time,
-                    days=days_named(message, told.text),
-                    start=told.start,
+                    days=days_named(message, dated_line.text),
+                    start=dated_line.start,
                     is_dated=message.is_dated,
                 )
             )

@@ -31,19 +31,19 @@ class Consolidation:
     reader: Literal["hybrid", "agentic"] = "hybrid"
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name == "current_window":
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if setting.name == "current_window":
                 if not isinstance(value, timedelta) or value <= timedelta(0):
                     raise InvalidInput(f"current_window must be a timedelta above 0, not {shown(value)}")
-            elif one.name == "reader":
+            elif setting.name == "reader":
                 if value not in ("hybrid", "agentic"):
                     raise InvalidInput(f"reader must be 'hybrid' or 'agentic', not {shown(value)}")
-            elif one.name.endswith("_similarity"):
+            elif setting.name.endswith("_similarity"):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-                    raise InvalidInput(f"{one.name} must be a cosine from -1 to 1, not {shown(value)}")
+                    raise InvalidInput(f"{setting.name} must be a cosine from -1 to 1, not {shown(value)}")
             else:
-                self._check_count(one.name, value)
+                self._check_count(setting.name, value)
         if self.merge_tokens >= self.split_tokens:
             raise InvalidInput(
                 f"merge_tokens must be below split_tokens, or what is split is merged again:"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from zibaldone.text.words import terms
+from zibaldone.text.words import content_words, terms
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
@@ -28,7 +28,8 @@ def forget(
     What a forgotten entry had superseded is current again, unless something that is left contradicts it.
     Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
     other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
-    leaves headings over entries that they were not made of.
+    leaves headings over entries that they were not made of. A model may have put a forgotten message in words
+    of its own: a heading above what is forgotten stays only if what is left says each of its words.
     """
     gone = frozenset(seqs)
     work = Work(workbench, library)
@@ -46,8 +47,8 @@ def forget(
         doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
     ]
     written = [
-        finished(_retitled(one, words.get(doc_id, frozenset()), work), work, "forgotten", None)
-        for doc_id, one in changed.items()
+        finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
+        for doc_id, document in changed.items()
         if doc_id != CURRENT and doc_id not in removed
     ]
     current = changed.get(CURRENT, library.current)
@@ -125,9 +126,25 @@ def _lost(
         here, lost = _said(before.entries) - left, everywhere - left
         shown = {before.summary, *(heading.title for heading in before.headings)}
         stale = {title for title in shown if _has_any(title, here if title in by_people else lost)}
+        stale |= {title for title in _above(before, gone) - by_people if not _is_borne_out(title, left)}
         if stale:
             lost_titles[doc_id] = stale
     return lost_titles
+
+
+def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
+    """The document's title, and its headings above an entry of these messages; none where it has no such."""
+    losing = [
+        section
+        for section in document.partitions()
+        if any(not gone.isdisjoint(entry.sources) for entry in section.entries)
+    ]
+    return {title for section in losing for title in (document.title, *section.path)}
+
+
+def _is_borne_out(title: str, left: AbstractSet[str]) -> bool:
+    """Whether each of its words is said in what is left: then a model need not have it from elsewhere."""
+    return all(_has_any(word, left) for word in content_words(title))
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:

@@ -64,41 +64,41 @@ class Readable:
         return Readable(as_of, generation, base, tail, library, index)
 
 
-def evidence_of(found: Iterable[Found], messages: Mapping[int, Message]) -> Iterator[Evidence]:
+def evidence_of(hits: Iterable[Found], messages: Mapping[int, Message]) -> Iterator[Evidence]:
     """Entries as they are offered, but for their tokens; none whose messages are forgotten meanwhile.
 
     Those of one message stand in one line, which has the sources of all of them.
     """
-    held = [one for one in found if one.sources and all(seq in messages for seq in one.sources)]
+    held = [one for one in hits if one.sources and all(seq in messages for seq in one.sources)]
     together: dict[tuple[int, ...], set[int]] = {}
-    for one in held:
-        together.setdefault(said_together(one.place.entry), set()).update(one.sources)
-    for one in held:
-        said = messages[one.sources[-1]]
-        assert said.time is not None  # what is stored has one
+    for hit in held:
+        together.setdefault(said_together(hit.place.entry), set()).update(hit.sources)
+    for hit in held:
+        message = messages[hit.sources[-1]]
+        assert message.time is not None  # what is stored has one
         yield Evidence(
-            text=_shown(one),
-            speaker=said.speaker,
-            sources=tuple(sorted(together[said_together(one.place.entry)])),
-            time=said.time,
-            session=said.session,
+            text=_shown(hit),
+            speaker=message.speaker,
+            sources=tuple(sorted(together[said_together(hit.place.entry)])),
+            time=message.time,
+            session=message.session,
             view=NAME,
-            kind="superseded" if _is_old(one) else "entry",
-            score=round(one.score, 6),
+            kind="superseded" if _is_old(hit) else "entry",
+            score=round(hit.score, 6),
             tokens=0,
-            place=one.place.entry.part,  # its order in its message
-            channels=one.channels,
+            place=hit.place.entry.part,  # its order in its message
+            channels=hit.channels,
         )
 
 
-def _is_old(found: Found) -> bool:
-    return found.superseded or found.later is not None
+def _is_old(hit: Found) -> bool:
+    return hit.superseded or hit.later is not None
 
 
-def _shown(found: Found) -> str:
+def _shown(hit: Found) -> str:
     """The mark stands inside the last sentence: entries of one message may follow each other in a line."""
-    text = found.place.entry.text
-    if not _is_old(found):
+    text = hit.place.entry.text
+    if not _is_old(hit):
         return text
-    said = text.rstrip(".!?。！？ ")
-    return f"{said} {SUPERSEDED}{text[len(said) :].rstrip()}"
+    bare = text.rstrip(".!?。！？ ")
+    return f"{bare} {SUPERSEDED}{text[len(bare) :].rstrip()}"

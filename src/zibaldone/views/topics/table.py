@@ -55,15 +55,15 @@ def load(connection: Connection, generation: Generation, known: Library | None =
 def opened(connection: Connection, user: str) -> datetime | None:
     """Since when the user's oldest CURRENT that is not empty is open."""
     c = topic_states.c
-    found = connection.execute(select(func.min(c.opened_us)).where(c.user == user)).scalar()
-    return None if found is None else from_us(found)
+    opened_us = connection.execute(select(func.min(c.opened_us)).where(c.user == user)).scalar()
+    return None if opened_us is None else from_us(opened_us)
 
 
 def digest(connection: Connection, generation: Generation) -> str:
     """Of all documents as they are stored; empty for a generation that has no rows yet."""
     c = topic_states.c
-    found: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
-    return found or ""
+    stored: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
+    return stored or ""
 
 
 def save(
@@ -107,17 +107,17 @@ def save(
 
 def _number(row: Mapping[str, Any]) -> int:
     """A document's part in the digest: its row, but for whose it is."""
-    told = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
-    return int.from_bytes(blake2b(repr(told).encode(), digest_size=8).digest())
+    values = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
+    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest())
 
 
 def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:
     """The seq of the message before this one in its session."""
     m = messages.c
-    found: int | None = connection.execute(
+    previous: int | None = connection.execute(
         select(func.max(m.seq)).where(m.user == user, m.session == session, m.seq < seq)
     ).scalar()
-    return found
+    return previous
 
 
 def drop(connection: Connection, generation: Generation) -> None:
@@ -154,15 +154,15 @@ def _document(row: Row[Any], known: Document | None) -> Document:
     return known if known == made else made
 
 
-def _event(told: dict[str, Any]) -> Event:
-    event, time = told.pop("event"), told.pop("time", "")
-    return Event(event, When(time) if time else None, told)
+def _event(logged: dict[str, Any]) -> Event:
+    event, time = logged.pop("event"), logged.pop("time", "")
+    return Event(event, When(time) if time else None, logged)
 
 
 def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
     events = [
-        {"event": one.event, "time": str(one.time) if one.time else "", **one.detail}
-        for one in document.update_log
+        {"event": event.event, "time": str(event.time) if event.time else "", **event.detail}
+        for event in document.update_log
     ]
     return _key(generation) | {
         "document": document.id,
@@ -176,12 +176,12 @@ def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
 
 
 def _parts_row(generation: Generation, key: Key, parts: Sequence[Entry]) -> dict[str, Any]:
-    sources, said = key
+    sources, text = key
     lines = [part.line for part in parts]
     return _key(generation) | {
         "entry": _digest(key),
         "sources": json.dumps(sources),
-        "text": said,
+        "text": text,
         "parts": json.dumps(lines, ensure_ascii=False),
     }
 

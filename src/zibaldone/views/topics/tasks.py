@@ -231,14 +231,14 @@ def shown_entries(numbered: Mapping[int, Entry], headings: Mapping[int, str]) ->
     return tuple(
         EntryShown(
             entry=number,
-            seq=one.seq,
-            time=one.time.text if one.time else "",
-            source=one.source or "user",
-            text=one.text,
-            superseded=not one.current,
+            seq=entry.seq,
+            time=entry.time.text if entry.time else "",
+            source=entry.source or "user",
+            text=entry.text,
+            superseded=not entry.current,
             heading=headings.get(number, ""),
         )
-        for number, one in numbered.items()
+        for number, entry in numbered.items()
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 from sqlalchemy import Connection
@@ -19,7 +20,6 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import forget_words
 from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
@@ -40,10 +40,9 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector,
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
-from zibaldone.views.topics.consolidate.contradictions import forget_claims
-from zibaldone.views.topics.consolidate.workbench import Workbench, terms_of
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.edit_messages import written_words
+from zibaldone.views.topics.edit.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
@@ -123,13 +122,17 @@ class TopicsView:
             as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
-            for done, message in enumerate(messages, 1):
-                library = apply(library, message, workbench) or add(
-                    library, message, previous.get(message.session), workbench
-                )
-                previous[message.session] = message
-                if progress:
-                    progress(done)
+            done = 0
+            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
+                for part in [list(run)] if are_edits else ([message] for message in run):
+                    if are_edits:
+                        library = apply(library, part, workbench)
+                    else:
+                        library = add(library, part[0], previous.get(part[0].session), workbench)
+                    previous |= {message.session: message for message in part}
+                    done += len(part)
+                    if progress:
+                        progress(done)
             return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
@@ -177,7 +180,7 @@ class TopicsView:
         return Retrieved(
             fill(evidence_of(chosen, messages), room, self._tokenizer.count),
             reading.considered,
-            scored.scores.relevance,
+            scored.scores.confidence,
             scored.explanation,
             "; ".join(note for note in notes if note),
             reading.model_calls,
@@ -203,9 +206,6 @@ class TopicsView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        forget_words()
-        forget_claims()
-        terms_of.cache_clear()
         with database.read() as connection:
             state = log.state(connection, user)
             for cache in (self._readables, self._workbenches, self._libraries):
@@ -253,8 +253,8 @@ class TopicsView:
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        found = [table.load(connection, one) for one in table.generations(connection, user)]
-        libraries = [one for one in found if one is not None]
+        loaded = [table.load(connection, one) for one in table.generations(connection, user)]
+        libraries = [one for one in loaded if one is not None]
         return (
             Counted("documents", sum(len(one.documents) for one in libraries)),
             Counted("entries", sum(1 for one in libraries for _ in one.entries())),
@@ -266,16 +266,18 @@ class TopicsView:
             return []
         known = table.seqs(connection, generation.user)
         sources = sorted({seq for one in library.origins() for seq in one.sources})
-        found = [f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known]
-        found += [
+        disagreements = [
+            f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
+        ]
+        disagreements += [
             f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
         ]
-        found += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
+        disagreements += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
         if not generation.fingerprint.startswith("1/"):  # such as had no units
             dimension = int(generation.fingerprint.rsplit("/", 1)[1])
-            found += units.faults(connection, NAME, generation, dimension)
-            found += entry_units.missing(connection, generation, library)
-        return found
+            disagreements += units.faults(connection, NAME, generation, dimension)
+            disagreements += entry_units.missing(connection, generation, library)
+        return disagreements
 
     def library(self, connection: Connection, generation: Generation) -> Library:
         return self._library(connection, generation) or Library()
@@ -377,10 +379,10 @@ class TopicsView:
     ) -> tuple[Library, Library]:
         """The library before and after; no model is waited for inside a transaction."""
         before = table.load(connection, generation) or Library()
-        told, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
+        forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
-        by_people = written_words(one for one in editors if one.seq not in told)
-        after = forget(withdraw(before, told.values(), workbench), seqs, workbench, by_people)
+        by_people = written_words(one for one in editors if one.seq not in forgotten)
+        after = forget(withdraw(before, forgotten.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
@@ -398,8 +400,8 @@ class TopicsView:
         for message in messages:
             first.setdefault(message.session, message.seq)
         seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
-        found = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
-        return {message.session: message for message in found.values()}
+        previous = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
+        return {message.session: message for message in previous.values()}
 
 
 class _Embedding:
@@ -428,11 +430,11 @@ def _inside(index: UnitIndex, seqs: set[int]) -> Mask:
 
 
 def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
-    found = list(pairs)
+    revisions = list(pairs)
     return (
-        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in found)),
+        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in revisions)),
         Counted(
             "entries",
-            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in found),
+            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in revisions),
         ),
     )

@@ -233,11 +233,11 @@ def _granted(clause: StatedClause) -> Iterator[Change]:
 
 
 def _subject(clause: StatedClause, text: str, value: Value) -> frozenset[str]:
-    told = regex.sub(
+    without_frame = regex.sub(
         r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
     )
     values = clause.value_terms - (clause.names if value.kind != "name" else frozenset())
-    own = (meaning(told) - values) & (clause.terms | clause.names)
+    own = (meaning(without_frame) - values) & (clause.terms | clause.names)
     return _with_unit(own or clause.lead, value)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 import regex
 
 from zibaldone.text.date_words import MONTHS, SHORT_MONTHS, WEEKDAYS
+from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, term_of, terms
 
@@ -314,13 +314,13 @@ def _values(text: str) -> Iterator[Value]:
     def free(a: int, b: int) -> bool:
         return all(b <= x or a >= y for x, y in taken)
 
-    found: list[Value] = []
+    values: list[Value] = []
     has_digit = any(letter.isdigit() for letter in text)
 
     def add(kind: str, norm: str, a: int, b: int) -> None:
         if free(a, b):
             taken.append((a, b))
-            found.append(Value(kind, norm, a, b))
+            values.append(Value(kind, norm, a, b))
 
     if "@" in text:
         for match in _ADDRESS.finditer(text):
@@ -355,7 +355,7 @@ def _values(text: str) -> Iterator[Value]:
         if not low or all(word in STOP_WORDS or word in _NOT_NAMES for word in low):
             continue
         add("name", " ".join(low), a, match.end())
-    yield from sorted(found, key=lambda value: value.start)
+    yield from sorted(values, key=lambda value: value.start)
 
 
 _NOT_NAMES = frozenset((*WEEKDAYS, *MONTHS, "i", "ok", "pm", "am", "hi", "hey"))
@@ -440,7 +440,7 @@ _SHORT_UNITS = {
 }
 
 
-@cache
+@remembered(10_000)
 def _unit(word: str) -> str:
     word = word.casefold()
     return _SHORT_UNITS.get(word) or term_of(word)[0][1]

@@ -74,9 +74,9 @@ class WordIndex:
         """Sentences with these words and how many of them each has; most words first, then the newest."""
         keys = {key_of(word) for word in words}
         if new := keys - self._read.keys():
-            found = self.stored(sorted(new))
+            stored_places = self.stored(sorted(new))
             for key in new:
-                self._read[key] = list(found.get(key, ()))
+                self._read[key] = list(stored_places.get(key, ()))
         shares: Counter[Place] = Counter()
         for key in keys:
             shares.update(set((self._read[key] + self.added.get(key, []))[-MOST_PLACES:]))
@@ -125,10 +125,10 @@ class Detector:
         stated: list[tuple[Place, StatedClause]] = []
         for clause in clauses(message.content):
             place = (message.seq, clause.start, clause.end)
-            said = list(changes(clause))
-            for change in said:
+            stated_changes = list(changes(clause))
+            for change in stated_changes:
                 yield from self._candidates(message, change, place)
-            if self._widely and (said or may_change(clause)):
+            if self._widely and (stated_changes or may_change(clause)):
                 yield from self._shown(message, clause, place)
             if holds_now(clause):
                 stated.append((place, clause))
@@ -151,10 +151,10 @@ class Detector:
         if change.rule == "amended":
             places = [(seq, start, end) for seq in near for start, end in self._sentences(seq)]
         elif change.needs:
-            found = self._index.places(change.needs)
-            places = [place for place, _ in found[:_MOST_CANDIDATES]]
-            as_many = Counter(shares for _, shares in found)
-            general = {p for p, n in found if sum(as_many[m] for m in as_many if m >= n) > _GENERAL}
+            with_shares = self._index.places(change.needs)
+            places = [place for place, _ in with_shares[:_MOST_CANDIDATES]]
+            as_many = Counter(shares for _, shares in with_shares)
+            general = {p for p, n in with_shares if sum(as_many[m] for m in as_many if m >= n) > _GENERAL}
         else:
             assert change.value is not None
             places = [place for place, _ in self._index.places([change.value.kind])[:_MOST_CANDIDATES]]

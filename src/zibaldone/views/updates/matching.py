@@ -139,19 +139,20 @@ def _agreement(older: StatedClause, new: StatedClause, shared: frozenset[str]) -
     return 1.0 if fewer < _SHORT else len(theirs & ours) / fewer
 
 
-def _compound(shared: frozenset[str], one: str, other: str) -> bool:
+def _compound(shared: frozenset[str], left: str, right: str) -> bool:
     """Whether two of the words stand side by side in both: "snack budget" names one thing by itself."""
     pairs = []
-    for text in (one, other):
+    for text in (left, right):
         sequence = [term_of(word)[0][1] for word in words(text)]
         pairs.append({pair for pair in pairwise(sequence) if shared.issuperset(pair)})
     return bool(pairs[0] & pairs[1])
 
 
-def _same_words(shared: frozenset[str], one: str, other: str) -> bool:
+def _same_words(shared: frozenset[str], left: str, right: str) -> bool:
     """Whether the same word stands in both, not only one of its family: "savings" is not "saved"."""
     both = [
-        {word.removesuffix("s") for word in words(text) if shared & set(terms(word))} for text in (one, other)
+        {word.removesuffix("s") for word in words(text) if shared & set(terms(word))}
+        for text in (left, right)
     ]
     return bool(both[0] & both[1])
 
@@ -239,17 +240,17 @@ def _comparable(old: Value, new: Value) -> bool:
     return old.kind == new.kind or ("number" in (old.kind, new.kind) and "money" in (old.kind, new.kind))
 
 
-def _same(one: Value, other: Value) -> bool:
+def _same(value: Value, other: Value) -> bool:
     return (
-        one.norm == other.norm
+        value.norm == other.norm
         or (
-            one.kind == "name"
+            value.kind == "name"
             and (
-                set(one.norm.split()) <= set(other.norm.split())
-                or set(other.norm.split()) <= set(one.norm.split())
+                set(value.norm.split()) <= set(other.norm.split())
+                or set(other.norm.split()) <= set(value.norm.split())
             )
         )
-        or (one.kind == "day" and (one.norm in other.norm or other.norm in one.norm))
+        or (value.kind == "day" and (value.norm in other.norm or other.norm in value.norm))
     )
 
 

@@ -29,9 +29,9 @@ def links_of(connection: Connection, user: str, generation: int, seqs: Iterable[
             select(update_links).where(mine, or_(c.old_seq.in_(batch), c.new_seq.in_(batch)))
         ):
             _add(linked, _link(row))
-    asked = wanted
-    while ends := {link.new_seq for link in linked.values()} - asked:
-        asked = asked | ends
+    followed = wanted
+    while ends := {link.new_seq for link in linked.values()} - followed:
+        followed = followed | ends
         places = {(link.new_seq, link.new_start) for link in linked.values()}
         for batch in in_chunks(sorted(ends), _PER_STATEMENT):
             for row in connection.execute(select(update_links).where(mine, c.old_seq.in_(batch))):
@@ -43,7 +43,7 @@ def links_of(connection: Connection, user: str, generation: int, seqs: Iterable[
 def places(connection: Connection, generation: Generation, words: Iterable[int]) -> dict[int, list[Place]]:
     """By word its newest places, in the order of the log."""
     w = update_words.c
-    found: dict[int, list[Place]] = {}
+    by_word: dict[int, list[Place]] = {}
     for word in sorted(words):
         query = (
             select(w.seq, w.start, w.end)
@@ -52,8 +52,8 @@ def places(connection: Connection, generation: Generation, words: Iterable[int])
             .limit(MOST_PLACES)
         )
         if rows := connection.execute(query).all():
-            found[word] = [(row.seq, row.start, row.end) for row in reversed(rows)]
-    return found
+            by_word[word] = [(row.seq, row.start, row.end) for row in reversed(rows)]
+    return by_word
 
 
 def write(
@@ -67,14 +67,14 @@ def write(
     rows = [key | {"word": word, "seq": seq, "start": start, "end": end} for word, (seq, start, end) in words]
     for batch in in_chunks(rows, _PER_STATEMENT):
         connection.execute(update_words.insert(), list(batch))
-    found = [
+    link_rows = [
         key
         | {"old_seq": old[0], "old_start": old[1], "old_end": old[2]}
         | {"new_seq": new[0], "new_start": new[1], "new_end": new[2], "rule": rule}
         for old, new, rule in links
     ]
-    if found:
-        connection.execute(update_links.insert(), found)
+    if link_rows:
+        connection.execute(update_links.insert(), link_rows)
 
 
 def forget(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -121,7 +121,7 @@ def stats(connection: Connection, user: str) -> tuple[Counted, ...]:
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
     """Rows of messages that are not in the log, or behind the cursor."""
-    said = []
+    disagreements = []
     for what, column in (
         ("a link", update_links.c.old_seq),
         ("a link", update_links.c.new_seq),
@@ -137,8 +137,10 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             (orphans, "{} of message {}, which is not in the log"),
             (beyond, "{} of message {}, behind the cursor"),
         ):
-            said += [sentence.format(what, seq) for seq in connection.execute(query.distinct()).scalars()]
-    return said
+            disagreements += [
+                sentence.format(what, seq) for seq in connection.execute(query.distinct()).scalars()
+            ]
+    return disagreements
 
 
 def of(table: Table, generation: Generation) -> ColumnElement[bool]:

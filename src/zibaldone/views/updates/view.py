@@ -95,13 +95,13 @@ class UpdatesView(RestingView):
     ) -> list[tuple[Place, Place, str]]:
         """The links of one message."""
         sure: dict[tuple[Place, Place], str] = {}
-        for found in candidates:
-            for old in found.settled:
-                sure.setdefault((old, found.new), found.rule)  # the most explicit rule comes first
-        if not self._asker.has_model or not any(found.places for found in candidates):
+        for change in candidates:
+            for old in change.settled:
+                sure.setdefault((old, change.new), change.rule)  # the most explicit rule comes first
+        if not self._asker.has_model or not any(change.places for change in candidates):
             return [(old, new, rule) for (old, new), rule in sure.items()]
-        newer = sorted({found.new for found in candidates})
-        older = sorted({place for found in candidates for place in found.places})
+        newer = sorted({change.new for change in candidates})
+        older = sorted({place for change in candidates for place in change.places})
         task = JudgeUpdates(
             tuple(_numbered(newer, detector)),
             tuple(_numbered(older, detector)),

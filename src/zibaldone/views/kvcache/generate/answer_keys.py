@@ -19,7 +19,7 @@ def keys_of(
     """(keys, token ids) of a question and its answer, made when called from what was caught."""
     question = question_of(encoder.tokenizer, encoder.form, query, now)
     ids = (*question.ids, *answer, *tokens_of(encoder.tokenizer, encoder.form.answer_end))
-    middle = len(question.asked)
+    middle = len(question.turn)
 
     def finished() -> Sequence[tuple[Raw, Sequence[int]]]:
         whole = finish(encoder, context, raw, ids, len(question.ids) + len(answer))

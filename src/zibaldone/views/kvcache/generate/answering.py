@@ -186,9 +186,9 @@ class Answering:
 
         def choose(layer: int, queries: Tensor) -> RawKV:
             nonlocal hits
-            asked = [LayerQueries(layer, self._view.probe.scaled(layer, queries))]
+            per_layer = [LayerQueries(layer, self._view.probe.scaled(layer, queries))]
             config = replace(self._config, rescore=0)
-            order = rank(index, asked, config, len(index.blocks), frozenset(), _no_keys)
+            order = rank(index, per_layer, config, len(index.blocks), frozenset(), _no_keys)
             taken, left = [], tokens
             for place in order.places:
                 if left <= 0:

@@ -83,12 +83,12 @@ def generate(
     """
     if not getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None):
         return _generate(encoder, contexts, catch=catch, options=options)
-    found: dict[int, Generated] = {}
+    by_place: dict[int, Generated] = {}
     for length in dict.fromkeys(len(context.ids) for context in contexts):
         places = [place for place, context in enumerate(contexts) if len(context.ids) == length]
         some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
-        found.update(zip(places, some, strict=True))
-    return [found[place] for place in range(len(contexts))]
+        by_place.update(zip(places, some, strict=True))
+    return [by_place[place] for place in range(len(contexts))]
 
 
 @torch.no_grad()
@@ -193,35 +193,37 @@ def _side_by_side(caches: Sequence[DynamicCache], longest: int) -> DynamicCache:
         values: list[Tensor] = []
         like = next(cache.layers[index] for cache in caches if cache.layers)
         for cache in caches:
-            for found, held, sample in (
+            for padded, held, sample in (
                 (keys, cache.layers[index].keys if cache.layers else None, like.keys),
                 (values, cache.layers[index].values if cache.layers else None, like.values),
             ):
                 held = sample[:, :, :0] if held is None else held  # nothing stands before this question
-                found.append(torch.nn.functional.pad(held, (0, 0, longest - held.shape[-2], 0)))
+                padded.append(torch.nn.functional.pad(held, (0, 0, longest - held.shape[-2], 0)))
         made.update(torch.cat(keys), torch.cat(values), index)
     return made
 
 
 def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
     """What was generated, without what fills up a batch and without the end mark."""
-    found: list[int] = []
+    answer: list[int] = []
     for token in ids:
         if token == end:
             break
-        found.append(token)
-    while found and found[-1] == pad:
-        found.pop()
-    return found
+        answer.append(token)
+    while answer and answer[-1] == pad:
+        answer.pop()
+    return answer
 
 
 @torch.no_grad()
-def finish(encoder: Encoder, context: PromptContext, generated: Raw, ids: Sequence[int], said: int) -> Raw:
-    """Keys of all of `ids`: of its first `said`, question and answer, a generation left the keys.
+def finish(
+    encoder: Encoder, context: PromptContext, generated: Raw, ids: Sequence[int], fed_tokens: int
+) -> Raw:
+    """Keys of all of `ids`: of its first `fed_tokens`, question and answer, a generation left the keys.
 
     But for the last token of the answer, which never went through the model, as what closes the turn did not.
     """
-    generated = cut(generated, 0, min(generated[0].tokens, said))
+    generated = cut(generated, 0, min(generated[0].tokens, fed_tokens))
     left = list(ids[generated[0].tokens :])
     if not left:
         return generated

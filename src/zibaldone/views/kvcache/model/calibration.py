@@ -72,10 +72,10 @@ class Calibration:
     def kept(path: Path) -> Calibration | None:
         """What was written; None when there is nothing, or nothing that can be read."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(path.read_text(encoding="utf-8"))
             return Calibration(
-                {int(layer): tuple(heads) for layer, heads in found["heads"].items()},
-                {int(layer): tuple(scores) for layer, scores in found["scores"].items()},
+                {int(layer): tuple(heads) for layer, heads in stored["heads"].items()},
+                {int(layer): tuple(scores) for layer, scores in stored["scores"].items()},
             )
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             return None
@@ -90,8 +90,8 @@ def plain_needles(seed: int = 0) -> Needles:
     turns = tuple(
         f"The {thing} of {name} is {rng.choice(_WORDS)} {rng.choice(_WORDS)}." for name, thing in chosen
     )
-    asked = rng.sample(range(_HAYSTACK), _NEEDLES)
-    return Needles(turns, tuple((f"What is the {chosen[i][1]} of {chosen[i][0]}?", i) for i in asked))
+    needle_places = rng.sample(range(_HAYSTACK), _NEEDLES)
+    return Needles(turns, tuple((f"What is the {chosen[i][1]} of {chosen[i][0]}?", i) for i in needle_places))
 
 
 @torch.no_grad()
@@ -138,15 +138,15 @@ def listening(
         return dict.fromkeys(wanted), None
     sought = needles or plain_needles()
     path = store.root / "models" / f"{identity}-{sought.digest}.json"
-    found = Calibration.kept(path)
-    if found is None:
+    calibration = Calibration.kept(path)
+    if calibration is None:
         tiers = Tiers(encoder.tap.device, 0, 0)
         try:
-            found = calibrate(encoder, Probe(encoder, Fetcher(store, encoder, tiers), {}), sought)
+            calibration = calibrate(encoder, Probe(encoder, Fetcher(store, encoder, tiers), {}), sought)
         finally:
             tiers.close()
-        found.keep(path)
-    return dict(found.heads), found
+        calibration.keep(path)
+    return dict(calibration.heads), calibration
 
 
 class _Kept(SessionChain):
@@ -170,12 +170,14 @@ def _reciprocal_ranks(chain: _Kept, layer: int, query: torch.Tensor, needle: int
         [torch.nn.functional.pad(r[layer].keys, (0, 0, 0, width - r[layer].tokens)) for _, r in chain.raw]
     )
     valid = torch.arange(width)[None] < torch.tensor([raw[layer].tokens for _, raw in chain.raw])[:, None]
-    found = []
+    reciprocal_ranks = []
     places = [place for place, (seq, _) in enumerate(chain.raw) if seq == needle]
     for head in range(heads):
-        asked = LayerQueries(layer, query, (head,))
-        rows = torch.cat(list(key_scores(asked, keys.to(query.device), valid.to(query.device), "each")))
+        head_queries = LayerQueries(layer, query, (head,))
+        rows = torch.cat(
+            list(key_scores(head_queries, keys.to(query.device), valid.to(query.device), "each"))
+        )
         sure = (rows - rows.logsumexp(dim=-1, keepdim=True)).amax(dim=0)
         rank = int((sure > max(sure[place] for place in places)).sum()) + 1
-        found.append(1.0 / rank)
-    return found
+        reciprocal_ranks.append(1.0 / rank)
+    return reciprocal_ranks

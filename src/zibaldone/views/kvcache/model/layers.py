@@ -28,7 +28,7 @@ class Table:
 
 def attention_modules(model: nn.Module) -> list[nn.Module]:
     """Those that take rotary tables and a cache, in the order of layers."""
-    found = []
+    attention = []
     for module in model.modules():
         if getattr(module, "layer_idx", None) is None:
             continue
@@ -38,8 +38,8 @@ def attention_modules(model: nn.Module) -> list[nn.Module]:
             and "past_key_values" in names
             and not _has_attention_inside(module)
         ):
-            found.append(module)
-    return sorted(found, key=lambda module: int(module.layer_idx))  # type: ignore[arg-type, unused-ignore]
+            attention.append(module)
+    return sorted(attention, key=lambda module: int(module.layer_idx))  # type: ignore[arg-type, unused-ignore]
 
 
 def _has_attention_inside(module: nn.Module) -> bool:

@@ -55,12 +55,12 @@ def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
     `keys` gives (1, heads, tokens, dim) for tables shaped like `cos` and `sin`, which are real ones. Raises
     UnsupportedModel when the layer does something else with them.
     """
-    one, nothing = torch.ones_like(cos), torch.zeros_like(cos)
-    ramp = one * (2 + torch.arange(cos.shape[-1], device=cos.device, dtype=cos.dtype))
-    plain = keys(one, nothing).float()
-    turned = keys(nothing, one).float()
-    ramped = keys(ramp, nothing).float()
-    doubled = keys(one * 2, nothing).float()
+    ones, zeros = torch.ones_like(cos), torch.zeros_like(cos)
+    ramp = ones * (2 + torch.arange(cos.shape[-1], device=cos.device, dtype=cos.dtype))
+    plain = keys(ones, zeros).float()
+    turned = keys(zeros, ones).float()
+    ramped = keys(ramp, zeros).float()
+    doubled = keys(ones * 2, zeros).float()
     columns = plain[0].reshape(-1, plain.shape[-1])  # (heads * tokens, dim)
     other = turned[0].reshape(-1, plain.shape[-1])
     changed = (doubled - plain).abs().amax((0, 1, 2)) > 0.5 * plain.abs().amax((0, 1, 2))
@@ -83,12 +83,12 @@ def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
         and torch.equal(sign, torch.where(everything < half, -1.0, 1.0))
     )
     best: tuple[float, Rotation] | None = None
-    raw = keys(one, nothing)
+    raw = keys(ones, zeros)
     for wide in (False, True):
-        found = Rotation(dims, partner, sign, frequency, wide, bool(halves))
-        error = (found.apply(raw, cos, sin).float() - real.float()).abs().max().item()
+        rotation = Rotation(dims, partner, sign, frequency, wide, bool(halves))
+        error = (rotation.apply(raw, cos, sin).float() - real.float()).abs().max().item()
         if best is None or error < best[0]:
-            best = error, found
+            best = error, rotation
     assert best is not None
     allowed = _SLACK * torch.finfo(real.dtype).eps * real.float().abs().max().item()
     if not best[0] <= allowed:

@@ -262,10 +262,10 @@ class Tap:
         """The model's own (cos, sin), each (1, tokens, ...), of these positions."""
         layer = self._layers[index]
         device = self.layer_device(index)
-        asked = torch.cat([positions.to(device), torch.tensor([max(final - 1, 0)], device=device)])
+        with_final = torch.cat([positions.to(device), torch.tensor([max(final - 1, 0)], device=device)])
         dummy = torch.empty((1, 1, 1), dtype=self.model.dtype, device=device)
         with torch.no_grad():
-            cos, sin = layer.rotary(dummy, asked[None], *layer.extra_args, **layer.extra_kwargs)
+            cos, sin = layer.rotary(dummy, with_final[None], *layer.extra_args, **layer.extra_kwargs)
         return cos[:, :-1], sin[:, :-1]
 
     def prefilled(

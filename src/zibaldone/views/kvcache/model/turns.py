@@ -108,18 +108,18 @@ def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
 class QuestionTokens:
     """A new message as tokens, and the head of the answer."""
 
-    asked: tuple[int, ...]
+    turn: tuple[int, ...]
     head: tuple[int, ...]
 
     @property
     def ids(self) -> tuple[int, ...]:
-        return self.asked + self.head
+        return self.turn + self.head
 
 
 def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
     """A question as it will be a turn later, and apart from it what belongs to the answer."""
-    asked = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    return QuestionTokens(asked, tokens_of(tokenizer, form.ask(now)))
+    turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
+    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)))
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:
@@ -134,20 +134,20 @@ def tiles(stream: Iterable[TurnPiece], start: int, block_tokens: int, align: Ali
     With "turn" each piece begins a block; with "grid" blocks run on over messages, and only the last one
     may be short.
     """
-    found: list[Tile] = []
+    laid_tiles: list[Tile] = []
     position = start
     for piece in stream:
         ids = piece.ids
-        if align == "grid" and found and (room := block_tokens - len(found[-1].ids)) > 0:
+        if align == "grid" and laid_tiles and (room := block_tokens - len(laid_tiles[-1].ids)) > 0:
             head, ids = ids[:room], ids[room:]
             if head:
-                found[-1] = _longer(found[-1], piece.seq, head)
+                laid_tiles[-1] = _longer(laid_tiles[-1], piece.seq, head)
                 position += len(head)
         for begin in range(0, len(ids), block_tokens):
             part = ids[begin : begin + block_tokens]
-            found.append(Tile(position, part, ((piece.seq, len(part)),)))
+            laid_tiles.append(Tile(position, part, ((piece.seq, len(part)),)))
             position += len(part)
-    return found
+    return laid_tiles
 
 
 def _longer(tile: Tile, seq: int, ids: tuple[int, ...]) -> Tile:
@@ -157,11 +157,11 @@ def _longer(tile: Tile, seq: int, ids: tuple[int, ...]) -> Tile:
     return replace(tile, ids=tile.ids + ids, runs=tuple(runs))
 
 
-def pieces_of(found: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[TurnPiece]:
+def pieces_of(laid_tiles: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[TurnPiece]:
     """The pieces that tiles were cut from, but for those of some messages."""
     seq: int | None = None
     ids: list[int] = []
-    for tile in found:
+    for tile in laid_tiles:
         at = 0
         for number, tokens in tile.runs:
             if number != seq and seq is not None and ids:

@@ -99,7 +99,7 @@ def retrieved(
         int(OFFERED * query.budget_tokens),
         words.count,
     )
-    return Retrieved(evidence, considered, scores.relevance, known.get, notes)
+    return Retrieved(evidence, considered, scores.confidence, known.get, notes)
 
 
 def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer) -> list[Unit]:

@@ -134,7 +134,7 @@ class Fetcher:
         None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
         """
         held = [self._tiers.held(_key(pool, block)) for block in blocks]
-        found = [raw[layer].keys if raw is not None else None for raw in held]
+        layer_keys = [raw[layer].keys if raw is not None else None for raw in held]
         files = self._store.files(pool)
         wanted = [
             place
@@ -147,8 +147,8 @@ class Fetcher:
             read = files.read_keys_in_blocks([blocks[place].slot or 0 for place in wanted], layer)
         for place, data in zip(wanted, read, strict=True):
             if data is not None:
-                found[place] = decode_keys(data, layer, pool.layout)
-        return found
+                layer_keys[place] = decode_keys(data, layer, pool.layout)
+        return layer_keys
 
     def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
         slots = [

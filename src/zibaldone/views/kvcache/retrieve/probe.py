@@ -59,13 +59,13 @@ class Probe:
     def recent(self, newest: Sequence[KVBlock], room: int) -> Recent:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
         left = min(self._encoder.config.probe_tokens, room)
-        found: list[KVBlock] = []
+        window: list[KVBlock] = []
         for block in reversed(newest):
             left -= block.tokens
             if left < 0:
                 break
-            found.append(block)
-        return Recent(tuple(reversed(found)))
+            window.append(block)
+        return Recent(tuple(reversed(window)))
 
     def choose(
         self,
@@ -83,7 +83,9 @@ class Probe:
         queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
-        asked = [LayerQueries(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())]
+        per_layer = [
+            LayerQueries(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())
+        ]
 
         placed: dict[int, KVBlock] = {}
 
@@ -95,7 +97,7 @@ class Probe:
             here = [placed.get(block.number, replace(block, slot=None)) for block in blocks]
             return self._fetcher.keys(index.pool, here, layer)
 
-        ranked = rank(index, asked, self._encoder.config, k, without, keys)
+        ranked = rank(index, per_layer, self._encoder.config, k, without, keys)
         places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)
         chosen = tuple(index.blocks[place] for place in places if index.blocks[place].number not in without)
         scored = time.perf_counter()

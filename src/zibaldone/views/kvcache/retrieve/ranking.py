@@ -37,7 +37,12 @@ class RankedBlocks:
 
 
 def rank(
-    index: Index, asked: Sequence[LayerQueries], config: MemArt, k: int, without: frozenset[int], keys: Keys
+    index: Index,
+    per_layer: Sequence[LayerQueries],
+    config: MemArt,
+    k: int,
+    without: frozenset[int],
+    keys: Keys,
 ) -> RankedBlocks:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
@@ -47,7 +52,7 @@ def rank(
     rows', and a row whose bounds are flat would say the most in a softmax.
     """
     count = len(index.blocks)
-    if not count or not asked:
+    if not count or not per_layer:
         return RankedBlocks((), np.empty(0), 0)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
     if not live:
@@ -55,14 +60,14 @@ def rank(
     everything = len(live) == count
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
-    def boxes(one: LayerQueries) -> Tensor:
-        whole = index.boxes[one.layer]
+    def boxes(layer_queries: LayerQueries) -> Tensor:
+        whole = index.boxes[layer_queries.layer]
         return whole if everything else whole[chosen]
 
     wanted = min(len(live), max(config.rescore * k, int(config.rescore_share * len(live)), k))
     wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
     scores = aggregate(
-        chain([box_scores(one, boxes(one), config.heads) for one in asked]),
+        chain([box_scores(layer_queries, boxes(layer_queries), config.heads) for layer_queries in per_layer]),
         len(live),
         "reciprocal_rank" if config.rescore else config.normalization,
         "max" if config.rescore else config.aggregation,
@@ -73,7 +78,7 @@ def rank(
     rescored = 0
     if config.rescore and len(best) > k:
         rescored = len(best)
-        again = _rescore(index, asked, config, [live[i] for i in best], k, keys, boxes, best)
+        again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys, boxes, best)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
     return RankedBlocks(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
@@ -87,7 +92,7 @@ def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) ->
 
 def _rescore(
     index: Index,
-    asked: Sequence[LayerQueries],
+    per_layer: Sequence[LayerQueries],
     config: MemArt,
     places: Sequence[int],
     k: int,
@@ -101,24 +106,26 @@ def _rescore(
     """
 
     def exact() -> Iterator[Tensor]:
-        for one in asked:
-            found = keys([index.blocks[place] for place in places], one.layer)
-            there = [i for i, tensor in enumerate(found) if tensor is not None]
-            bounds = torch.cat(list(box_scores(one, boxes(one)[list(rows)], config.heads)))
+        for layer_queries in per_layer:
+            block_keys = keys([index.blocks[place] for place in places], layer_queries.layer)
+            there = [i for i, tensor in enumerate(block_keys) if tensor is not None]
+            bounds = torch.cat(
+                list(box_scores(layer_queries, boxes(layer_queries)[list(rows)], config.heads))
+            )
             if not there:
                 yield bounds
                 continue
-            width = max(tensor.shape[1] for tensor in found if tensor is not None)
+            width = max(tensor.shape[1] for tensor in block_keys if tensor is not None)
             padded = torch.stack(
                 [
                     torch.nn.functional.pad(tensor, (0, 0, 0, width - tensor.shape[1]))
-                    for tensor in found
+                    for tensor in block_keys
                     if tensor is not None
                 ]
             ).to(bounds.device)
             tokens = torch.tensor([index.blocks[places[i]].tokens for i in there], device=bounds.device)
             valid = torch.arange(width, device=bounds.device)[None] < tokens[:, None]
-            best = torch.cat(list(key_scores(one, padded, valid, config.heads)))
+            best = torch.cat(list(key_scores(layer_queries, padded, valid, config.heads)))
             if len(there) < len(places):
                 gap = (bounds[:, there] - best).mean(dim=-1, keepdim=True)
                 full = bounds - gap
@@ -142,11 +149,11 @@ def with_neighbours(index: Index, places: Sequence[int], reach: int) -> list[int
         return list(places)
     ordered = sorted(range(len(index.blocks)), key=lambda i: index.blocks[i].place)
     at = {place: i for i, place in enumerate(ordered)}
-    found: dict[int, None] = dict.fromkeys(places)
+    widened: dict[int, None] = dict.fromkeys(places)
     for place in places:
         segment = index.blocks[place].place[:2]
         for step in range(-reach, reach + 1):
             i = at[place] + step
             if 0 <= i < len(ordered) and index.blocks[ordered[i]].place[:2] == segment:
-                found.setdefault(ordered[i])
-    return list(found)
+                widened.setdefault(ordered[i])
+    return list(widened)

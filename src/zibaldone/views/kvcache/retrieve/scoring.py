@@ -37,26 +37,26 @@ def halves(queries: Tensor) -> Tensor:
     return torch.cat((queries.clamp(min=0), queries.clamp(max=0)), dim=-1)
 
 
-def rows_of(asked: LayerQueries, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, ...], Tensor]]:
+def rows_of(layer_queries: LayerQueries, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, ...], Tensor]]:
     """What is multiplied with the boxes: for each (kv heads), (rows, len(kv heads) * 2 dim) float32.
 
     With "sum", the scores of all heads are added, which is the same as adding their halves first where they
     share keys, and laying them side by side where they do not.
     """
-    both = halves(asked.queries.float())
-    by_kv = _by_kv_head(asked, kv_heads)
+    both = halves(layer_queries.queries.float())
+    by_kv = _by_kv_head(layer_queries, kv_heads)
     if heads == "sum":
         added = [both[members].sum(dim=0) for members in by_kv.values()]
         return [(tuple(by_kv), torch.cat(added, dim=-1))]
     return [((kv,), both[members].flatten(0, 1)) for kv, members in by_kv.items()]
 
 
-def box_scores(asked: LayerQueries, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
+def box_scores(layer_queries: LayerQueries, boxes: Tensor, heads: Heads) -> Iterator[Tensor]:
     """Eq. 3: (rows, blocks) float32, some rows at a time; boxes are (blocks, kv_heads, 2, dim).
 
     Multiplied in float32 whatever boxes are kept in: a bound that is rounded is none.
     """
-    for kv, rows in rows_of(asked, boxes.shape[1], heads):
+    for kv, rows in rows_of(layer_queries, boxes.shape[1], heads):
         part = boxes if len(kv) == boxes.shape[1] else boxes[:, list(kv)]
         flat = part.reshape(len(boxes), -1)
         step = max(1, _ROWS_AT_ONCE // max(1, len(boxes)))
@@ -64,16 +64,16 @@ def box_scores(asked: LayerQueries, boxes: Tensor, heads: Heads) -> Iterator[Ten
             yield torch.cat([chunk @ some.float().T for some in flat.split(_BLOCKS_AT_ONCE)], dim=1)
 
 
-def key_scores(asked: LayerQueries, keys: Tensor, valid: Tensor, heads: Heads) -> Iterator[Tensor]:
+def key_scores(layer_queries: LayerQueries, keys: Tensor, valid: Tensor, heads: Heads) -> Iterator[Tensor]:
     """The best dot product with a key of each block: (rows, blocks) float32.
 
     Keys are (blocks, kv_heads, tokens, dim), of which `valid` (blocks, tokens) are there. With "sum" each
     head takes its own best key, and these are added.
     """
-    heads_of = _by_kv_head(asked, keys.shape[1])
+    heads_of = _by_kv_head(layer_queries, keys.shape[1])
     total: Tensor | None = None
     for kv, members in heads_of.items():
-        rows = asked.queries[members].float().flatten(0, 1)
+        rows = layer_queries.queries[members].float().flatten(0, 1)
         products = (rows @ keys[:, kv].float().flatten(0, 1).T).unflatten(1, valid.shape)
         best = products.masked_fill_(~valid, -torch.inf).amax(dim=-1)
         if heads == "each":
@@ -85,13 +85,13 @@ def key_scores(asked: LayerQueries, keys: Tensor, valid: Tensor, heads: Heads) -
         yield total
 
 
-def _by_kv_head(asked: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
+def _by_kv_head(layer_queries: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
     """The heads that are listened to, by whose keys they look at."""
-    group = asked.queries.shape[0] // kv_heads
-    found: dict[int, list[int]] = {}
-    for head in range(asked.queries.shape[0]) if asked.heads is None else asked.heads:
-        found.setdefault(head // group, []).append(head)
-    return dict(sorted(found.items()))
+    group = layer_queries.queries.shape[0] // kv_heads
+    by_kv: dict[int, list[int]] = {}
+    for head in range(layer_queries.queries.shape[0]) if layer_queries.heads is None else layer_queries.heads:
+        by_kv.setdefault(head // group, []).append(head)
+    return dict(sorted(by_kv.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class PoolFiles:
     def read_keys_in_blocks(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
         """The same from the blocks, where no keys are kept beside them; what is there is not checked."""
         start, size = self.layout.offsets[layer], self._keys_bytes(layer) - _SEAL_BYTES
-        found = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
-        return [data if len(data) == size else None for data in found]
+        key_bytes = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
+        return [data if len(data) == size else None for data in key_bytes]
 
     def write(
         self,
@@ -139,12 +139,12 @@ class PoolFiles:
     def intended(self) -> tuple[list[int], list[int]]:
         """(slots, rows) that the last write named before it began."""
         try:
-            found = json.loads((self.folder / _INTENT).read_text())
+            intent = json.loads((self.folder / _INTENT).read_text())
         except FileNotFoundError:
             return [], []
         except (ValueError, OSError):  # torn: it names nothing yet, since it is synced before any block
             return [], []
-        return list(found["slots"]), list(found["rows"])
+        return list(intent["slots"]), list(intent["rows"])
 
     def settle(self) -> None:
         """Nothing is under way any more."""

@@ -26,12 +26,12 @@ def encode(raw: Raw, layout: BlockLayout) -> bytes:
 
 def decode(data: bytes, tokens: int, layout: BlockLayout) -> Raw:
     """The tokens of a block, on the CPU."""
-    found = []
+    raw = []
     for size, start in zip(layout.layers, layout.offsets, strict=True):
         keys = _unpacked(data, start, size.key_dim, size, layout, channel=True)
         values = _unpacked(data, start + layout.key_bytes(size), size.value_dim, size, layout, channel=False)
-        found.append(RawKV(keys[:, :tokens].clone(), values[:, :tokens].clone()))
-    return tuple(found)
+        raw.append(RawKV(keys[:, :tokens].clone(), values[:, :tokens].clone()))
+    return tuple(raw)
 
 
 def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:

@@ -114,13 +114,13 @@ def _coldest_of_all(connection: Connection, budget: Budget) -> list[tuple[Pool, 
         for place, (pool, _) in enumerate(held)
         for block in manifest.coldest(connection, pool.generation, -(-over // pool.layout.stride_bytes))
     ]
-    found: list[tuple[Pool, KVBlock]] = []
+    coldest: list[tuple[Pool, KVBlock]] = []
     for _, _, place, block in sorted(cold, key=lambda one: one[:3]):
         if over <= 0:
             break
-        found.append((held[place][0], block))
+        coldest.append((held[place][0], block))
         over -= held[place][0].layout.stride_bytes
-    return found
+    return coldest
 
 
 def _let_go(connection: Connection, pool: Pool, blocks: Sequence[KVBlock]) -> None:

@@ -51,13 +51,13 @@ def first_free(
     if taken + len(unusable) == end + 1:
         return list(range(end + 1, end + 1 + count))
     unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
-    found: list[int] = []
+    free: list[int] = []
     candidate = 0
-    while len(found) < count:
+    while len(free) < count:
         if candidate not in unusable:
-            found.append(candidate)
+            free.append(candidate)
         candidate += 1
-    return found
+    return free
 
 
 def unnamed(
@@ -78,21 +78,21 @@ def unnamed(
 
 def last_slot(connection: Connection, generation: Generation) -> int:
     """The highest place that a row names; -1 when none does."""
-    found = connection.execute(select(func.max(_b.slot)).where(*of_generation(generation))).scalar()
-    return -1 if found is None else int(found)
+    highest = connection.execute(select(func.max(_b.slot)).where(*of_generation(generation))).scalar()
+    return -1 if highest is None else int(highest)
 
 
 def erase(
     connection: Connection, generation: Generation, slots: Iterable[int], rows: Iterable[int] = ()
 ) -> None:
     """Note that nothing lives any more in these places of blocks and of boxes."""
-    found = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
-    if found:
+    places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
+    if places:
         connection.execute(
             kv_erasures.insert().prefix_with("OR IGNORE", dialect="sqlite"),
             [
                 {"user": generation.user, "generation": generation.number, "kind": kind, "place": place}
-                for kind, place in found
+                for kind, place in places
             ],
         )
 
@@ -103,10 +103,10 @@ def erasures(connection: Connection, generation: Generation) -> tuple[list[int],
     rows = connection.execute(
         select(c.kind, c.place).where(c.user == generation.user, c.generation == generation.number)
     )
-    found: dict[str, list[int]] = {"slot": [], "row": []}
+    by_kind: dict[str, list[int]] = {"slot": [], "row": []}
     for row in rows:
-        found[row.kind].append(row.place)
-    return sorted(found["slot"]), sorted(found["row"])
+        by_kind[row.kind].append(row.place)
+    return sorted(by_kind["slot"]), sorted(by_kind["row"])
 
 
 def erased(connection: Connection, generation: Generation) -> None:

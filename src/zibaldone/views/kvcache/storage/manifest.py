@@ -105,10 +105,10 @@ def attended(connection: Connection, generation: Generation) -> dict[int, list[i
     """By message, those that were recalled for it."""
     c = kv_attended.c
     where = (c.user == generation.user, c.generation == generation.number)
-    found: dict[int, list[int]] = {}
+    by_message: dict[int, list[int]] = {}
     for row in connection.execute(select(c.seq, c.attended).where(*where).order_by(c.seq, c.attended)):
-        found.setdefault(row.seq, []).append(row.attended)
-    return found
+        by_message.setdefault(row.seq, []).append(row.attended)
+    return by_message
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
@@ -276,15 +276,15 @@ def attend(
 def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
     """Messages whose keys were made with any of these in sight."""
     c = kv_attended.c
-    found: set[int] = set()
+    attenders: set[int] = set()
     for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
         rows = connection.execute(
             select(c.seq).where(
                 c.user == generation.user, c.generation == generation.number, c.attended.in_(some)
             )
         )
-        found |= {int(row.seq) for row in rows}
-    return found
+        attenders |= {int(row.seq) for row in rows}
+    return attenders
 
 
 def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
@@ -311,20 +311,20 @@ def drop(connection: Connection, generation: Generation) -> None:
 def faults(connection: Connection, generation: Generation) -> list[str]:
     """Where rows disagree with the log and with each other."""
     covered: dict[int, int] = {}
-    found: list[str] = []
+    disagreements: list[str] = []
     slots: dict[int, int] = {}
     by_segment: dict[tuple[str, int], int] = {}
     for block in sorted(after(connection, generation), key=lambda block: block.place):
         for seq, tokens in block.tile.runs:
             covered[seq] = covered.get(seq, 0) + tokens
         if sum(tokens for _, tokens in block.tile.runs) != block.tokens:
-            found.append(f"block {block.number} has {block.tokens} tokens, its messages have others")
+            disagreements.append(f"block {block.number} has {block.tokens} tokens, its messages have others")
         if (expected := by_segment.get(block.place[:2], 0)) != block.tile.position:
-            found.append(f"block {block.number} begins at {block.tile.position}, not at {expected}")
+            disagreements.append(f"block {block.number} begins at {block.tile.position}, not at {expected}")
         by_segment[block.place[:2]] = block.tile.position + block.tokens
         if block.slot is not None:
             if block.slot in slots:
-                found.append(f"blocks {slots[block.slot]} and {block.number} are in one place")
+                disagreements.append(f"blocks {slots[block.slot]} and {block.number} are in one place")
             slots[block.slot] = block.number
     logged = set(
         connection.execute(
@@ -333,9 +333,11 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             )
         ).scalars()
     )
-    found += [f"no block of message {seq}" for seq in sorted(logged - set(covered))]
-    found += [f"a block of message {seq}, which is not in the log" for seq in sorted(set(covered) - logged)]
-    return found
+    disagreements += [f"no block of message {seq}" for seq in sorted(logged - set(covered))]
+    disagreements += [
+        f"a block of message {seq}, which is not in the log" for seq in sorted(set(covered) - logged)
+    ]
+    return disagreements
 
 
 def _pool(row: Row[Any]) -> Pool:

@@ -121,20 +121,20 @@ class KVStore:
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Blocks and tokens, of all generations."""
-        found = [manifest.totals(connection, pool.generation) for pool in manifest.pools(connection, user)]
-        return (Counted("blocks", sum(b for b, _ in found)), Counted("tokens", sum(t for _, t in found)))
+        totals = [manifest.totals(connection, pool.generation) for pool in manifest.pools(connection, user)]
+        return (Counted("blocks", sum(b for b, _ in totals)), Counted("tokens", sum(t for _, t in totals)))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Rows against the log, and files against rows."""
-        found = manifest.faults(connection, generation)
+        disagreements = manifest.faults(connection, generation)
         pool = manifest.pool(connection, generation)
         if pool is None:
-            return found
-        found += [
+            return disagreements
+        disagreements += [
             f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
             for block, boxes in self.damaged(connection, pool)
         ]
-        return found
+        return disagreements
 
     def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
         """Blocks whose bytes are not what was written; True when it is the boxes, or the keys beside them."""
@@ -192,7 +192,7 @@ class KVStore:
         waiting = set(seqs)
         while waiting:
             seen |= waiting
-            found: set[int] = set()
+            reached: set[int] = set()
             for block in manifest.touching(connection, generation, sorted(waiting)):
                 segment = block.place[:2]
                 first = tainted.get(segment)
@@ -201,9 +201,9 @@ class KVStore:
                 tainted[segment] = block.tile.position
                 for other in manifest.segment(connection, generation, *segment):
                     if other.tile.position >= block.tile.position:
-                        found |= set(other.tile.seqs)
-            found |= manifest.attending(connection, generation, waiting | found)
-            waiting = found - seen
+                        reached |= set(other.tile.seqs)
+            reached |= manifest.attending(connection, generation, waiting | reached)
+            waiting = reached - seen
         return [
             self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(tainted.items())
         ]
@@ -231,5 +231,5 @@ def whole_boxes(files: PoolFiles, block: KVBlock) -> bool:
 
 
 def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:
-    found = list(lost)
-    return (Counted("blocks", sum(b for b, _ in found)), Counted("tokens", sum(t for _, t in found)))
+    losses = list(lost)
+    return (Counted("blocks", sum(b for b, _ in losses)), Counted("tokens", sum(t for _, t in losses)))

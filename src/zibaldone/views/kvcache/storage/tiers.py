@@ -44,10 +44,10 @@ class Lru:
     def get(self, key: Hashable) -> Raw | None:
         """The block, which is now the last to go."""
         with self._lock:
-            found = self._blocks.get(key)
-            if found is not None:
+            raw = self._blocks.get(key)
+            if raw is not None:
                 self._blocks.move_to_end(key)
-            return found
+            return raw
 
     def put(self, key: Hashable, raw: Raw) -> None:
         """Keep it, if it has room at all."""
@@ -94,15 +94,15 @@ class Tiers:
 
     def get(self, wanted: Sequence[tuple[Hashable, Callable[[], Raw]]]) -> tuple[list[Raw], Hits]:
         """(key, how to read it) -> blocks on the device, in the same order; reads go side by side."""
-        found: dict[Hashable, Raw] = {}
+        blocks: dict[Hashable, Raw] = {}
         hits = Hits()
         waiting = []
         before = dict(self._drops)
         for key, read in wanted:
             if (raw := self._on_device.get(key)) is not None:
-                found[key], hits = raw, hits + Hits(device=1)
+                blocks[key], hits = raw, hits + Hits(device=1)
             elif (raw := self._on_host.get(key)) is not None:
-                found[key], hits = self._up(key, raw), hits + Hits(host=1)
+                blocks[key], hits = self._up(key, raw), hits + Hits(host=1)
             else:
                 waiting.append((key, self._readers.submit(read)))
         for key, reading in waiting:
@@ -110,8 +110,8 @@ class Tiers:
             fresh = self._same(key, before)
             if fresh:
                 self._on_host.put(key, raw)
-            found[key], hits = self._up(key, raw, keep=fresh), hits + Hits(disk=1)
-        return [found[key] for key, _ in wanted], hits
+            blocks[key], hits = self._up(key, raw, keep=fresh), hits + Hits(disk=1)
+        return [blocks[key] for key, _ in wanted], hits
 
     def held(self, key: Hashable) -> Raw | None:
         """A block that is in memory now, wherever."""

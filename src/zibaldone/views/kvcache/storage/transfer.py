@@ -122,15 +122,15 @@ def read(view: KVView, path: Path) -> ImportedBlocks:
             rows["blocks"]
         ):
             payload = payloads[place].tobytes()
-            one = tuple(per_layer[place].tobytes() for per_layer in boxes)
-            if checksum(payload) != crc or checksum(b"".join(one)) != boxes_crc:
+            block_boxes = tuple(per_layer[place].tobytes() for per_layer in boxes)
+            if checksum(payload) != crc or checksum(b"".join(block_boxes)) != boxes_crc:
                 raise InvalidImport(f"block {place} of {path.name!r} is damaged: its checksum is wrong")
             tile = Tile(int(position), tuple(map(int, ids)), tuple((int(s), int(n)) for s, n in runs))
             if not tile.ids or sum(tokens for _, tokens in tile.runs) != len(tile.ids):
                 raise InvalidImport(f"block {place} of {path.name!r} does not say whose its tokens are")
-            drafts.append(BlockDraft(str(session), int(segment), tile, int(time_us), payload, one))
+            drafts.append(BlockDraft(str(session), int(segment), tile, int(time_us), payload, block_boxes))
         ends: dict[tuple[str, int], int] = {}
-        for draft in sorted(drafts, key=lambda one: (one.session, one.segment, one.tile.position)):
+        for draft in sorted(drafts, key=lambda draft: (draft.session, draft.segment, draft.tile.position)):
             if draft.tile.position != ends.get((draft.session, draft.segment), 0):
                 raise InvalidImport(f"{path.name!r} has a gap in a session's blocks")
             ends[draft.session, draft.segment] = draft.tile.position + len(draft.tile.ids)
@@ -143,16 +143,16 @@ def read(view: KVView, path: Path) -> ImportedBlocks:
     return ImportedBlocks(PreparedBlocks(tuple(drafts), (), attended), contents)
 
 
-def messages_of(connection: Connection, user: str, found: ImportedBlocks) -> list[Message]:
+def messages_of(connection: Connection, user: str, imported: ImportedBlocks) -> list[Message]:
     """The messages of the log that these blocks are of. Raises InvalidImport when they do not fit it."""
     every = log.read(connection, user)
     known = {message.seq: checksum(message.content.encode()) for message in every}
-    if odd := sorted(seq for seq in found.seqs if known.get(seq) != found.contents.get(seq)):
+    if odd := sorted(seq for seq in imported.seqs if known.get(seq) != imported.contents.get(seq)):
         raise InvalidImport(
             f"message {odd[0]} of user {user!r} is not what the blocks were made of: import the log that they"
             " belong to first"
         )
-    behind = every[: len(found.seqs)]
-    if {message.seq for message in behind} != found.seqs:
+    behind = every[: len(imported.seqs)]
+    if {message.seq for message in behind} != imported.seqs:
         raise InvalidImport("the file lacks blocks of earlier messages: remember() encodes the log instead")
     return behind

@@ -57,9 +57,9 @@ def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Li
     marked = {doc_id: _marked(library, doc_id, new, work) for doc_id, new in of_document.items()}
     current = marked.pop(CURRENT, library.current)
     outdated = [
-        one
-        for one in marked.values()
-        if any(stale(one.summary, incoming, entry) for entry in of_document[one.id].values())
+        document
+        for document in marked.values()
+        if any(stale(document.summary, incoming, entry) for entry in of_document[document.id].values())
     ]
     if outdated:
         work.survey(library.documents.values(), library.current.entries)

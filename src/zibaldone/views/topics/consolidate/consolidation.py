@@ -163,8 +163,8 @@ class _Shelf:
         for entry in entries:
             key = sameness(entry)
             candidates = (
-                (doc_id, self.work.workbench.profile(one).by_sameness.get(key))
-                for doc_id, one in self.documents.items()
+                (doc_id, self.work.workbench.profile(document).by_sameness.get(key))
+                for doc_id, document in self.documents.items()
             )
             home, same = next(((doc_id, one) for doc_id, one in candidates if key and one), ("", None))
             if same is None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import regex
 
+from zibaldone.text.remembered import remembered
 from zibaldone.text.statements import statements
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.topics.markdown.entry import Entry
@@ -71,11 +71,6 @@ class Claim:
     def contradicts(self, other: Claim) -> bool:
         """Of the same slot, and neither value says the other again."""
         return self.slot == other.slot and not (self.value <= other.value or other.value <= self.value)
-
-
-def forget_claims() -> None:
-    """Empty the cache of this process that holds texts of entries."""
-    _claims.cache_clear()
 
 
 def claims(entry: Entry) -> tuple[Claim, ...]:
@@ -141,7 +136,7 @@ def slots_of(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
     return claiming
 
 
-@lru_cache(maxsize=100_000)
+@remembered(100_000)
 def _claims(text: str, speaker: str) -> tuple[Claim, ...]:
     if len(text) > _LONGEST or "\n" in text:
         return ()

@@ -82,8 +82,8 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     near = _nearest(portions, documents, work)
     task = PlanUpdates(
         blocks=tuple(
-            BlockShown(number, one.title, tuple(entry.line for entry in one.entries))
-            for number, one in enumerate(portions, 1)
+            BlockShown(number, portion.title, tuple(entry.line for entry in portion.entries))
+            for number, portion in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
         offline=lambda: _as_answer(_routed(portions, documents, work), portions),

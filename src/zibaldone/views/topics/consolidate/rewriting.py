@@ -259,8 +259,10 @@ def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
     """A document of these entries as a model would have written it."""
     number = {id(entry): n for n, entry in numbered.items()}
     sections = [
-        SectionWritten(heading=one.title, lines=[Line(entries=[number[id(entry)]]) for entry in one.entries])
-        for one in document.partitions()
+        SectionWritten(
+            heading=section.title, lines=[Line(entries=[number[id(entry)]]) for entry in section.entries]
+        )
+        for section in document.partitions()
     ]
     return Rewritten(title=document.title, sections=sections)
 

@@ -82,16 +82,24 @@ def finished(
     document: Document, work: Work, event: str, time: When | None, text: str = "", **detail: int | str
 ) -> Document:
     """With its tokens, summary (`text`, or an offline one) and update log brought up to date."""
-    logged = (*document.update_log, Event(event, time, detail))
-    if len(logged) > _EVENTS:
-        logged = (logged[0], *logged[1 - _EVENTS :])
+    return logged(summed_up(document, work, text), event, time, **detail)
+
+
+def summed_up(document: Document, work: Work, text: str = "") -> Document:
+    """With its tokens and its summary (`text`, or an offline one) brought up to date."""
     return replace(
         document,
         summary=fitted(text, work) if text else summary(document.entries, work),
         token_count=tokens_of(document, work),
-        created_time=document.created_time or time,
-        update_log=logged,
     )
+
+
+def logged(document: Document, event: str, time: When | None, **detail: int | str) -> Document:
+    """With one more line in its update log."""
+    events = (*document.update_log, Event(event, time, detail))
+    if len(events) > _EVENTS:
+        events = (events[0], *events[1 - _EVENTS :])
+    return replace(document, created_time=document.created_time or time, update_log=events)
 
 
 def tokens_of(document: Document, work: Work) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import Vectors
 from zibaldone.models.task import Task
 from zibaldone.search.clustering import unit
+from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
@@ -202,6 +202,6 @@ class Work:
         )
 
 
-@lru_cache(maxsize=50_000)
+@remembered(50_000)
 def terms_of(text: str) -> frozenset[str]:
     return frozenset(terms(text))

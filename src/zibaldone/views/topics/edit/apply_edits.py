@@ -6,13 +6,14 @@ rebuild may have filed it elsewhere, and new words whose place is gone are noted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
-from zibaldone.views.topics.consolidate.summaries import finished, title
+from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
 from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
@@ -24,19 +25,28 @@ _EVENT = "edited"
 _BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
 
 
-def apply(library: Library, message: Message, workbench: Workbench) -> Library | None:
-    """The library after the edit that the message tells of; None when it tells of none.
+def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -> Library:
+    """The library after the edits that these messages tell of, in their order; others are passed over.
 
-    A change puts an entry with the new words in the old one's place, with this message as its only source. No
-    model is request, and CURRENT is not flushed: a full one is by the next message that is no edit. Raises
-    ModelFailed when the embedder does not answer.
+    A change puts an entry with the new words in the old one's place, with its message as its only source. No
+    model is asked, and CURRENT is not flushed: a full one is by the next message that is no edit. Summaries
+    and token counts are made once, after the last edit. Raises ModelFailed when the embedder does not answer.
     """
-    request = read(message)
-    if request is None:
-        return None
-    desk = Desk(library, message, request)
-    {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[request.part](desk)
-    return _closed(desk, workbench)
+    changed: dict[str, bool] = {}  # by document: whether its summary is to be made anew
+    for message in messages:
+        if (request := read(message)) is None:
+            continue
+        desk = Desk(library, message, request)
+        {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[request.part](desk)
+        library = _closed(desk, workbench)
+        for doc_id in desk.changed:
+            changed[doc_id] = changed.get(doc_id, False) or request.part == "entry"
+    return _summed_up(
+        library,
+        changed.keys(),
+        Work(workbench, library),
+        keep=lambda one: not changed[one.id] or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
+    )
 
 
 def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Library:
@@ -52,7 +62,8 @@ def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench
             if left is not document:
                 now[document.id] = left
     changed = {doc_id: one for doc_id, one in now.items() if one is not library.document(doc_id)}
-    return _step(library, changed, work, "forgotten", None, keep=lambda one: bool(one.summary))
+    withdrawn = _filed(library, changed, work, "forgotten", None)
+    return _summed_up(withdrawn, changed.keys(), work, keep=lambda one: bool(one.summary))
 
 
 def _entry(desk: Desk) -> None:
@@ -145,7 +156,7 @@ def _add(desk: Desk, block: Entry | Text) -> None:
 
 
 def _closed(desk: Desk, workbench: Workbench) -> Library:
-    """With the marks that follow, and summaries, token counts and update logs brought up to date."""
+    """With the marks that follow, and the edit in the update logs."""
     if not desk.changed and desk.noted is None:
         return desk.library
     time = desk.message.time
@@ -156,57 +167,48 @@ def _closed(desk: Desk, workbench: Workbench) -> Library:
         key_of(one) == key_of(desk.gone) for document in desk.documents() for one in document.entries
     ):
         work.parts.pop(key_of(desk.gone), None)
-    filed = _step(
-        desk.library,
-        desk.changed,
-        work,
-        _EVENT,
-        When.of(time),
-        keep=lambda one: desk.request.part != "entry" or one.aux.get(_BY_EDITOR) == mark_of(one.summary),
-    )
+    filed = _filed(desk.library, desk.changed, work, _EVENT, When.of(time))
     if desk.noted is None:
         return filed
     return append(filed, [desk.noted], time, Work(workbench, filed))
 
 
-def _step(
-    library: Library,
-    changed: Mapping[str, Document],
-    work: Work,
-    event: str,
-    time: When | None,
-    keep: Callable[[Document], bool],
+def _filed(
+    library: Library, changed: Mapping[str, Document], work: Work, event: str, time: When | None
 ) -> Library:
-    """The library with these documents, less the empty ones; `keep` says whose summary stays as it is."""
+    """The library with these documents, less the empty ones; their summaries and tokens are as they were."""
     if not changed:
         return library
-    removed = [
-        document.id
-        for document in changed.values()
-        if document.id != CURRENT and not document.entries and not document.texts
-    ]
-    left = {
-        document.id: document
-        for document in {**library.documents, **changed}.values()
-        if document.id not in (CURRENT, *removed)
-    }
-    work.survey(left.values(), [])
-    written = [
-        replace(finished(document, work, event, time, "-"), summary=document.summary)
-        if keep(document)
-        else finished(document, work, event, time)
-        for doc_id, document in left.items()
-        if doc_id in changed
-    ]
     current = changed.get(CURRENT, library.current)
+    filed = {doc_id: document for doc_id, document in changed.items() if doc_id != CURRENT}
+    removed = [doc_id for doc_id, one in filed.items() if not one.entries and not one.texts]
+    written = [logged(document, event, time) for document in filed.values()]
     return replace(
         library.with_documents(written, removed),
-        current=replace(current, token_count=work.tokens(current.entries))
-        if current.body
-        else Document(CURRENT),
+        current=current if current.body else Document(CURRENT),
         opened=library.opened if current.body else None,
         parts=work.parts,
     )
+
+
+def _summed_up(
+    library: Library, changed: AbstractSet[str], work: Work, keep: Callable[[Document], bool]
+) -> Library:
+    """With the summaries and tokens of these documents; `keep` says whose summary stays as it is."""
+    documents = [one for doc_id, one in library.documents.items() if doc_id in changed]
+    if documents:
+        work.survey(library.documents.values(), [])
+        written = [
+            replace(summed_up(document, work, "-"), summary=document.summary)
+            if keep(document)
+            else summed_up(document, work)
+            for document in documents
+        ]
+        library = library.with_documents(written)
+    if CURRENT in changed:
+        tokens = work.tokens(library.current.entries)
+        library = replace(library, current=replace(library.current, token_count=tokens))
+    return library
 
 
 def _mark_anew(desk: Desk) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
 
 ALIKE = 0.6  # share of words in common from which two texts are one that was changed
+_MOST_COMPARED = 64  # old texts that one new text is compared with
+_ROUNDING = 1e-9  # of a product that is a whole number
 
 _PARAGRAPH = re.compile(r"\n{2,}")
 
@@ -32,6 +36,8 @@ class Edit:
 
 
 Placed = tuple[tuple[str, ...], Block]
+# From new and old blocks by their numbers: (number of a new one, of an old one, how alike they are) above 0.
+Likeness = Callable[[Mapping[int, Block], Mapping[int, Block]], Iterable[tuple[int, int, float]]]
 
 
 def diff(before: Document, after: Document) -> tuple[Edit, ...]:
@@ -41,9 +47,9 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
     for the summary make no edits.
     """
     edits = [*_summary(before.summary, after.summary)]
-    edits += _edits("heading", _of(before, Heading), _of(after, Heading), (_words_alike,))
-    edits += _edits("entry", _of(before, Entry), _of(after, Entry), (_same_seq, _words_alike))
-    edits += _edits("text", _paragraphs(before), _paragraphs(after), (_words_alike,))
+    edits += _edits("heading", _of(before, Heading), _of(after, Heading), (_alike_in_words,))
+    edits += _edits("entry", _of(before, Entry), _of(after, Entry), (_of_same_seq, _alike_in_words))
+    edits += _edits("text", _paragraphs(before), _paragraphs(after), (_alike_in_words,))
     return tuple(edits)
 
 
@@ -79,7 +85,7 @@ def _edits(
     part: Part,
     before: Sequence[Placed],
     after: Sequence[Placed],
-    tests: Iterable[Callable[[Block, Block], float]],
+    tests: Iterable[Likeness],
 ) -> Iterator[Edit]:
     """Pairs the blocks that are not in both, by each test in turn; yields pairs and what is left."""
     old, new = _without_common(before, after)
@@ -95,15 +101,12 @@ def _edits(
     yield from (Edit("removed", part, old[number][0], old[number][1], None) for number in sorted(gone))
 
 
-def _pair(
-    old: Sequence[Placed], new: Sequence[Placed], pairs: dict[int, int], test: Callable[[Block, Block], float]
-) -> None:
+def _pair(old: Sequence[Placed], new: Sequence[Placed], pairs: dict[int, int], likeness: Likeness) -> None:
     """Adds pairs of those that have none yet, the most alike first, among equals in order."""
-    free_old = [number for number in range(len(old)) if number not in set(pairs.values())]
-    free_new = [number for number in range(len(new)) if number not in pairs]
-    ranked = sorted(
-        (-score, n, o) for o in free_old for n in free_new if (score := test(old[o][1], new[n][1])) > 0
-    )
+    paired = set(pairs.values())
+    free_old = {number: block for number, (_, block) in enumerate(old) if number not in paired}
+    free_new = {number: block for number, (_, block) in enumerate(new) if number not in pairs}
+    ranked = sorted((-score, n, o) for n, o, score in likeness(free_new, free_old))
     taken: set[int] = set()
     for _, n, o in ranked:
         if n not in pairs and o not in taken:
@@ -131,25 +134,61 @@ def _key(block: Block) -> Hashable:
     return replace(block, marker="-") if isinstance(block, Entry) else block
 
 
-def _same_seq(before: Block, after: Block) -> float:
+def _of_same_seq(new: Mapping[int, Block], old: Mapping[int, Block]) -> Iterator[tuple[int, int, float]]:
     """Above 1 for what stands under the same seq, more the more words it shares."""
-    assert isinstance(before, Entry)
-    assert isinstance(after, Entry)
-    if not before.first or (before.first, before.last) != (after.first, after.last):
-        return 0.0
-    return 1.0 + _shared(before.text, after.text)
+    under: dict[tuple[int, int], list[int]] = {}
+    for o, block in old.items():
+        assert isinstance(block, Entry)
+        if block.first:
+            under.setdefault((block.first, block.last), []).append(o)
+    for n, block in new.items():
+        assert isinstance(block, Entry)
+        for o in under.get((block.first, block.last), ()):
+            yield n, o, 1.0 + _shared(_counted(block), _counted(old[o]))
 
 
-def _words_alike(before: Block, after: Block) -> float:
-    share = _shared(words_of(before), words_of(after))
-    return share if share >= ALIKE else 0.0
+def _alike_in_words(new: Mapping[int, Block], old: Mapping[int, Block]) -> Iterator[tuple[int, int, float]]:
+    """Pairs that share at least ALIKE of their words.
+
+    Such a pair shares one of the rarest words of each, so only blocks that do are compared (prefix filtering:
+    Chaudhuri, Ganti and Kaushik 2006, "A Primitive Operator for Similarity Joins in Data Cleaning").
+    In a list whose lines are all alike each is compared with some that share its rarest words, and no more.
+    """
+    words = {("new", n): _counted(block) for n, block in new.items()}
+    words |= {("old", o): _counted(block) for o, block in old.items()}
+    blocks_with = Counter(word for counted in words.values() for word in counted)
+
+    def rarest(counted: Counter[str]) -> list[str]:
+        """Of two texts with a Dice coefficient of ALIKE, each shares ALIKE / (2 - ALIKE) of its words."""
+        total = counted.total()
+        room = total - math.ceil(ALIKE / (2 - ALIKE) * total - _ROUNDING) + 1
+        first = []
+        for word in sorted(counted, key=lambda word: (blocks_with[word], word)):
+            if room <= 0:
+                break
+            first.append(word)
+            room -= counted[word]
+        return first or [""]
+
+    with_word: dict[str, list[int]] = {}
+    for o in old:
+        for word in rarest(words["old", o]):
+            with_word.setdefault(word, []).append(o)
+    for n in new:
+        near = (o for word in rarest(words["new", n]) for o in with_word.get(word, ()))
+        for o in set(islice(near, _MOST_COMPARED)):
+            if (share := _shared(words["new", n], words["old", o])) >= ALIKE:
+                yield n, o, share
 
 
-def _shared(before: str, after: str) -> float:
+def _counted(block: Block) -> Counter[str]:
+    return Counter(words_of(block).casefold().split())
+
+
+def _shared(before: Counter[str], after: Counter[str]) -> float:
     """Dice coefficient of the words of two texts, from 0 to 1."""
-    old, new = Counter(before.casefold().split()), Counter(after.casefold().split())
-    total = old.total() + new.total()
-    return 2 * (old & new).total() / total if total else 1.0
+    total = before.total() + after.total()
+    return 2 * (before & after).total() / total if total else 1.0
 
 
 def words_of(block: Block) -> str:

@@ -76,9 +76,9 @@ def section_home(desk: Desk) -> Home | None:
     if not path:
         return None
     ends = [
-        (one.id, _end(one, lambda ends: _marks(ends) == path))
-        for one in desk.library.documents.values()
-        if any(mark_of(heading.title) == path[-1] for heading in one.headings)
+        (document.id, _end(document, lambda ends: _marks(ends) == path))
+        for document in desk.library.documents.values()
+        if any(mark_of(heading.title) == path[-1] for heading in document.headings)
     ]
     homes = [(doc_id, at) for doc_id, at in ends if at is not None]
     return homes[0] if len(homes) == 1 else None

@@ -128,8 +128,10 @@ class Toolset:
         held = list(self._documents.values())
         shown_ones = held[max(offset, 0) :][: min(max(limit, 1), MOST_LISTED)]
         listed = (
-            ListedDocument(one.document.id, one.document.title, one.document.summary, len(one.lines))
-            for one in shown_ones
+            ListedDocument(
+                indexed.document.id, indexed.document.title, indexed.document.summary, len(indexed.lines)
+            )
+            for indexed in shown_ones
         )
         return Page(tuple(listed), max(offset, 0), len(held))
 

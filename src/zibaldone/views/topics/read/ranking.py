@@ -39,7 +39,7 @@ class ScoredUnits:
 
     @staticmethod
     def of(index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None) -> ScoredUnits:
-        """Of all units of an index, which has some; `inside` says of which the relevance is."""
+        """Of all units of an index, which has some; `inside` says of which the confidence is."""
         scores = score(index, question, vector, inside=inside)
         near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
         explanation = Explanation.of(index, scores)

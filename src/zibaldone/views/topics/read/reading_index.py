@@ -38,8 +38,8 @@ class ReadingIndex:
         held = before.documents if before else {}
         wanted = {**shelf.documents, shelf.current.id: shelf.current}
         self.documents: dict[str, DocumentIndex] = {
-            id_: held[id_] if id_ in held and held[id_].document is one else DocumentIndex(one)
-            for id_, one in wanted.items()
+            id_: held[id_] if id_ in held and held[id_].document is document else DocumentIndex(document)
+            for id_, document in wanted.items()
         }
         self.current = shelf.current.id
         self.casing: Casing = before.casing.copy() if before else Casing()

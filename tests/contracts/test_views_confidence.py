@@ -17,7 +17,7 @@ EMPTY = ""
 
 def relevance(built, question: str) -> float:
     """What the view says of it."""
-    return built.retrieve(Query(question, Scope(USER), built.case.budget_tokens, NOW)).relevance
+    return built.retrieve(Query(question, Scope(USER), built.case.budget_tokens, NOW)).confidence
 
 
 @pytest.mark.parametrize("question", [DATED, SPEAKERS])

@@ -1,0 +1,53 @@
+"""Caches of this process that hold words of messages: all are emptied when something is forgotten.
+
+A recall that began before a forgetting still has the old texts, and fills the caches again with them. So
+whoever reads messages does it inside of `sweeping`, which empties them once more if something was forgotten
+meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import _lru_cache_wrapper, lru_cache
+from itertools import count
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+R = TypeVar("R")
+_caches: WeakSet[_lru_cache_wrapper[Any]] = WeakSet()
+_numbers = count(1)
+_forgettings = [0]  # the number of the last one
+
+
+def remembered(most: int) -> Callable[[Callable[..., R]], _lru_cache_wrapper[R]]:
+    """Like functools.lru_cache, for a function of texts of messages: what it keeps can be forgotten."""
+
+    def keep(function: Callable[..., R]) -> _lru_cache_wrapper[R]:
+        cache = lru_cache(maxsize=most)(function)
+        _caches.add(cache)
+        return cache
+
+    return keep
+
+
+def forget_texts() -> None:
+    """Empty the caches; whoever is inside of `sweeping` does it again when it is done."""
+    _forgettings[0] = next(_numbers)
+    _empty()
+
+
+@contextmanager
+def sweeping() -> Iterator[None]:
+    """Read messages inside: what a forgetting in the middle of it took out of the caches stays out."""
+    began = _forgettings[0]
+    try:
+        yield
+    finally:
+        if _forgettings[0] != began:
+            _empty()
+
+
+def _empty() -> None:
+    for cache in list(_caches):
+        cache.cache_clear()

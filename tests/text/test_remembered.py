@@ -1,0 +1,71 @@
+"""Caches of texts: what is forgotten is in none of them, whoever is still at work with it."""
+
+import threading
+
+from zibaldone import Memory
+from zibaldone.models.base import Vectors
+from zibaldone.testing import HashEmbedder
+from zibaldone.text.remembered import forget_texts, remembered, sweeping
+from zibaldone.text.words import term_of
+
+
+@remembered(10)
+def shout(text: str) -> str:
+    """Something that is worked out of a text."""
+    return text.upper()
+
+
+def test_what_is_remembered_can_be_forgotten():
+    """All caches at once."""
+    shout("zebra")
+    term_of("zebra")
+    forget_texts()
+    assert shout.cache_info().currsize == term_of.cache_info().currsize == 0
+
+
+def test_who_is_at_work_leaves_nothing_behind():
+    """A cache that is filled again after the forgetting is emptied by whoever filled it."""
+    with sweeping():
+        forget_texts()
+        shout("zebra")
+        assert shout.cache_info().currsize == 1
+    assert shout.cache_info().currsize == 0
+
+
+def test_nothing_is_emptied_without_a_forgetting():
+    """Else every recall would begin anew."""
+    with sweeping():
+        shout("zebra")
+    assert shout.cache_info().currsize == 1
+
+
+class _Hanging(HashEmbedder):
+    """Waits while it embeds, once it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hangs, self.waits, self.goes_on = False, threading.Event(), threading.Event()
+
+    def embed(self, texts: list[str]) -> Vectors:
+        if self.hangs:
+            self.waits.set()
+            assert self.goes_on.wait(30)
+        return super().embed(texts)
+
+
+def test_a_recall_beside_a_forgetting_leaves_no_word(opened):
+    """It began before and has the old words; when it ends, no cache of the process has them."""
+    embedder = _Hanging()
+    memory: Memory = opened(embedder=embedder)
+    memory.add("The zebrawood table is mine.", user="ann")
+    embedder.hangs = True
+    recall = threading.Thread(target=memory.recall, args=("zebrawood table",), kwargs={"user": "ann"})
+    recall.start()
+    assert embedder.waits.wait(30)
+    memory.forget(user="ann", everything=True)
+    term_of("zebrawood")  # what the recall does with the texts that it still has
+    embedder.goes_on.set()
+    recall.join()
+    before = term_of.cache_info().hits
+    term_of("zebrawood")
+    assert term_of.cache_info().hits == before
