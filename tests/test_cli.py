@@ -247,7 +247,7 @@ def test_recall_why_shows_decisions(filled):
     """With --why each candidate has a row."""
     shown = filled("recall", "Who is the dentist?", "--why").stdout
     assert "kept" in shown
-    assert "relevance" in shown
+    assert "confidence" in shown
 
 
 def test_recall_of_nothing(filled):

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from zibaldone import AsyncMemory, Consolidation, MemAttention, Memory, XMemory, ZibaldoneError
+from zibaldone.errors import ModelUnavailable
 from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
 
 IN_TIME_S = 30  # for what takes milliseconds, on a machine that is busy
@@ -169,6 +170,25 @@ def test_nobody_waits_for_a_model_that_hangs_in_a_recall(scene):
             all_go_on(memory, view)
         assert late[0].evidence
         assert 3 not in {seq for evidence in late[0].evidence for seq in evidence.sources}
+
+
+@pytest.mark.parametrize("scene", [case for case in RECALLS if case.model == "chat"], indirect=True, ids=str)
+def test_a_recall_waits_shortly_for_a_server_that_hangs(scene):
+    """The first question too: it is asked once, with a short timeout, and the offline answer serves."""
+    scene.fill(read=True)
+    requests = []
+
+    def hang(request):
+        requests.append(request)
+        return ModelUnavailable("nothing came in time")
+
+    scene.chat = ScriptedModel(hang)
+    with scene.open() as memory:
+        recalled = memory.recall(QUESTION, user="ann", views=[scene.case.view], floor=0)
+    assert recalled.evidence
+    (request,) = requests
+    assert request.max_attempts == 1
+    assert request.timeout_s <= (30 if scene.case.agentic else 10)
 
 
 @maintenances

@@ -60,6 +60,7 @@ app = typer.Typer(
 app.command()(messages.add)
 app.command("import")(messages.import_)
 app.command()(messages.recall)
+app.command()(messages.search)
 app.command()(messages.messages)
 app.command()(messages.sessions)
 app.command()(messages.users)

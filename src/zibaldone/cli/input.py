@@ -51,6 +51,19 @@ OptionalUser = Annotated[
 InSession = Annotated[
     str | None, typer.Option("--session", "-s", help="Only this session.", show_default=False)
 ]
+NotInSession = Annotated[
+    str | None, typer.Option("--exclude-session", help="All but this session.", show_default=False)
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", help="Only what this role said: user, assistant, ... (repeatable).", show_default=False
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Only from then on: ISO 8601.", show_default=False)
+]
+Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 

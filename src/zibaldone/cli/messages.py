@@ -13,7 +13,11 @@ from zibaldone.cli.input import (
     AsJson,
     Folder,
     InSession,
+    NotInSession,
     OptionalUser,
+    Roles,
+    Since,
+    Until,
     User,
     confirmed,
     json_lines,
@@ -121,6 +125,10 @@ def recall(
     question: Annotated[str, typer.Argument(help="What to remember.", show_default=False)],
     budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
     session: InSession = None,
+    exclude_session: NotInSession = None,
+    roles: Roles = None,
+    since: Since = None,
+    until: Until = None,
     floor: Annotated[
         float | None,
         typer.Option("--floor", help="Recall nothing below this confidence.", show_default=False),
@@ -128,7 +136,9 @@ def recall(
     view: Annotated[
         list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)
     ] = None,
-    why: Annotated[bool, typer.Option("--why", help="Show every candidate and its fate.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show the plan, and every candidate with its fate.")
+    ] = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
@@ -137,7 +147,16 @@ def recall(
     chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
     with open_memory(memory) as opened:
         recalled = opened.recall(
-            question, user=user, session=session, budget_tokens=budget, views=view or None, **chosen
+            question,
+            user=user,
+            session=session,
+            exclude_session=exclude_session,
+            roles=roles or None,
+            since=since,
+            until=until,
+            budget_tokens=budget,
+            views=view or None,
+            **chosen,
         )
         if as_json:
             out.write_json(out.recall_object(recalled, why=why))
@@ -145,12 +164,47 @@ def recall(
             out.write(recalled.text)
         if why and not as_json:
             out.write("")
+            out.plan(recalled.trace)
             out.decisions(recalled)
     if not recalled:
-        out.note(f"nothing found for user {user!r}")
+        out.note(f"nothing found for user {user!r} (confidence {recalled.confidence:.2f})")
         raise typer.Exit(NOTHING_FOUND)
     if not as_json:
         out.note(out.recall_summary(recalled))
+
+
+def search(
+    *,
+    query: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 10,
+    session: InSession = None,
+    exclude_session: NotInSession = None,
+    roles: Roles = None,
+    since: Since = None,
+    until: Until = None,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """List the passages that fit a query best, best first: for looking around, without a budget."""
+    with open_memory(memory) as opened:
+        passages = opened.search(
+            query,
+            user=user,
+            limit=limit,
+            session=session,
+            exclude_session=exclude_session,
+            roles=roles or None,
+            since=since,
+            until=until,
+        )
+    if as_json:
+        out.write_json(passages)
+    elif passages:
+        out.passage_table(passages)
+    if not passages:
+        out.note(f"nothing found for user {user!r}")
+        raise typer.Exit(NOTHING_FOUND)
 
 
 def messages(

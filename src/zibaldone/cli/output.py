@@ -20,7 +20,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zibaldone.core import Message, Recall
+    from zibaldone.core import Evidence, Message, Recall, Trace
     from zibaldone.forgetting import Receipt
     from zibaldone.ingest import Imported
     from zibaldone.inspection import Stats
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
 _PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
+_FIRST_WORDS = 160  # characters shown of a passage: two lines or three
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -112,7 +113,8 @@ def message_object(message: Message) -> dict[str, object]:
 
 def recall_object(recalled: Recall, *, why: bool) -> dict[str, object]:
     """A recall as JSON; what was decided about each candidate only when asked for."""
-    shown = {name: getattr(recalled, name) for name in ("query", "text", "tokens", "evidence", "citations")}
+    names = ("query", "text", "tokens", "confidence", "evidence", "citations")
+    shown = {name: getattr(recalled, name) for name in names}
     return {**shown, "trace": recalled.trace} if why else shown
 
 
@@ -120,7 +122,18 @@ def recall_summary(recalled: Recall) -> str:
     """How much was recalled, from where, how fast."""
     seqs = sorted({citation.seq for citation in recalled.citations})
     passages = count(len(recalled.evidence), "passage")
-    return f"{recalled.tokens} tokens, {passages}, {recalled.trace.ms:.1f} ms; cites messages {_some(seqs)}"
+    likely = f"confidence {recalled.confidence:.2f}"
+    cost = f"{recalled.tokens} tokens, {passages}, {likely}, {recalled.trace.ms:.1f} ms"
+    return f"{cost}; cites messages {_some(seqs)}"
+
+
+def plan(trace: Trace) -> None:
+    """What the answer was taken to need, how likely memory has it, and what each part of the text took."""
+    write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
+    if trace.parts:
+        rows = [(part.name, part.room_tokens, part.tokens, part.units) for part in trace.parts]
+        table("part", "room", "tokens", "units", rows=rows)
+        write("")
 
 
 def decisions(recalled: Recall) -> None:
@@ -129,6 +142,7 @@ def decisions(recalled: Recall) -> None:
         (
             decision.rank,
             "kept" if decision.kept else "dropped",
+            decision.evidence.view,
             ", ".join(map(str, decision.evidence.sources)),
             decision.evidence.tokens,
             " ".join(f"{c.channel}#{c.rank}" for c in decision.evidence.channels if c.rank),
@@ -137,8 +151,26 @@ def decisions(recalled: Recall) -> None:
         )
         for decision in recalled.trace.decisions
     ]
-    table("rank", "", "messages", "tokens", "channels", "why", "text", rows=rows)
-    write(f"confidence {recalled.trace.confidence:.3f}, floor {recalled.trace.floor:.3f}")
+    table("rank", "", "view", "messages", "tokens", "channels", "why", "text", rows=rows)
+
+
+def passage_table(passages: Sequence[Evidence]) -> None:
+    """A row for each passage, with its first words."""
+    from zibaldone.rendering import NO_DATE, mark
+
+    rows = [
+        (
+            rank,
+            f"{passage.time:%Y-%m-%d}" if passage.is_dated else NO_DATE,
+            passage.session,
+            ", ".join(map(str, passage.sources)),
+            passage.speaker or "",
+            round(passage.score, 3),
+            _short(passage.text, _FIRST_WORDS) + mark(passage),
+        )
+        for rank, passage in enumerate(passages, 1)
+    ]
+    table("rank", "date", "session", "messages", "speaker", "score", "text", rows=rows)
 
 
 def session_table(sessions: Sequence[Session]) -> None:

@@ -6,12 +6,14 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.resources import files
 
 from zibaldone.core import Evidence, Recall
 from zibaldone.memory import Memory
 
 USER = "leonie"
+NOW = datetime(2025, 4, 9, tzinfo=UTC)  # when the questions are asked: just after the last session
 CONVERSATION = files(__package__) / "conversation.jsonl"
 
 
@@ -32,13 +34,13 @@ class Asked:
     question: DemoQuestion
     recall: Recall
     holds: dict[int, str]  # index into recall.evidence -> the phrase of the answer in it
-    parts_held: int  # parts of the answer that are in the recalled text
+    missing: dict[int, str]  # seq of a message -> its part of the answer, which was not recalled
     ms: float  # as the caller waits
 
     @property
     def right(self) -> bool:
         """Every part of the answer is there; or nothing at all, where there is nothing to recall."""
-        return self.parts_held == len(self.question.evidence) if self.question.evidence else not self.recall
+        return not self.missing if self.question.evidence else not self.recall
 
 
 def questions() -> list[DemoQuestion]:
@@ -53,15 +55,16 @@ def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_
     `seqs` maps the messages' ids to their seqs.
     """
     started = time.perf_counter()
-    recall = memory.recall(question.question, user=USER, budget_tokens=budget_tokens)
+    recall = memory.recall(question.question, user=USER, budget_tokens=budget_tokens, now=NOW)
     ms = (time.perf_counter() - started) * 1000
     holds: dict[int, str] = {}
-    parts_held = 0
+    missing: dict[int, str] = {}
     for id_, phrase in question.evidence.items():
-        places = [i for i, one in enumerate(recall.evidence) if _holds(one, seqs[id_], phrase)]
+        places = [i for i, passage in enumerate(recall.evidence) if _holds(passage, seqs[id_], phrase)]
         holds.update(dict.fromkeys(places, phrase))
-        parts_held += bool(places)
-    return Asked(question, recall, holds, parts_held, ms)
+        if not places:
+            missing[seqs[id_]] = phrase
+    return Asked(question, recall, holds, missing, ms)
 
 
 def _holds(evidence: Evidence, seq: int, phrase: str) -> bool:

@@ -28,7 +28,7 @@ class HybridSettings:
     catalogue: int = 200  # that a model may choose from, the likeliest; the paper shows all
     partitions: int = 10  # heading blocks of the other documents
     picked: float = 1.5  # what an entry gains by its document being picked, in the ranking's scale
-    timeout_s: float | None = 20.0  # for the model; then the offline choice stands in
+    timeout_s: float | None = 10.0  # for the model; then the offline choice stands in
 
 
 DEFAULT = HybridSettings()
