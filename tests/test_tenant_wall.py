@@ -52,6 +52,7 @@ def everything(memory, user, path):
                 (trace.decisions, trace.confidence, [(v.candidates, v.considered) for v in trace.views])
             )
             recalls.append([(found.why(seq), found.why_not(seq)) for seq in range(70)])
+        recalls.append(memory.search(question, user=user))
     memory.export(user=user, path=path)
     stats = memory.stats(user=user)
     dry = [memory.forget(user=user, dry_run=True, **s) for s in ({"session": "a"}, {"everything": True})]
@@ -64,6 +65,7 @@ def everything(memory, user, path):
         (stats.users, stats.messages, stats.sessions, stats.views),
         memory.chunks(user=user),
         memory.history(user=user),
+        memory.profile(user).entries(),
         memory.usage(user=user),
     )
 

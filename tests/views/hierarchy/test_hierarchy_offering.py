@@ -194,12 +194,12 @@ class Drafting:
         return Draft("a draft", 1000 / len(request.turns[-1].content), None, 10, 2)
 
 
-def test_nothing_known_has_no_relevance() -> None:
+def test_nothing_known_has_no_confidence() -> None:
     """Neither an empty memory nor words that nobody said reach a floor."""
-    assert offered("Who plays the bassoon?", Held()).relevance == 0.0
+    assert offered("Who plays the bassoon?", Held()).confidence == 0.0
     assert offered("Who plays the bassoon?", Held()).evidence == ()
     known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
-    assert unknown.relevance < 0.45 < known.relevance
+    assert unknown.confidence < 0.45 < known.relevance
 
 
 def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
@@ -236,7 +236,7 @@ def test_a_session_is_a_wall() -> None:
         assert found.evidence
         assert {one.session for one in found.evidence} == {"2"}
         assert {seq for one in found.evidence for seq in one.sources} <= {4, 5, 6}
-    assert offered("bassoon orchestra slugs", session="3").relevance == 0.0
+    assert offered("bassoon orchestra slugs", session="3").confidence == 0.0
 
 
 def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
