@@ -57,6 +57,7 @@ def test_behaviour(opened, tmp_path, clock):
             {"user": "ann", "session": "1", "budget_tokens": 50, "floor": 0.0, "now": 0},
         ),
         ("recall", ("Tulip",), {"user": "ann", "views": ["messages"]}),
+        ("search", ("Tulip",), {"user": "ann", "limit": 2, "exclude_session": "1"}),
         ("messages", (), {"user": "ann", "session": "1", "after": 2, "limit": 2}),
         ("sessions", (), {"user": "ann"}),
         ("users", (), {}),

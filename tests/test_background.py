@@ -9,7 +9,7 @@ from zibaldone import MemAttention
 from zibaldone.errors import ModelUnavailable, StorageCorrupt
 from zibaldone.worker import BackgroundWorker, Stopped
 
-SMALL = MemAttention(chunk_gate_tokens=40)
+CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
 
 
 class Clock:
@@ -168,8 +168,8 @@ def test_users_go_side_by_side(started):
 
 
 def test_a_memory_maintains_itself(opened):
-    """With background=True chunks come without anybody asking; add does not wait for them."""
-    memory = opened(background=True, chunks=SMALL, chat=None)
+    """With background=True what is maintained comes without anybody asking; add does not wait for it."""
+    memory = opened(background=True, **CHUNKS)
     memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(9)], user="ann")
     assert memory._worker.idle(20)
     assert memory.chunks(user="ann")
@@ -179,10 +179,10 @@ def test_a_memory_maintains_itself(opened):
 
 def test_another_process_s_messages_are_found_at_the_next_opening(opened):
     """What was added while no worker ran is read when one starts."""
-    memory = opened(chunks=SMALL, chat=None)
+    memory = opened(**CHUNKS)
     memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(9)], user="ann")
     memory.close()
-    again = opened(background=True, chunks=SMALL, chat=None)
+    again = opened(background=True, **CHUNKS)
     assert again._worker.idle(20)
     assert again.chunks(user="ann")
     again.close()

@@ -32,9 +32,9 @@ def filled(run):
 
 def test_maintain_and_look(filled):
     """Maintaining makes chunks, which are listed, shown and recalled."""
-    code, out, _ = filled("maintain")
+    code, out, _ = filled("maintain", "--view", "chunks")
     assert code == 0
-    assert "read 180 messages of 1 user" in out
+    assert "read 90 messages of 1 user" in out
     code, out, _ = filled("chunks")
     assert "Otto repaired clock" in out
     code, out, _ = filled("chunks", "1")
@@ -49,13 +49,21 @@ def test_maintain_and_look(filled):
 
 def test_as_json(filled):
     """Every figure by its name, and nothing else."""
-    report = json.loads(filled("maintain", "--json")[1])
-    assert (report["users"], report["messages"], report["behind"], report["model_calls"]) == (1, 180, [], 0)
+    report = json.loads(filled("maintain", "--view", "chunks", "--json")[1])
+    assert (report["users"], report["messages"], report["behind"], report["model_calls"]) == (1, 90, [], 0)
     chunks = json.loads(filled("chunks", "--json")[1])
     assert chunks[0]["items"][0]["sources"] == [1]
     assert json.loads(filled("chunks", "--history", "--json")[1]) == []
     assert json.loads(filled("usage", "--json")[1]) == []
+    assert json.loads(filled("maintain", "--view", "chunks", "--json")[1])["messages"] == 0
+
+
+def test_what_recall_uses_is_maintained(filled):
+    """Without a view's name: profile, timeline and updates, once each."""
+    assert "read 270 messages of 1 user" in filled("maintain")[1]
     assert json.loads(filled("maintain", "--json")[1])["messages"] == 0
+    lags = {view["view"]: view["lag"] for view in json.loads(filled("stats", "--json")[1])["views"]}
+    assert {name for name, lag in lags.items() if not lag} == {"messages", "profile", "timeline", "updates"}
 
 
 def test_nothing_yet(run):

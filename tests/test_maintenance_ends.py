@@ -11,14 +11,14 @@ from zibaldone.generations import building, serving, users_behind
 from zibaldone.maintenance import Stopped
 from zibaldone.testing import HashEmbedder
 
-SMALL = MemAttention(chunk_gate_tokens=40)
+CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(12)]
 
 
 @pytest.fixture
 def memory(opened):
-    """With small chunks and no model."""
-    return opened(chunks=SMALL, chat=None)
+    """With small chunks, no model, and nothing to maintain but messages and chunks."""
+    return opened(**CHUNKS)
 
 
 def half_built(memory, monkeypatch, user="ann", view="chunks"):
@@ -99,11 +99,11 @@ def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memo
     memory.maintain()
     old, _ = generations_of(memory)
     memory.close()
-    other = opened(chunks=SMALL, chat=None, embedder=HashEmbedder(32))
+    other = opened(**CHUNKS, embedder=HashEmbedder(32))
     half_built(other, monkeypatch)
     assert generations_of(other)[1] is not None
     other.close()
-    again = opened(chunks=SMALL, chat=None)
+    again = opened(**CHUNKS)
     again.maintain()
     assert generations_of(again) == (old, None)
     assert again.check_integrity().faults == ()
@@ -233,7 +233,7 @@ def test_progress_counts_what_a_rebuild_reads(opened, memory):
     memory.maintain()
     memory.close()
     seen = []
-    again = opened(chunks=SMALL, chat=None, embedder=HashEmbedder(32))
+    again = opened(**CHUNKS, embedder=HashEmbedder(32))
     again.maintain(progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (24, 24)
 
@@ -250,7 +250,7 @@ def test_a_model_that_is_down_is_told_to_the_background_as_it_is(opened):
             return super().embed(texts)
 
     embedder = Down(32)
-    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    memory = opened(**CHUNKS, embedder=embedder)
     memory.add(FACTS, user="ann")
     embedder.down = True
     (behind,) = memory.maintain().behind

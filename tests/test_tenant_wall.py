@@ -6,6 +6,7 @@ import pytest
 
 from chunk_model import chunk_model
 from zibaldone import MemAttention, Placement
+from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
@@ -77,7 +78,11 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
 
     Asked of the object that has Ann in its cache, and of one that has just been opened.
     """
-    small = {"chunks": MemAttention(chunk_gate_tokens=60), "placement": Placement(block_bytes=2000)}
+    small = {
+        "chunks": MemAttention(chunk_gate_tokens=60),
+        "placement": Placement(block_bytes=2000),
+        "maintained": [*MAINTAINED, "chunks"],
+    }
     memory = opened(embedder=embedder, **small)
     memory.add(talk(1, ["Ann", "Bea"]), user="ann")
     memory.maintain()
@@ -167,7 +172,10 @@ def test_user_ids_are_only_ids(memory, tmp_path, user):
 def test_blocks_are_of_one_user(opened):
     """No block file has two users' words, and forgetting one user leaves the other's blocks as they were."""
     memory = opened(
-        chat=None, chunks=MemAttention(chunk_gate_tokens=60), placement=Placement(block_bytes=2000)
+        chat=None,
+        chunks=MemAttention(chunk_gate_tokens=60),
+        placement=Placement(block_bytes=2000),
+        maintained=["chunks"],
     )
     memory.add([f"The zeppelin flew over the river on day {i}." for i in range(60)], user="ann")
     memory.add([f"The orchestra played in the old mill on day {i}." for i in range(60)], user="bea")
@@ -184,7 +192,7 @@ def test_blocks_are_of_one_user(opened):
 def test_a_model_is_shown_one_user_s_words(opened):
     """No request to a model has two users' words, in maintenance and at recall; usage is told apart."""
     model = chunk_model()
-    memory = opened(chat=model, chunks=MemAttention(chunk_gate_tokens=60, top_p=1))
+    memory = opened(chat=model, chunks=MemAttention(chunk_gate_tokens=60, top_p=1), maintained=["chunks"])
     memory.add([f"The zeppelin flew over the river on day {i}." for i in range(30)], user="ann")
     memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
     memory.maintain()

@@ -49,7 +49,7 @@ class Hanging:
         os.write(1, b"asked\\n")
         threading.Event().wait()
 
-memory = Memory(sys.argv[1], chat=Hanging(), chunks=MemAttention(chunk_gate_tokens=40))
+memory = Memory(sys.argv[1], chat=Hanging(), chunks=MemAttention(chunk_gate_tokens=40), maintained=["chunks"])
 for user in ("ann", "bea", "cid"):
     memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(20)], user=user)
 try:

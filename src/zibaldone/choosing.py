@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
 from zibaldone.planning import RecallPlan
-from zibaldone.rendering import OMISSION, STANDING_TITLE, header, in_order, line, line_tokens, render
+from zibaldone.rendering import (
+    OMISSION,
+    STANDING_TITLE,
+    header,
+    in_order,
+    line,
+    line_tokens,
+    render,
+    standing_line,
+)
 from zibaldone.text.sentences import Span, passages, sentences
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
@@ -37,19 +46,19 @@ def choose(
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
     First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these;
-    then evidence again, where lines leave room. Greedy by score with skipping: diversity, coverage and score
+    then evidence again, in what is left. Greedy by score with skipping: diversity, coverage and score
     per token were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
     """
     context = _Context(query, count)
-    parts = []
     if plan is not None and standing:
-        parts.append(context.fill("standing", standing, plan.standing_tokens))
+        context.fill("standing", standing, plan.standing_tokens)
     reserved = plan.timeline_tokens if plan is not None and lines else 0
-    parts.append(context.fill("evidence", candidates, max(0, context.left - reserved)))
+    context.fill("evidence", candidates, max(0, context.left - reserved))
     if reserved:
-        parts.append(context.fill("timeline", lines, context.left))
-        context.fill("evidence", candidates, context.left)
-    return context.chosen(tuple(parts))
+        context.fill("timeline", lines, context.left)
+    context.count_again()
+    context.fill("evidence", candidates, context.left)
+    return context.chosen()
 
 
 class _Context:
@@ -57,6 +66,7 @@ class _Context:
 
     def __init__(self, query: Query, count: Count) -> None:
         self.left = query.budget_tokens
+        self._parts: dict[str, Part] = {}
         self._query = query
         self._count = count
         self._kept: dict[tuple[str, int], Evidence] = {}  # by part and rank in it
@@ -67,9 +77,12 @@ class _Context:
         self._repeats: set[tuple[str | None, str, int]] = set()
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
 
-    def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> Part:
+    def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> None:
         """Take what fits of a part's candidates, which come best first; those that are in already stay."""
-        left, taken, tokens = room_tokens, 0, 0
+        left = room_tokens
+        room_before, tokens, taken = 0, 0, 0
+        if earlier := self._parts.get(part):
+            room_before, tokens, taken = earlier.room_tokens, earlier.tokens, earlier.units
         for rank, unit in enumerate(candidates, 1):
             place = (part, rank)
             if place in self._kept:
@@ -84,15 +97,19 @@ class _Context:
             elif not reason and not self._kept and (cut := cut_to_fit(unit, self._query, self._count)):
                 cost = self._tokens([cut])
                 left -= cost
-                taken, tokens = 1, cut.tokens
+                taken, tokens = taken + 1, tokens + cut.tokens
                 self._keep(place, cut, cost)
                 reason = f"rank {rank} of {len(candidates)}, cut at sentence borders to fit the budget"
             self._reasons[place] = reason or (
                 f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
             )
-        return Part(part, room_tokens, tokens, taken)
+        self._parts[part] = Part(part, room_before or room_tokens, tokens, taken)
 
-    def chosen(self, parts: tuple[Part, ...]) -> Chosen:
+    def count_again(self) -> None:
+        """Give back what was kept free for marks of gaps that the text turned out not to have."""
+        self.left = max(self.left, self._query.budget_tokens - self._tokens(self._kept.values()))
+
+    def chosen(self) -> Chosen:
         """What is in, after the last that do not fit have gone."""
         while (tokens := self._tokens(self._kept.values())) > self._query.budget_tokens:
             place, _ = self._kept.popitem()
@@ -102,7 +119,7 @@ class _Context:
             Decision(self._kept.get(place, unit), place[1], place in self._kept, self._reasons[place])
             for place, unit in self._candidates.items()
         ]
-        return Chosen(in_order(self._kept.values()), decisions, tokens, parts)
+        return Chosen(in_order(self._kept.values()), decisions, tokens, tuple(self._parts.values()))
 
     def _refusal(self, unit: Evidence) -> str:
         if self._repeated(unit) in self._repeats:
@@ -114,7 +131,8 @@ class _Context:
     def _cost(self, unit: Evidence) -> int:
         """Tokens, with the header or the mark of a gap that it may need."""
         if unit.standing:
-            return unit.tokens + (0 if self._kept else added_tokens(STANDING_TITLE, self._count))
+            title = 0 if self._kept else added_tokens(STANDING_TITLE, self._count)
+            return title + added_tokens(standing_line(unit), self._count)
         day = unit.time.date()
         if (unit.session, day.toordinal()) in self._opened:
             return unit.tokens + added_tokens(OMISSION, self._count)

@@ -71,7 +71,7 @@ class ChannelScore:
 class Outdated:
     """What a recalled text says held once and holds no more."""
 
-    since: datetime  # when the message that says otherwise was
+    since: datetime | None  # when the message that says otherwise was; None: nobody knows
     by: int  # its seq
     rule: str  # by which it was noticed, or the model
     sentence: str = ""  # which one it is, where the text says more than that

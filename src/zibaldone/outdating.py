@@ -58,6 +58,29 @@ def current_first(
     return list(ranked.values())
 
 
+def holding(
+    database: Database, updates: UpdatesView, entries: Sequence[Evidence], query: Query
+) -> list[Evidence]:
+    """Entries but those that no longer hold: what always holds is not said of them.
+
+    One that was said several times holds unless each of its messages has a sentence that does not.
+    """
+    user = query.scope.user
+    with database.read() as connection:
+        generation = serving(connection, user, updates)
+        if generation is None or not entries:
+            return list(entries)
+        seqs = {seq for entry in entries for seq in entry.sources}
+        links = links_of(connection, user, generation.number, seqs)
+    ended = {link.old_seq for link in links}
+    return [
+        entry
+        for entry in entries
+        if not any(_within(link, entry) for link in links)
+        and not (len(entry.sources) > 1 and ended.issuperset(entry.sources))
+    ]
+
+
 def newest(link: Link, links: dict[tuple[int, int], Link]) -> Link:
     """The last of the chain that a link is in."""
     seen = {(link.old_seq, link.old_start)}
@@ -86,13 +109,12 @@ def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer)
 
 
 def _marked(unit: Evidence, by: Message, link: Link, tokenizer: Tokenizer) -> Evidence:
-    assert by.time is not None  # what is stored has one
     start = max(0, link.old_start - unit.place)
     sentence = unit.text[start : link.old_end - unit.place].strip()
     whole = len(sentence) >= _WHOLE * len(unit.text)
     first_words = " ".join(sentence.split()[:_FIRST_WORDS])
     shown = "" if whole else first_words if first_words == sentence else f"{first_words} {OMISSION}"
-    outdated = replace(unit, outdated=Outdated(by.time, by.seq, link.rule, shown))
+    outdated = replace(unit, outdated=Outdated(by.time if by.is_dated else None, by.seq, link.rule, shown))
     (tokens,) = line_tokens([line(unit.speaker, unit.text) + mark(outdated)], tokenizer.count)
     return replace(outdated, tokens=tokens)
 

@@ -166,7 +166,8 @@ def _place(entry: ProfileEntry) -> tuple[bool, int, float]:
 def _line(entry: ProfileEntry) -> str:
     """One line, whatever breaks the words had: nothing in it can look like a heading."""
     said_by = "" if entry.speaker == "user" else f"{entry.speaker}: "
-    return f"- {said_by}{' '.join(entry.text.split())} ({entry.time.date().isoformat()})"
+    day = f" ({entry.time.date().isoformat()})" if entry.is_dated else ""
+    return f"- {said_by}{' '.join(entry.text.split())}{day}"
 
 
 def _render(entries: Sequence[ProfileEntry]) -> str:

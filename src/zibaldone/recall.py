@@ -12,7 +12,7 @@ from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Narrowing, Recall, Trace, ViewTrace
 from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
-from zibaldone.outdating import current_first
+from zibaldone.outdating import current_first, holding
 from zibaldone.planning import plan
 from zibaldone.rendering import render
 from zibaldone.search.fusion import reciprocal_rank
@@ -60,7 +60,7 @@ def recall(
         query = replace(query, people=overlays.profile.people(own, query.scope.user))
     answers = _Asked(database, query)
     plan_ = plan(query.text, query.budget_tokens)
-    standing = answers.of(overlays.profile, plan_.standing_tokens)
+    known = answers.of(overlays.profile, plan_.standing_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
     lines = answers.of(overlays.timeline, plan_.timeline_tokens)
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
@@ -70,14 +70,16 @@ def recall(
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
+        standing = answers.still_there(known.evidence)
         if overlays.updates is not None:
             candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
+            standing = holding(database, overlays.updates, standing, query)
         chosen = choose(
             candidates,
             query,
             count,
             plan_,
-            standing=[replace(e, standing=True) for e in answers.still_there(standing.evidence)],
+            standing=[replace(entry, standing=True) for entry in standing],
             lines=answers.still_there(lines.evidence),
         )
     text, citations = render(chosen.evidence)

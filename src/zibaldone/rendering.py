@@ -28,6 +28,7 @@ from zibaldone.core import Citation, Evidence
 OMISSION = "…"
 STANDING_TITLE = "Always known:"
 NO_DATE = "(no date)"
+_NAMELESS = "user"  # the role of who is the user and has no name
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
@@ -57,8 +58,9 @@ def mark(unit: Evidence) -> str:
     """What stands behind a unit's words: that they hold no more, or when somebody said what always holds."""
     if unit.outdated is not None:
         which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
-        return f" [no longer holds, since {header(unit.outdated.since.date(), None)}{which}]"
-    return f" ({header(unit.time.date(), None)})" if unit.standing else ""
+        since = f", since {header(unit.outdated.since.date(), None)}" if unit.outdated.since else ""
+        return f" [no longer holds{since}{which}]"
+    return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else ""
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
@@ -84,6 +86,11 @@ def header(day: date, before: date | None) -> str:
 def line(speaker: str | None, text: str) -> str:
     """A unit as it is rendered under its header."""
     return _prefix(speaker, text) + indented(text)
+
+
+def standing_line(unit: Evidence) -> str:
+    """A unit as it is rendered below the title, with its day."""
+    return _standing_prefix(unit.speaker) + indented(unit.text) + mark(unit)
 
 
 def indented(text: str) -> str:
@@ -121,11 +128,15 @@ def _prefix(speaker: str | None, text: str) -> str:
     return "- " if _OURS.match(text) else ""
 
 
+def _standing_prefix(speaker: str | None) -> str:
+    """Who says "I" need not be told of the user whose memory it is, but of anybody with a name."""
+    return "- " if speaker in (None, _NAMELESS) else f"- {_prefix(speaker, '')}"
+
+
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
     if unit.standing:
-        speaker = "" if unit.speaker in (None, "user") else f"{indented(unit.speaker.strip())}: "
-        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}- {speaker}"
+        return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}{_standing_prefix(unit.speaker)}"
     prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date() if unit.is_dated else None
     last_day = before.time.date() if before and before.is_dated and not before.standing else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TypeVar
@@ -137,7 +137,7 @@ def to_narrowing(
     """Check what narrows a recall."""
     if exclude_session is not None:
         key("exclude_session", exclude_session)
-    if isinstance(roles, str):
+    if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
         raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")

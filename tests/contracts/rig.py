@@ -61,7 +61,9 @@ class ViewCase:
     echoes: bool = True
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
-    # Of an overlay, which retrieves nothing: SQL for the seqs that its rows of a user were made from.
+    # Whether it retrieves anything: an overlay only says more of what others find.
+    retrieves: bool = True
+    # SQL for the seqs that its rows of a user were made from, of a view whose offers do not name them all.
     sources_sql: str = ""
     # Whether every message can be found. A view that keeps some of what is said offers that alone.
     all_of_it: bool = True
@@ -111,7 +113,7 @@ class Rig:
 
     def another_model(self) -> View:
         """Another instance with another fingerprint."""
-        if self.case.sources_sql:
+        if not self.case.retrieves:
             pytest.skip("an overlay is made with no embedder")
         return self.case.another_model(self.database.folder)
 
@@ -191,11 +193,17 @@ class Rig:
         return asked.retrieve(generations.snapshots(self.database, query.scope.user, asked), query)
 
     def sources(self, user: str = USER, view: View | None = None) -> set[int]:
-        """Every message that some unit of some offer names, or a row of an overlay."""
-        if self.case.sources_sql:
-            with self.database.read() as connection:
-                return set(connection.execute(text(self.case.sources_sql), {"user": user}).scalars())
+        """Every message that some unit of some offer names; of an overlay, that some row was made from."""
+        if not self.case.retrieves:
+            return self.made_from(user)
         return {seq for offer in self.offers(user, view) for evidence in offer[0] for seq in evidence.sources}
+
+    def made_from(self, user: str = USER) -> set[int]:
+        """Every message that some row was made from, as far as offers or the case's SQL tell."""
+        if not self.case.sources_sql:
+            return self.sources(user)
+        with self.database.read() as connection:
+            return set(connection.execute(text(self.case.sources_sql), {"user": user}).scalars())
 
     def rows(self, user: str | None = USER) -> dict[str, list[tuple[Any, ...]]]:
         """What the view's tables hold, but for the numbers of generations."""

@@ -36,20 +36,38 @@ def test_a_session_without_any_time_is_marked():
 
 
 def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
-    """What has no time stands under "(no date)", before and after a rebuild and an export."""
+    """What has no time stands under "(no date)", before and after a rebuild and an export.
+
+    Nor is it in the profile, or behind what no longer holds.
+    """
     path = tmp_path / "chat.jsonl"
     lines = [{"role": "user", "content": "My parrot is called Otto.", "session": "1"}]
+    lines += [{"role": "user", "content": "My parrot is called Kiki now.", "session": "1"}]
+    lines += [{"role": "user", "content": "I have a parrot.", "session": "1"}]
     lines += [{"role": "user", "content": "My parrot sings.", "session": "2", "time": "2023-05-08T09:00:00Z"}]
     path.write_text("\n".join(map(json.dumps, lines)))
     with Memory(tmp_path / "memory", chat=None) as memory:
         memory.import_(path, user="ann")
-        text = memory.recall("What about my parrot?", user="ann").text
-        assert "(no date)\nuser: My parrot is called Otto." in text
-        assert "Mon 8 May 2023\nuser: My parrot sings." in text
+        memory.maintain()
+        said, known = (
+            lambda: memory.recall("What about my parrot?", user="ann", views=["messages", "updates"]).text,
+            lambda: memory.recall("What about my parrot?", user="ann").text,
+        )
+        before = said(), known()
+        assert "(no date)\nuser: My parrot is called Otto. [no longer holds]\n" in before[0]
+        assert "Mon 8 May 2023\nuser: My parrot sings." in before[0]
+        assert "- My parrot is called Otto." not in before[1]
+        assert before[1].startswith("Always known:\n- I have a parrot.\n")
+        assert "- I have a parrot." in memory.profile("ann").text().splitlines()
         memory.rebuild(user="ann")
-        assert memory.recall("What about my parrot?", user="ann").text == text
+        assert (said(), known()) == before
         memory.export(path=tmp_path / "out.jsonl", user="ann")
-    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [False, True]
+    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_caption_stays_on_its_speakers_line(tmp_path):

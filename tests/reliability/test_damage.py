@@ -240,7 +240,7 @@ def test_a_full_file_system(tiny):
         assert memory.recall("tulip", user="ann")
 
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
 PLANTED = [
     *(None, -1, 0, 5, 10**6, 2**62, 1.5),
     *("abc", "", b"xyz", "[]", "{}", "[1]", '{"a":', "null", b"=\xd8"),
@@ -270,21 +270,22 @@ def plant(path, chance):
         ]
         while True:
             table = chance.choice(tables)
-            rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]
+            described = connection.execute(f"PRAGMA table_info({table})").fetchall()
+            columns = [column[1] for column in described]
+            key = ", ".join(f'"{column[1]}"' for column in described if column[5])  # some have no rowid
+            rows = connection.execute(f"SELECT {key} FROM {table}").fetchall()
             if not rows:
                 continue
             rows = chance.choice([rows, [chance.choice(rows)]])
-            columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
             column, value = chance.choice(columns), chance.choice(PLANTED)
-            marks = ", ".join("?" * len(rows))
+            marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+            chosen, keys = f"({key}) IN (VALUES {marks})", [part for row in rows for part in row]
             with contextlib.suppress(sqlite3.IntegrityError):  # such as NULL: another choice
                 if chance.random() < 0.15:
-                    connection.execute(f"DELETE FROM {table} WHERE rowid IN ({marks})", rows)
+                    connection.execute(f"DELETE FROM {table} WHERE {chosen}", keys)
                     return table, "rows deleted"
                 if column != "user":
-                    connection.execute(
-                        f'UPDATE {table} SET "{column}" = ? WHERE rowid IN ({marks})', [value, *rows]
-                    )
+                    connection.execute(f'UPDATE {table} SET "{column}" = ? WHERE {chosen}', [value, *keys])
                     return table, column, value
 
 

@@ -5,7 +5,7 @@ import threading
 from zibaldone import ZibaldoneError
 from zibaldone.testing import HashEmbedder
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
 ROUNDS = 6
 
 

@@ -25,6 +25,7 @@ def open_(path):
         chat=None,
         chunks=MemAttention(chunk_gate_tokens=40, top_p=3),
         placement=RESTLESS,
+        maintained=[*MAINTAINED, "chunks"],
     )
 
 

@@ -20,7 +20,7 @@ from zibaldone import (
 )
 from zibaldone.testing import HashEmbedder
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
 OPTIONS = {
     "ceilings": Ceilings,
     "chunks": MemAttention,

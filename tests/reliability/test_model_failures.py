@@ -12,7 +12,7 @@ from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
-SMALL = MemAttention(chunk_gate_tokens=40, top_p=1)
+CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40, top_p=1), "maintained": ["chunks"]}
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(8)]
 
 
@@ -47,7 +47,7 @@ def with_model(opened, server):
     def with_model(**options):
         client = OpenAIChat("fake", base_url=server.base_url, timeout_s=0.2, max_retries=0)
         clients.append(client)
-        return opened(**({"chunks": SMALL, "chat": client} | options))
+        return opened(**(CHUNKS | {"chat": client} | options))
 
     yield with_model
     for client in clients:
@@ -126,7 +126,7 @@ def test_ceilings_degrade_and_never_lose(with_model):
 def test_an_embedding_server_that_fails_loses_nothing(opened, server):
     """Messages are stored and found by their words; when the server is back the views catch up."""
     embedder = OpenAIEmbedder("fake", dimension=8, base_url=server.base_url, timeout_s=0.2, max_retries=0)
-    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    memory = opened(**CHUNKS, chat=None, embedder=embedder)
     server.always = Misbehaviour.DROP
     memory.add(FACTS, user="ann")
     assert len(memory.maintain().behind) == 2
@@ -144,7 +144,7 @@ def test_a_run_is_repeated_from_recordings(opened, server, tmp_path):
     memories = []
     for name, on_miss in (("first", "ask"), ("again", "error")):
         recorded = RecordedModel(tmp_path / "recorded", client, on_miss)
-        memory = opened(name, chunks=SMALL, chat=recorded)
+        memory = opened(name, **CHUNKS, chat=recorded)
         memory.add(FACTS, user="ann")
         assert memory.maintain().behind == ()
         memories.append(memory)
@@ -158,7 +158,7 @@ def test_a_run_is_repeated_from_recordings(opened, server, tmp_path):
 def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
     """Questions are left open, the view waits, and goes on from there when they are answered."""
     recorded = RecordedModel(tmp_path / "questions", on_miss="leave_open")
-    memory = opened(chunks=SMALL, chat=recorded)
+    memory = opened(**CHUNKS, chat=recorded)
     memory.add(FACTS, user="ann")
     rounds = 0
     while (report := memory.maintain()).behind:
@@ -220,7 +220,7 @@ def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkey
 
 def test_more_recalls_at_once_than_there_are_connections(opened):
     """Forty recalls that ask a model under a daily ceiling end soon: none holds what another waits for."""
-    quiet = opened(chunks=SMALL, chat=None)
+    quiet = opened(**CHUNKS, chat=None)
     quiet.add(FACTS, user="ann")
     quiet.maintain()
     quiet.close()
@@ -241,7 +241,7 @@ def test_more_recalls_at_once_than_there_are_connections(opened):
             return ChatReply(json.dumps(select(request)), prompt_tokens=10, completion_tokens=5)
 
     memory = opened(
-        chunks=SMALL, chat=Together(), ceilings=Ceilings(tokens_per_user_per_day=10**7), busy_timeout_s=5
+        **CHUNKS, chat=Together(), ceilings=Ceilings(tokens_per_user_per_day=10**7), busy_timeout_s=5
     )
     notes, errors = [], []
 

@@ -6,6 +6,7 @@ import pytest
 from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
+from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
 RESTLESS = Placement(block_bytes=900, tau_assoc=0, least_fill=0, least_regret=0)
@@ -14,7 +15,14 @@ RESTLESS = Placement(block_bytes=900, tau_assoc=0, least_fill=0, least_regret=0)
 def open_(path):
     """With small chunks, and a manager that moves whatever it may."""
     small = MemAttention(chunk_gate_tokens=40)
-    return Memory(path, embedder=HashEmbedder(16), chat=None, chunks=small, placement=RESTLESS)
+    return Memory(
+        path,
+        embedder=HashEmbedder(16),
+        chat=None,
+        chunks=small,
+        placement=RESTLESS,
+        maintained=[*MAINTAINED, "chunks"],
+    )
 
 
 def work(path, seed, rounds):

@@ -1,6 +1,8 @@
 """What brings a message to the front."""
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -8,11 +10,23 @@ import pytest
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.lexical import K1, B
-from zibaldone.search.ranker import _cosines
+from zibaldone.search.ranker import (
+    FEATURES,
+    AssistantShare,
+    TalkWeights,
+    Weights,
+    _cosines,
+    best_first,
+    read_question,
+    score,
+)
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex, _shared
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
 ZEROS = 256
+START = datetime(2024, 1, 8, tzinfo=UTC)
 
 
 class Speechless:
@@ -181,7 +195,8 @@ def test_a_session_narrows_what_is_recalled(talk):
     assert talk.ranked("bees", session="x") == [here]
     assert talk.ranked("bees", session="y") == [there]
     assert talk.ranked("bees", session="no such") == []
-    assert talk.ask("bees", session="x").trace.views[0].considered == 32
+    (asked,) = (view for view in talk.ask("bees", session="x").trace.views if view.view == "messages")
+    assert asked.considered == 32
 
 
 def test_the_lexical_channel_is_bm25(tmp_path, talk):
@@ -233,11 +248,11 @@ def test_ranks_agree_with_scores(talk):
     talk.say("Ann: The bees swarmed.", "Bea: Honey!", "Ann: Bees and honey last week.")
     candidates = [decision.evidence for decision in talk.ask("bees and honey").trace.decisions]
     assert len(candidates) == 33
-    for name in {score.channel for score in candidates[0].channels}:
+    for name in {each.channel for each in candidates[0].channels}:
         scores = [channel(evidence, name) for evidence in candidates]
-        for score in scores:
-            above = sum(other.score > score.score for other in scores)
-            assert score.rank == above + 1 or (score.rank == 0 and score.score <= 0)
+        for each in scores:
+            above = sum(other.score > each.score for other in scores)
+            assert each.rank == above + 1 or (each.rank == 0 and each.score <= 0)
 
 
 def test_an_empty_question_still_ranks(talk):
@@ -283,3 +298,103 @@ def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
     rows = np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32)
     assert _cosines(rows, np.array([1, 0], dtype=np.float32)).tolist() == [1.0, 0.5, 0.0]
     assert _cosines(rows[1:2], np.array([1, 0], dtype=np.float32)).tolist() == [0.0]
+
+
+def alternating(user, assistant, user_tokens=10, assistant_tokens=10):
+    """An index of so many turns of each, and scores by which every answer is worse than any own turn."""
+    index = UnitIndex(ZEROS, Speechless())
+    units = [
+        Unit((seq,), 0, f"turn {seq}", "message", tokens, "1", role, None, START + timedelta(minutes=seq))
+        for seq, (role, tokens) in enumerate(
+            [("user", user_tokens)] * user + [("assistant", assistant_tokens)] * assistant, 1
+        )
+    ]
+    index.extend(units, np.zeros((len(units), ZEROS), dtype=np.float32))
+    return index, np.linspace(1, 0, len(units), dtype=np.float32)
+
+
+def test_an_assistant_has_its_share_of_what_is_retrieved():
+    """None of the first tokens, and then so many of a hundred; all of it where that is what was asked for."""
+    index, scores = alternating(60, 60)
+
+    def answered(share):
+        rows = best_first(scores, 400, index, None, share)
+        return [row for row in rows if index.by_assistant[row]], rows
+
+    some, rows = answered(AssistantShare(0.25, 100))
+    assert not index.by_assistant[rows[:10]].any()
+    assert len(some) == pytest.approx(0.25 * (400 - 100) / 10, abs=1)
+    assert answered(AssistantShare(0.0, 0))[0] == []
+    assert len(answered(AssistantShare(1.0, 0))[0]) >= 20
+
+
+def test_the_better_of_an_assistant_s_answers_needs_no_share():
+    """Whose turn is worse than the answer waits for it."""
+    index, scores = alternating(5, 5)
+    rows = best_first(scores[::-1].copy(), 1000, index, None, AssistantShare(0.0, 0))
+    assert [bool(index.by_assistant[row]) for row in rows] == [True] * 5 + [False] * 5
+
+
+def test_an_assistant_fills_what_people_leave():
+    """When the user has said no more, the rest of the room is the answers'."""
+    index, scores = alternating(2, 30)
+    rows = best_first(scores, 200, index, None, AssistantShare(0.1, 1000))
+    assert rows[:2] == [0, 1]
+    assert len(rows) == 21
+
+
+def test_each_kind_of_talk_has_its_weights():
+    """A session in which an assistant speaks is scored by one set, a session among people by the other."""
+    index = UnitIndex(ZEROS, Speechless())
+    said = [("a", "user"), ("a", "assistant"), ("b", "user"), ("b", "user")]
+    units = [
+        Unit((seq,), 0, "bees on the roof", "message", 5, session, role, None, START)
+        for seq, (session, role) in enumerate(said, 1)
+    ]
+    index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
+    assert index.with_assistant.tolist() == [True, True, False, False]
+    nothing = Weights(**dict.fromkeys(FEATURES, 0.0))
+    question = read_question("bees", START.date(), index)
+    for weights, heard in (
+        (TalkWeights(replace(nothing, lexical=1.0), nothing), [False, False, True, True]),
+        (TalkWeights(nothing, replace(nothing, lexical=1.0)), [True, True, False, False]),
+    ):
+        total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
+        assert (total > 0).tolist() == heard
+
+
+def test_an_answer_brings_what_it_answers(talk):
+    """What an assistant says comes with the user's turn before it, though that has no word of it."""
+    talk.fill()
+    (asked,) = talk.say("[x] Bea: What about my trees?", on="2023-06-01")
+    (reply,) = talk.say("[x] Helper: Give pears bone meal as fertiliser.", on="2023-06-02", role="assistant")
+    ranked = talk.ranked("Which fertiliser did you suggest?")
+    assert ranked[:2] == [reply, asked]
+
+
+def test_a_short_answer_brings_its_question_and_a_question_its_answer(talk):
+    """Among people; a long answer stands for itself."""
+    talk.fill()
+    question, answer = talk.say("[x] Ann: Do you still fence at the weekend?", "[x] Bea: Never again.")
+    ranked = talk.ranked("fence at the weekend")
+    assert ranked.index(answer) == ranked.index(question) + 1
+
+
+def test_of_a_few_units_nothing_is_in_common():
+    """What unit vectors share is their mean as far as chance does not make it, nor the log's one subject."""
+    strangers = np.eye(8, dtype=np.float32)
+    assert not _shared(strangers[:1]).any()
+    assert not _shared(strangers).any()
+    cone = np.hstack([np.full((8, 1), 1, dtype=np.float32), 2 * strangers]) / np.sqrt(5)
+    mean = cone.mean(axis=0)
+    assert np.allclose(_shared(cone), mean * (8 * 0.3 - 1) / (7 * 0.3))  # 0.3 is the mean's square
+    assert np.linalg.norm(_shared(np.ones((8, 1), dtype=np.float32))) == 0
+
+
+def test_a_log_about_one_thing_finds_that_thing(talk):
+    """Sixty turns about a cat are no reason to answer a question about it with the one about a pin."""
+    talk.say(*(f"[{i}] Bea: Our cat is called Mortimer, I said {i} times." for i in range(60)))
+    (pin,) = talk.say("[x] Bea: My pin is zebra-4711.")
+    assert talk.ranked("What is our cat called?")[-1] == pin or pin not in talk.ranked(
+        "What is our cat called?"
+    )

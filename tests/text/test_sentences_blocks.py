@@ -26,7 +26,7 @@ def test_a_list_is_cut_between_its_items():
 
 
 def test_a_line_that_leads_on_stays_with_what_it_leads_to():
-    """ "Some ideas:" says nothing alone."""
+    """Such as "Some ideas:", which says nothing alone."""
     assert _cut(LIST, 14)[0].startswith("Some ideas:\n\n1. Visit")
 
 
@@ -39,6 +39,6 @@ def test_code_is_cut_at_its_fences():
 
 
 def test_the_number_of_an_item_is_no_sentence():
-    """ "2." opens its item."""
+    """The "2." opens its item."""
     text = "1. Go home.\n2. Sleep well."
     assert [text[start:end] for start, end in sentences(text)] == ["1. Go home.", "2. Sleep well."]

@@ -55,7 +55,7 @@ class Meanwhile:
 def test_what_is_forgotten_while_a_model_selects_is_left_out(opened):
     """The model is waited for with nothing held: others write, and what went is in no answer."""
     meanwhile = Meanwhile()
-    memory = opened(chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
+    memory = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
     say(memory, LINES)
     memory.maintain()
     chosen = recalled(memory, "river clocks bakery zeppelin")
@@ -71,11 +71,11 @@ def test_what_is_forgotten_while_a_model_selects_is_left_out(opened):
 def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opened):
     """Ids are another generation's then; the answer is of the one that serves."""
     meanwhile = Meanwhile()
-    memory = opened(chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
+    memory = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
     say(memory, LINES)
     memory.maintain()
     before = recalled(memory, "river clocks bakery")
-    other = opened(chunks=ONE_CHUNK, chat=None)  # of the same folder
+    other = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=None)  # of the same folder
     meanwhile.action = lambda: other.rebuild(user="ann", view="chunks")
     assert recalled(memory, "river clocks bakery") == before
 
@@ -89,7 +89,11 @@ def test_nothing_is_held_while_chunks_are_made(opened):
         done.append(memory.forget(user="bob", everything=True).purged)
         return joint(given)
 
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(joint_compact=meanwhile))
+    memory = opened(
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40),
+        chat=chunk_model(joint_compact=meanwhile),
+    )
     say(memory, LINES)
     memory.maintain(user="ann")
     assert done
@@ -109,7 +113,9 @@ class Refusing(HashEmbedder):
 def test_whoever_forgets_waits_for_no_embedder(opened):
     """What is left of a chunk is found by its words, until a maintenance gets its vectors."""
     embedder = Refusing()
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=None, embedder=embedder)
+    memory = opened(
+        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=None, embedder=embedder
+    )
     say(memory, LINES)
     memory.maintain()
     embedder.forbidden = True
@@ -132,7 +138,10 @@ def live(memory):
 def torn(opened):
     """A memory of two blocks, the first of which is damaged."""
     memory = opened(
-        chunks=MemAttention(chunk_gate_tokens=40), chat=None, placement=Placement(block_bytes=700)
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40),
+        chat=None,
+        placement=Placement(block_bytes=700),
     )
     say(memory, [f"{line} {i}" for i in range(4) for line in LINES])
     memory.maintain()
@@ -179,7 +188,10 @@ def test_a_block_that_is_gone_names_the_fix_too(torn):
 def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
     """A block that was never finished has the words of messages too."""
     memory = opened(
-        chunks=MemAttention(chunk_gate_tokens=40), chat=None, placement=Placement(block_bytes=256)
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40),
+        chat=None,
+        placement=Placement(block_bytes=256),
     )
     say(memory, LINES)
     memory.maintain()
@@ -192,7 +204,7 @@ def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
 
 def test_a_question_for_a_month_is_answered(opened):
     """A month that memory knows of is reason enough to answer, whatever else the question says."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=None)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=None)
     say(memory, LINES, start=datetime(2023, 5, 8, 9, tzinfo=UTC))
     say(
         memory,

@@ -22,7 +22,9 @@ def remembering(opened):
     """A memory whose model makes a chunk of EARLIER and then one of LATER."""
 
     def remember(**tasks):
-        memory = opened(chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(**tasks))
+        memory = opened(
+            maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(**tasks)
+        )
         for start, contents in ((0, EARLIER), (3, LATER)):
             times = [NOW + timedelta(hours=start + i) for i in range(3)]
             memory.add(

@@ -35,7 +35,7 @@ def said(*contents, session="1", start=0):
 @pytest.fixture
 def memory(opened):
     """With a gate that three sentences reach."""
-    return opened(chunks=SMALL, chat=None)
+    return opened(maintained=["chunks"], chunks=SMALL, chat=None)
 
 
 def maintained(memory, *contents, user="ann", **options):
@@ -137,7 +137,7 @@ def test_forgetting_what_superseded_brings_the_old_value_back(memory):
 
 def test_forgetting_reaches_metadata_history_and_blocks(opened):
     """After forgetting, no file of the folder has the words, and what stood beside them is still there."""
-    memory = opened(chunks=SMALL, chat=None, placement=Placement(block_bytes=256))
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=None, placement=Placement(block_bytes=256))
     secret = "My password is Rumpelstilz, which Marguerite knows."
     maintained(memory, secret, *FILLER)
     maintained(memory, "My password is Tarantella now.", *OTHERS)
@@ -163,7 +163,9 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
 
 def test_a_session_s_chunks_are_its_own(opened):
     """With the paper's namespace of (user, session), chunks and supersession stay inside a session."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, scope="session"), chat=None)
+    memory = opened(
+        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, scope="session"), chat=None
+    )
     maintained(memory, "I live in Paris with my cat.", *FILLER, session="a")
     maintained(memory, "I just moved to Rome, with a view.", *OTHERS, session="b")
     assert [chunk.session for chunk in memory.chunks(user="ann")] == ["a", "b"]
@@ -183,7 +185,9 @@ def test_a_session_narrows_chunks_that_span_several(memory):
 
 def test_the_view_s_budget(opened):
     """At most memory_budget_tokens are offered, whatever the caller's budget."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, memory_budget_tokens=50), chat=None)
+    memory = opened(
+        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, memory_budget_tokens=50), chat=None
+    )
     maintained(memory, *[f"{one} {i}" for i in range(20) for one in FILLER])
     found = recalled(memory, "river clocks bakery", budget_tokens=5000)
     assert 0 < sum(evidence.tokens for evidence in found.evidence) <= 50
@@ -191,7 +195,7 @@ def test_the_view_s_budget(opened):
 
 def test_at_most_top_p_chunks_are_read(opened):
     """A recall fetches so many chunks and no more."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
     maintained(memory, *[f"{one} {i}" for i in range(12) for one in FILLER])
     chunks = {item.sources[0]: chunk.id for chunk in memory.chunks(user="ann") for item in chunk.items}
     assert len(set(chunks.values())) > 5
@@ -201,7 +205,7 @@ def test_at_most_top_p_chunks_are_read(opened):
 
 def test_why_not_names_the_chunk(opened):
     """A message whose chunk was not selected is told by the rank of its chunk."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=None)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=None)
     maintained(memory, *FILLER, *[f"Zebra number {i} eats grass in the zoo of Vienna." for i in range(9)])
     found = recalled(memory, "zebra grass zoo")
     assert "chunk ranked it" in found.why_not(1)
@@ -210,7 +214,7 @@ def test_why_not_names_the_chunk(opened):
 
 def test_a_model_makes_chunks(opened):
     """The model's notes are items with their sources; what made them is told, and the meter has the calls."""
-    memory = opened(chunks=SMALL, chat=chunk_model())
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model())
     report = maintained(memory, *FILLER)
     (chunk,) = memory.chunks(user="ann")
     assert chunk.items[1].text == f"Ann said: {FILLER[1]}"
@@ -234,7 +238,7 @@ def test_a_model_updates_and_deletes(opened):
         assert len(first["items"]) == 3
         return answer
 
-    memory = opened(chunks=SMALL, chat=chunk_model(joint_compact=corrected))
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=corrected))
     maintained(memory, *FILLER)
     maintained(memory, "The river fell again.", "Otto repairs no clocks any more.", "x " * 30)
     first = memory.chunks(user="ann")[0]
@@ -264,7 +268,11 @@ def test_a_model_updates_and_deletes(opened):
 )
 def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
     """Ids that were not shown, notes without sources and notes that vanish: done offline, nothing is lost."""
-    memory = opened(chunks=SMALL, chat=chunk_model(joint_compact=lambda given: {**joint(given), **wrong}))
+    memory = opened(
+        maintained=["chunks"],
+        chunks=SMALL,
+        chat=chunk_model(joint_compact=lambda given: {**joint(given), **wrong}),
+    )
     maintained(memory, *FILLER)
     report = maintained(memory, *OTHERS)
     chunks = memory.chunks(user="ann")
@@ -277,6 +285,7 @@ def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
 def test_the_model_selects_at_recall(opened):
     """The model's choice is read, from the metadata it was shown; a recall costs one call."""
     memory = opened(
+        maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40, top_p=1),
         chat=chunk_model(select_related=lambda given: {"chunks": [2]}),
     )
@@ -289,7 +298,7 @@ def test_the_model_selects_at_recall(opened):
 def test_a_model_that_fails_at_recall_is_done_without(opened):
     """Recall goes on by words and cosine, and the trace says so."""
     model = chunk_model(select_related=lambda _: {"chunks": [99]})
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=model)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=model)
     maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
     found = recalled(memory, "clocks Otto")
     assert found.evidence
@@ -299,7 +308,9 @@ def test_a_model_that_fails_at_recall_is_done_without(opened):
 def _tokens_sent(opened, name, gates):
     """(most tokens of one request, tokens of the last gate's requests) with so long a history."""
     model = chunk_model()
-    memory = opened(name, chunks=MemAttention(chunk_gate_tokens=60, candidates=8), chat=model)
+    memory = opened(
+        name, maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=60, candidates=8), chat=model
+    )
     lines = [f"Fact {i}: the river {i} rose by {i} centimetres near mill {i}." for i in range(gates * 4)]
     memory.add(said(*lines), user="ann")
     memory.maintain(user="ann")
@@ -320,7 +331,11 @@ def test_the_cost_of_a_gate_does_not_grow_with_the_history(opened):
 def test_whole_context_maintenance_grows_with_the_history(opened):
     """The ablation reads all memory at every gate, and leaves one chunk that holds everything."""
     model = chunk_model()
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, maintenance="whole_context"), chat=model)
+    memory = opened(
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40, maintenance="whole_context"),
+        chat=model,
+    )
     maintained(memory, *[f"{one} {i}" for i in range(5) for one in FILLER])
     related = [len(inputs_of(r)["related"]) for r in model.requests if r.task == "chunks.joint_compact"]
     assert related == [1, 1, 1, 1]
@@ -332,12 +347,14 @@ def test_whole_context_maintenance_grows_with_the_history(opened):
 def test_without_joint_compaction_earlier_chunks_are_left_alone(opened):
     """The ablation "No joint": the old value stays beside the new one, and no call is made for it."""
     model = chunk_model()
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model)
     maintained(memory, "I live in Paris with my cat.", *FILLER)
     maintained(memory, "I just moved to Rome, with a view.", *FILLER)
     assert {request.task for request in model.requests} == {"chunks.compress"}
     assert memory.history(user="ann") == []
-    offline = opened("offline", chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=None)
+    offline = opened(
+        "offline", maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=None
+    )
     maintained(offline, *FILLER)
     maintained(offline, *FILLER)
     assert len(texts(offline)) == 6
@@ -346,7 +363,11 @@ def test_without_joint_compaction_earlier_chunks_are_left_alone(opened):
 def test_dense_only_asks_no_model_what_is_related(opened):
     """The ablation "Dense-only": cosine alone, in maintenance and at recall."""
     model = chunk_model()
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=1, relevance="dense"), chat=model)
+    memory = opened(
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=1, relevance="dense"),
+        chat=model,
+    )
     maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
     assert recalled(memory, "river").trace.views[0].model_calls == 0
     assert "chunks.select_related" not in {request.task for request in model.requests}
@@ -354,8 +375,8 @@ def test_dense_only_asks_no_model_what_is_related(opened):
 
 def test_gates_are_compressed_side_by_side_and_committed_in_order(opened):
     """However long each call takes, the chunks come out as if made one after the other."""
-    alone = opened("alone", chunks=SMALL, chat=chunk_model(), workers=1)
-    together = opened("together", chunks=SMALL, chat=chunk_model(), workers=8)
+    alone = opened("alone", maintained=["chunks"], chunks=SMALL, chat=chunk_model(), workers=1)
+    together = opened("together", maintained=["chunks"], chunks=SMALL, chat=chunk_model(), workers=8)
     for memory in (alone, together):
         maintained(memory, *[f"{one} {i}" for i in range(9) for one in FILLER])
     assert together.chunks(user="ann") == alone.chunks(user="ann")
@@ -364,7 +385,7 @@ def test_gates_are_compressed_side_by_side_and_committed_in_order(opened):
 def test_an_embedder_that_fails_leaves_the_view_behind(opened):
     """Without vectors no chunk is made: the report says why, and a later run goes on."""
     embedder = FailingEmbedder(HashEmbedder(), failing=True)
-    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=None, embedder=embedder)
     report = maintained(memory, *FILLER)
     assert {one.view for one in report.behind} == {"messages", "chunks"}
     assert "told to fail" in report.behind[0].reason
@@ -377,7 +398,7 @@ def test_an_embedder_that_fails_leaves_the_view_behind(opened):
 def test_vectors_lost_to_forgetting_are_made_anew(opened):
     """When the embedder fails while something is forgotten, the next maintenance embeds what is left."""
     embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(chunks=SMALL, chat=None, embedder=embedder)
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=None, embedder=embedder)
     maintained(memory, *FILLER)
     embedder.failing = True
     memory.forget(user="ann", seqs=[1])
@@ -420,7 +441,7 @@ def _pairs(memory):
 
 def test_what_was_read_together_is_counted_once(opened):
     """A joint compaction counts once, when it is committed; a recall when storage is tended to."""
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
     maintained(memory, *FILLER)
     maintained(memory, *OTHERS)
     joint = {(1, 1): 1, (1, 2): 1, (2, 2): 1}
@@ -442,7 +463,12 @@ def test_a_model_says_what_to_put_together(opened):
             "groups": [[one["chunk"] for one in given["chunks"] if one["chunk"] in (1, 5)]]
         }
     )
-    memory = opened(chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model, placement=restless)
+    memory = opened(
+        maintained=["chunks"],
+        chunks=MemAttention(chunk_gate_tokens=40, joint=False),
+        chat=model,
+        placement=restless,
+    )
     maintained(memory, *[f"{one} {i}" for i in range(8) for one in FILLER])
     with memory._database.read() as connection:
         generation = memory._chunks._generations(connection, "ann")[-1]

@@ -113,4 +113,5 @@ def _row(entry: ProfileEntry) -> list[object]:
     if entry.superseded_by is not None:
         state.append(f"superseded by {entry.superseded_by}")
     said_by = "" if entry.speaker == "user" else f"{entry.speaker}: "
-    return [entry.id, entry.kind, entry.time.date().isoformat(), ", ".join(state), said_by + entry.text]
+    day = entry.time.date().isoformat() if entry.is_dated else ""
+    return [entry.id, entry.kind, day, ", ".join(state), said_by + entry.text]

@@ -21,6 +21,7 @@ from zibaldone.text.words import STOP_WORDS, term_of, words
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through
 AFTER_DAYS = 10  # what happened on a day is often told some days later
+_CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # What a turn looks like, whatever it is about; each with its weight in scoring.py.
@@ -155,7 +156,8 @@ class UnitIndex:
     def centred_cosines(self, vector: Vectors) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
 
-        Vectors of one log point into a narrow cone, and what they share says nothing. 0 without a vector.
+        Vectors of one log point into a narrow cone, and what they share says nothing: see `_shared`.
+        0 without a vector.
         """
         rows = self.vectors.rows
         if not vector.any():
@@ -163,11 +165,7 @@ class UnitIndex:
         if self._spread is None:
             embedded = np.einsum("ij,ij->i", rows, rows)
             of_people = (embedded > 0) & (self.by_assistant == 0)
-            mean = (
-                rows[of_people if of_people.any() else embedded > 0].mean(axis=0)
-                if embedded.any()
-                else rows.sum(axis=0)
-            )
+            mean = _shared(rows[of_people if of_people.any() else embedded > 0])
             along = rows @ mean
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
@@ -242,6 +240,23 @@ class UnitIndex:
         askers[order] = np.where(asking >= starts, order[asking], -1)
         replies[order] = np.where(places + 1 < ends, order[np.minimum(places + 1, len(order) - 1)], -1)
         return askers, replies
+
+
+def _shared(rows: Vectors) -> Vectors:
+    """(d,) what unit vectors (n, d) have in common whatever they are about: their mean, as far as it is that.
+
+    Of a few vectors the mean is mostly these themselves, so it is shrunk by how long it would be if they had
+    nothing in common (James and Stein). And what all of a log shares that speaks of one thing only is that
+    thing: above the length of a natural log's cone, the longer the mean, the less of it is taken.
+    """
+    n = len(rows)
+    if n < 2:
+        return np.zeros(rows.shape[1], dtype=np.float32)
+    mean = rows.mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    in_common = max(0.0, n * length**2 - 1) / max((n - 1) * length**2, 1e-9)
+    natural = min(1.0, max(0.0, 1 - length) / (1 - _CONE))
+    return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

@@ -71,9 +71,9 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
 
 def _whole_where_short(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
     """The blocks of a text; the sentences of those that are longer than the limit."""
-    found = _blocks(text)
+    blocks = _blocks(text)
     spans: list[Span] = []
-    for (start, end), tokens in zip(found, count([text[start:end] for start, end in found]), strict=True):
+    for (start, end), tokens in zip(blocks, count([text[start:end] for start, end in blocks]), strict=True):
         if tokens <= limit:
             spans.append((start, end))
         else:

@@ -31,6 +31,7 @@ class ProfileEntry:
     pinned: bool = False
     retired: bool = False
     edited: bool = False
+    is_dated: bool = True  # False: nobody knows when it was said, and its time is that of an import
 
     @property
     def holds(self) -> bool:
@@ -85,6 +86,7 @@ class EntryDraft:
             pinned=self.pinned,
             retired=self.retired,
             edited=self.spoken_by is not None,
+            is_dated=(self.spoken_by or self.unit).is_dated,
         )
 
 

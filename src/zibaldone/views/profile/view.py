@@ -229,6 +229,7 @@ class ProfileView(UnitsView):
             score=score,
             tokens=self._tokens(draft),
             place=spoken.start,
+            is_dated=spoken.is_dated,
             channels=channels,
         )
 

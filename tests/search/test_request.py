@@ -1,0 +1,58 @@
+"""How a question wants to be answered, and what it is about."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zibaldone.search.request import Aim, read_request
+
+AIMS = [
+    ("Which bakery did I go to?", Aim.FACT),
+    ("When is my dentist appointment?", Aim.FACT),
+    ("How many books did I read?", Aim.LIST),
+    ("What are all my allergies?", Aim.LIST),
+    ("Did both of them come?", Aim.LIST),
+    ("Can you give me a summary of my house move?", Aim.OVERVIEW),
+    ("In which order did I bring up my book club?", Aim.OVERVIEW),
+    ("How did my fitness evolve over the months?", Aim.OVERVIEW),
+    ("What is my current salary?", Aim.UPDATE),
+    ("Where do I live now?", Aim.UPDATE),
+    ("Am I still vegan?", Aim.UPDATE),
+    ("Can you recommend a book?", Aim.ADVICE),
+    ("How should I plan my garden?", Aim.ADVICE),
+    ("Which hotel did you recommend?", Aim.SAID),
+    ("What was your advice on the boiler?", Aim.SAID),
+    ("Kann ich Milch trinken?", Aim.FACT),  # another language is read as a fact asked for
+    ("", Aim.FACT),
+]
+SUBJECTS = [
+    ("Can you list the order in which I brought up my book club?", "my book club?"),
+    ("Can you give me a summary of my house move?", "my house move?"),
+    ("Walk me through the various aspects of my thesis so far", "my thesis"),
+    ("Please remind me of my sister's birthday", "my sister's birthday"),
+    ("Can you please tell me where my keys are?", "where my keys are?"),
+    ("Who adopted a greyhound?", "Who adopted a greyhound?"),
+    ("Please.", "Please."),  # nothing else is left of it
+]
+
+
+@pytest.mark.parametrize(("question", "aim"), AIMS)
+def test_a_question_says_what_it_wants(question, aim):
+    """By its grammar."""
+    assert read_request(question).aim is aim
+
+
+@pytest.mark.parametrize(("question", "subject"), SUBJECTS)
+def test_what_only_says_how_to_answer_is_not_what_it_is_about(question, subject):
+    """Words that speak of the conversation would find whatever does so too."""
+    assert read_request(question).subject == subject
+
+
+@given(st.text() | st.lists(st.sampled_from([question for question, _ in AIMS + SUBJECTS])).map(" ".join))
+def test_any_text_is_a_request(text):
+    """Whatever is asked has an aim, and a subject that is what was left of it."""
+    request = read_request(text)
+    assert isinstance(request.aim, Aim)
+    letters = iter(text)
+    assert all(letter in letters for letter in "".join(request.subject.split()))  # in the same order
+    assert any(map(str.isalnum, request.subject)) == any(map(str.isalnum, text))

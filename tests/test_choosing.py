@@ -1,0 +1,139 @@
+"""What of the candidates goes into the text: part by part, by rank, while it fits."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from zibaldone import Evidence, Message
+from zibaldone.choosing import choose
+from zibaldone.core import Scope
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.planning import RecallPlan
+from zibaldone.rendering import line, line_tokens, render
+from zibaldone.search.request import Aim
+from zibaldone.views.base import Query
+
+START = datetime(2024, 1, 8, 9, tzinfo=UTC)
+STATIC = shared_static_embedder()
+FACTS = [f"The kettle number {i} cost {i + 3} crowns at the market." for i in range(40)]
+LINES = [f"I moved house number {i} to the river." for i in range(10)]
+
+
+def count(text):
+    """Tokens."""
+    return STATIC.count([text])[0]
+
+
+def unit(text, seq, *, view="messages", speaker="user", standing=False, session="1"):
+    """Of one message, an hour after the one before."""
+    (tokens,) = line_tokens([line(speaker, text)], STATIC.count)
+    time = START + timedelta(hours=seq % 10)
+    return Evidence(text, speaker, (seq,), time, session, view, "message", 1.0, tokens, standing=standing)
+
+
+def chosen(candidates, budget, plan=None, **parts):
+    """With the promise that every choice keeps."""
+    query = Query("What did the kettles cost?", Scope("ann"), budget, START)
+    made = choose(candidates, query, count, plan, **parts)
+    assert made.tokens == count(render(made.evidence)[0]) <= budget
+    return made
+
+
+EVIDENCE = [unit(text, seq) for seq, text in enumerate(FACTS, 1)]
+TIMELINE = [unit(text, seq, view="timeline") for seq, text in enumerate(LINES, 101)]
+STANDING = [
+    unit(text, seq, view="profile", standing=True)
+    for seq, text in enumerate(("Always answer in crowns.", "I hate kettles.", "I live in Porto."), 201)
+]
+
+
+def views(made):
+    """How many units of each view are in."""
+    return {
+        view: sum(unit.view == view for unit in made.evidence) for view in ("profile", "messages", "timeline")
+    }
+
+
+def test_what_stands_comes_first_and_in_its_room():
+    """Its title, its order, and no more than the plan gives it."""
+    plan = RecallPlan(Aim.FACT, 24, 0)
+    made = chosen(EVIDENCE, 200, plan, standing=STANDING)
+    text = render(made.evidence)[0]
+    assert text.startswith("Always known:\n- Always answer in crowns. (Mon 8 Jan 2024)\nMon 8 Jan 2024\n")
+    (part, _) = made.parts
+    assert (part.name, part.room_tokens, part.units) == ("standing", 24, 1)
+    assert count(text.split("\nMon 8")[0]) <= 24
+    assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100, 0), standing=STANDING))["profile"] == 3
+
+
+def test_a_named_speaker_of_what_stands_is_told():
+    """Who says "I" is the user, unless it is somebody with a name."""
+    standing = [
+        unit("I hate kettles.", 1, standing=True),
+        unit("I love them.", 2, speaker="Bea", standing=True),
+    ]
+    made = chosen([], 100, RecallPlan(Aim.FACT, 100, 0), standing=standing)
+    assert render(made.evidence)[0].splitlines() == [
+        "Always known:",
+        "- I hate kettles. (Mon 8 Jan 2024)",
+        "- Bea: I love them. (Mon 8 Jan 2024)",
+    ]
+
+
+def test_lines_have_the_room_that_is_kept_for_them():
+    """Evidence, however much there is, leaves it."""
+    without = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 0, 0), lines=TIMELINE)
+    made = chosen(EVIDENCE, 300, RecallPlan(Aim.OVERVIEW, 0, 150), lines=TIMELINE)
+    assert views(without)["timeline"] == 0
+    assert views(made)["timeline"] >= 7
+    assert views(made)["messages"] >= 5
+    assert [part.name for part in made.parts] == ["evidence", "timeline"]
+
+
+@pytest.mark.parametrize("lines", [[], TIMELINE[:1]])
+def test_what_lines_leave_is_evidence_s(lines):
+    """Room that nobody needs is not lost."""
+    made = chosen(EVIDENCE, 300, RecallPlan(Aim.OVERVIEW, 0, 150), lines=lines)
+    assert made.tokens > 270
+    assert views(made)["timeline"] == len(lines)
+
+
+def test_room_for_gaps_that_are_none_is_used():
+    """Neighbours need no mark between them, and what was kept for it goes to evidence."""
+    for budget in range(60, 400, 17):
+        made = chosen(EVIDENCE, budget)
+        cheapest = min((unit.tokens for unit in EVIDENCE if unit not in made.evidence), default=budget)
+        assert made.tokens + cheapest + count("…") + 1 >= budget
+        assert sum(part.units for part in made.parts) == len(made.evidence)
+
+
+def test_a_message_is_told_by_one_view():
+    """A line of the timeline whose message is in already adds nothing; what stands may say it again."""
+    again = [unit("The kettle cost 3 crowns.", 1, view="timeline")]
+    made = chosen(EVIDENCE[:1], 300, RecallPlan(Aim.OVERVIEW, 60, 150), lines=again)
+    assert views(made) == {"profile": 0, "messages": 1, "timeline": 0}
+    assert "another view's units of the same messages are in already" in [d.reason for d in made.decisions]
+
+
+def test_a_recall_says_what_its_parts_took(memory):
+    """An overview has all three; aim and tokens are in the trace."""
+    months = [START + timedelta(days=30 * i) for i in range(8)]
+    said = [
+        f"I finished step {i} of my boat: the {part}."
+        for i, part in enumerate("keel ribs hull deck mast sail rope flag".split())
+    ]
+    memory.add(
+        [
+            Message(text, time=time, session=str(i))
+            for i, (text, time) in enumerate(zip(said, months, strict=True))
+        ],
+        user="ann",
+    )
+    memory.add("Always list dates when I ask about my boat.", user="ann", session="0")
+    memory.maintain()
+    found = memory.recall("Give me a summary of how my boat progressed so far", user="ann", budget_tokens=400)
+    assert found.trace.aim == "overview"
+    assert [part.name for part in found.trace.parts] == ["standing", "evidence", "timeline"]
+    assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
+    assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
+    assert memory.recall("Which deck?", user="ann", floor=0).trace.aim == "fact"

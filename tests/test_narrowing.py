@@ -1,0 +1,110 @@
+"""recall and search of a part of what was said: by session, role, time and metadata."""
+
+import anyio
+import pytest
+
+from zibaldone import AsyncMemory, InvalidInput
+from zibaldone.memory import DEFAULT_VIEWS
+
+TALK = [
+    {"content": "The tulip is red.", "session": "a", "time": "2024-01-01T09:00", "metadata": {"app": "x"}},
+    {"content": "Tulips need sun.", "session": "a", "role": "assistant", "time": "2024-01-01T09:01"},
+    {"content": "The tulip is blue.", "session": "b", "time": "2024-02-01", "metadata": {"app": "y", "n": 1}},
+    {"content": "My tulip is new.", "session": "c", "time": "2024-03-01", "metadata": {"app": "x", "n": 1}},
+]
+NARROWED = [
+    ({}, {1, 2, 3, 4}),
+    ({"session": "a"}, {1, 2}),
+    ({"exclude_session": "a"}, {3, 4}),
+    ({"exclude_session": "no such"}, {1, 2, 3, 4}),
+    ({"roles": ["assistant"]}, {2}),
+    ({"roles": ["user", "assistant"]}, {1, 2, 3, 4}),
+    ({"roles": []}, set()),
+    ({"since": "2024-02-01"}, {3, 4}),
+    ({"until": "2024-02-01"}, {1, 2}),
+    ({"since": "2024-01-01T09:01", "until": "2024-03-01"}, {2, 3}),
+    ({"metadata": {"app": "x"}}, {1, 4}),
+    ({"metadata": {"app": "x", "n": 1}}, {4}),
+    ({"metadata": {"n": None}}, set()),
+    ({"metadata": {}}, {1, 2, 3, 4}),
+    ({"session": "a", "roles": ["user"]}, {1}),
+    ({"exclude_session": "c", "metadata": {"app": "x"}}, {1}),
+]
+BAD = [
+    ({"exclude_session": ""}, "exclude_session must be a non-empty string"),
+    ({"roles": "user"}, r"roles must be a list of roles, such as \['user'\]"),
+    ({"roles": 3}, "roles must be a list of roles"),
+    ({"roles": [3]}, "a role must be a non-empty string"),
+    ({"since": "spring"}, "since 'spring' is not an ISO 8601 date"),
+    ({"until": []}, "until must be a datetime"),
+    ({"since": "2024-02-01", "until": "2024-02-01"}, "must be before until"),
+    ({"metadata": ["app"]}, "metadata must be a mapping"),
+]
+
+
+@pytest.fixture
+def filled(memory):
+    """Read by all that recall uses."""
+    memory.add(TALK, user="ann")
+    memory.maintain()
+    return memory
+
+
+def seqs(units):
+    """Of evidence."""
+    return {seq for unit in units for seq in unit.sources}
+
+
+@pytest.mark.parametrize(("options", "expected"), NARROWED, ids=lambda value: str(value)[:60])
+def test_what_is_recalled_is_of_that_part(filled, options, expected):
+    """By whatever view, and by search; what else was said is no candidate."""
+    for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "timeline"]):
+        found = filled.recall("tulip", user="ann", floor=0, views=views, **options)
+        assert seqs(decision.evidence for decision in found.trace.decisions) <= expected
+        assert {citation.seq for citation in found.citations} <= expected
+    assert {c.seq for c in filled.recall("tulip", user="ann", floor=0, **options).citations} == expected
+    assert seqs(filled.search("tulip", user="ann", **options)) == expected
+
+
+def test_what_nobody_has_read_yet_is_narrowed_too(memory):
+    """A view's tail is of the same part."""
+    memory.add(TALK, user="ann")
+    assert seqs(memory.recall("tulip", user="ann", floor=0, metadata={"app": "x"}).evidence) == {1, 4}
+
+
+def test_a_question_is_as_relevant_as_the_part_is(filled):
+    """Words that only the rest of the memory has pass no floor."""
+    filled.add("The zeppelin flew over Friedrichshafen.", user="ann", session="z")
+    question = "Did the zeppelin fly over Friedrichshafen?"
+    assert filled.recall(question, user="ann", floor=0.6)
+    assert not filled.recall(question, user="ann", floor=0.6, exclude_session="z")
+
+
+def test_metadata_of_other_kinds_is_compared_by_value(memory):
+    """Lists and mappings as well; true is not 1, and a key that is not there is not None."""
+    for i, value in enumerate(([1, 2], {"k": "v"}, "x")):
+        memory.add({"content": f"Tulip {i}.", "metadata": {"m": value}}, user="ann")
+    assert seqs(memory.search("tulip", user="ann", metadata={"m": [1, 2]})) == {1}
+    assert seqs(memory.search("tulip", user="ann", metadata={"m": {"k": "v"}})) == {2}
+    assert seqs(memory.search("tulip", user="ann", metadata={"m": None})) == set()
+
+
+@pytest.mark.parametrize(("options", "says"), BAD)
+@pytest.mark.parametrize("method", ["recall", "search"])
+def test_bad_input_names_the_fix(filled, method, options, says):
+    """A typed error, in the words of the argument."""
+    with pytest.raises(InvalidInput, match=says):
+        getattr(filled, method)("tulip", user="ann", **options)
+
+
+@pytest.mark.parametrize(("options", "expected"), NARROWED[2:12:3], ids=lambda value: str(value)[:60])
+def test_awaited_it_is_the_same(tmp_path, options, expected):
+    """AsyncMemory hands on every one of them."""
+
+    async def main():
+        async with AsyncMemory(tmp_path / "memory") as memory:
+            await memory.add(TALK, user="ann")
+            found = await memory.recall("tulip", user="ann", floor=0, **options)
+            return seqs(found.evidence), seqs(await memory.search("tulip", user="ann", **options))
+
+    assert anyio.run(main) == (expected, expected)

@@ -1,0 +1,68 @@
+"""Memory.search: ranked passages, for people and for interfaces."""
+
+import pytest
+
+from zibaldone import InvalidInput
+
+
+@pytest.fixture
+def filled(memory):
+    """Thirty facts, and a greyhound."""
+    memory.add([f"Fact number {i} is about a kettle." for i in range(30)], user="ann")
+    memory.add("I adopted a greyhound from the shelter.", user="ann")
+    return memory
+
+
+def test_the_best_comes_first(filled):
+    """In the order of the ranker, each word for word, with its score."""
+    found = filled.search("greyhound from a shelter", user="ann")
+    assert found[0].text == "I adopted a greyhound from the shelter."
+    assert found[0].sources == (31,)
+    scores = [unit.score for unit in found]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20, 31])
+def test_as_many_as_are_wanted(filled, limit):
+    """However long they are; 20 unless said otherwise."""
+    assert len(filled.search("kettle", user="ann", limit=limit)) == limit
+    assert len(filled.search("kettle", user="ann")) == 20
+
+
+def test_no_more_than_there_are(filled):
+    """A limit is no promise."""
+    assert len(filled.search("kettle", user="ann", limit=1000)) == 31
+
+
+def test_there_is_no_floor(filled):
+    """Whoever searches looks at what comes, and judges."""
+    assert len(filled.search("quantum chromodynamics", user="ann", limit=5)) == 5
+
+
+def test_long_passages_are_no_fewer(memory):
+    """The limit counts passages, not tokens."""
+    memory.add([f"Kettle {i}. " + "It whistles in the morning. " * 30 for i in range(5)], user="ann")
+    assert len(memory.search("kettle", user="ann", limit=8)) == 8
+
+
+def test_nobody_finds_anything_in_nothing(memory):
+    """A user without messages, and an empty question."""
+    assert memory.search("kettle", user="nobody") == ()
+    memory.add("Kettle.", user="ann")
+    assert len(memory.search("", user="ann")) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"limit": 0}, "limit must be a whole number of at least 1"),
+        ({"limit": 2.5}, "limit must be a whole number"),
+        ({"query": None}, "query must be a string"),
+        ({"user": ""}, "user must be a non-empty string"),
+        ({"now": "soon"}, "now 'soon' is not an ISO 8601"),
+    ],
+)
+def test_bad_input_names_the_fix(filled, options, says):
+    """A typed error."""
+    with pytest.raises(InvalidInput, match=says):
+        filled.search(**{"query": "kettle", "user": "ann"} | options)
