@@ -136,3 +136,10 @@ def test_another_user_s_messages_end_nothing(memory):
         assert "Lee" not in found.text
     assert "Lee" not in str(memory.search(QUESTION, user="ann"))
     assert MARK in ask(memory, user="bea").text
+
+
+def test_a_recall_of_the_past_knows_nothing_of_later_messages(filled):
+    """Until Tuesday, Monday's dentist held."""
+    found = ask(filled, until=START + timedelta(days=1, hours=1))
+    assert f"user: {OLD}" in lines(found)
+    assert NEW not in found.text
