@@ -45,7 +45,7 @@ def current_first(
     offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
     for unit in candidates:
         link = next((link for link in links.values() if _within(link, unit)), None)
-        if link is None or link.new_seq not in newer:
+        if link is None or link.new_seq not in newer or not _in_time(newer[link.new_seq], query):
             ranked.setdefault(_key(unit), unit)
             continue
         last = newest(link, links)
@@ -96,9 +96,13 @@ def _within(link: Link, unit: Evidence) -> bool:
     return unit.sources == (link.old_seq,) and starts
 
 
+def _in_time(message: Message, query: Query) -> bool:
+    """Whether a recall narrowed to a time, a role or the like may know of the message."""
+    return query.within is None or message.seq in query.within
+
+
 def _allowed(message: Message, query: Query) -> bool:
-    in_session = query.scope.session in (None, message.session)
-    return in_session and (query.within is None or message.seq in query.within)
+    return query.scope.session in (None, message.session) and _in_time(message, query)
 
 
 def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer) -> Evidence:

@@ -26,7 +26,7 @@ from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.updates import UpdatesView
 
-DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.005  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)

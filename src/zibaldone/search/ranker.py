@@ -20,11 +20,12 @@ import numpy.typing as npt
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
-from zibaldone.search.lexical import Floats, Ints, saturated
+from zibaldone.search.lexical import Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, narrowed, take_apart
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
+SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
@@ -193,8 +194,9 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         near = like + [(name, NAME) for of, name in question.names_of if of == term]
         idf = index.lexical.idf(term)
         exact, counts = index.lexical.postings(term)
-        whole += idf
-        unseen += 0.0 if len(exact) else idf
+        weight = inverse_frequency(len(exact), n + SILENT)
+        whole += weight
+        unseen += 0.0 if len(exact) else weight
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
@@ -204,7 +206,7 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
         at, much = np.concatenate(rows), np.concatenate(frequencies)
-        covered += idf * np.minimum(index.windows[2].spread(at, np.concatenate(likeness)), 1)
+        covered += weight * np.minimum(index.windows[2].spread(at, np.concatenate(likeness)), 1)
         for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(at, much)
@@ -258,7 +260,7 @@ def _confidence(
         return 1.0
     if not question.terms:
         return 1.0 if question.asks_overview else 0.0
-    mean = float(cosines.mean())
+    mean = float(cosines.sum()) / (len(cosines) + SILENT)
     covered = words.covered_nearby
     if inside is not None:
         covered, cosines = covered[inside], cosines[inside]

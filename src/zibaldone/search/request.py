@@ -53,6 +53,7 @@ _FRAMES = tuple(
         r"^\s*(?:hey|hi|hello|ok(?:ay)?|so|well|um+|hmm+)\b[\s,]*",
         r"\b(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?(?=\p{L})",
         r"\bplease\b",
+        r"\bhow\s+(?:much|many|often)\b",
         r"\b(?:do\s+you\s+(?:remember|recall|know)|i\s+(?:want|would\s+like|'d\s+like)\s+(?:you\s+)?to(?:\s+know)?)\b",
         r"\b(?:help\s+me\s+(?:to\s+)?(?:remember|recall|understand|reconstruct)|remind\s+me(?:\s+of|\s+about)?)\b",
         r"\b(?:walk|take|run|guide|talk)\s+me\s+through\b",
