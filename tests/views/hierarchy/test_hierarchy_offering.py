@@ -20,6 +20,7 @@ from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.logprobs import Draft
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.storage.database import Database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
