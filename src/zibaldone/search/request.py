@@ -60,6 +60,7 @@ _FRAMES = tuple(
         r"\b(?:give|tell|show|write|provide|offer)\s+(?:me|us)\b",
         rf"\b(?:(?:an?|the)\s+)?{_ADJECTIVES}(?:summary|overview|recap|rundown|outline|account|timeline|list)\s+(?:of|about|on)\b",
         r"\b(?:summari[sz]e|recap|reconstruct|list|outline)\b(?=\s+(?:how|what|the|my|all|everything|our|which|when|in)\b)",
+        r"\b(?:in\s+)?(?:what|which)\s+(?:order|sequence)\s+did\s+(?:i|we)\s+(?:bring\s+up|mention|discuss|raise|tell\s+you\s+about)\b",
         r"\b(?:the\s+)?(?:order|sequence|timeline)\s+(?:in\s+which|that|of\s+(?:how|when))\b",
         r"\b(?:in|by)\s+(?:the\s+)?(?:right\s+|correct\s+|chronological\s+)?(?:order|sequence)\b",
         rf"\b(?:(?:the|each|every|all|some)\s+)?(?:of\s+)?(?:the\s+)?(?:different|various|main|key|several|specific)\s+{_THINGS}\s+(?:of|about|in|for|around|with|to)\b",

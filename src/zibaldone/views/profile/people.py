@@ -33,8 +33,8 @@ _NAME_KIN = regex.compile(
     FLAGS,
 )
 _KIN_IS = regex.compile(
-    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:['’]s\s+name)?\s+is\s+(?:called\s+"
-    rf"|named\s+)?{_NAME}(?=\s*(?:[.,;!()–—]|and\b|$))",
+    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:['’]s\s+name)?\s+is\s+(?:now\s+)?(?:called\s+"
+    rf"|named\s+)?{_NAME}(?=\s*(?:[.,;!()–—]|and\b|now\b|$))",
     FLAGS,
 )
 _KIN_STATES = regex.compile(
