@@ -40,7 +40,8 @@ def test_an_error_is_raised_and_nothing_more_is_begun(workers):
 
 
 INTERRUPTED = """
-import os, sys, threading
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
 from zibaldone import MemAttention, Memory
 
 class Hanging:

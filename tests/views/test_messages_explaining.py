@@ -69,11 +69,11 @@ def test_a_message_that_came_later_is_unknown(asked):
 
 
 def test_below_the_floor_every_candidate_has_that_reason(talk):
-    """An empty recall says that nothing was relevant enough, with both figures."""
+    """An empty recall says that memory knows too little, with both figures."""
     talk.fill()
     found = talk.ask("quantum chromodynamics lattice", floor=1)
     assert not found
-    assert re.search(r"relevant enough \(0\.\d\d, the floor is 1\.00\)", found.why_not(1))
+    assert re.search(r"knows too little of this \(confidence 0\.\d\d, the floor is 1\.00\)", found.why_not(1))
 
 
 def test_a_repetition_says_so(talk):
