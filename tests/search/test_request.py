@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.request import Aim, read_request
+from zibaldone.search.request import Aim, Request, read_request
+from zibaldone.text.remembered import forget_texts
 
 AIMS = [
     ("Which bakery did I go to?", Aim.FACT),
@@ -56,3 +57,21 @@ def test_any_text_is_a_request(text):
     letters = iter(text)
     assert all(letter in letters for letter in "".join(request.subject.split()))  # in the same order
     assert any(map(str.isalnum, request.subject)) == any(map(str.isalnum, text))
+
+
+@pytest.mark.parametrize(
+    "phrase", ["how much ", "full and ", "summarize what ", "I want to ", " ", "did you "]
+)
+def test_a_text_of_pages_is_read_by_its_ends(phrase):
+    """It is its own subject; looking for a form in all of it would take minutes."""
+    text = "List all my kettles. " + phrase * 12_000
+    assert read_request(text) == Request(read_request(text).aim, text)
+    assert read_request("kettle " * 12_000 + "Which one did you recommend?").aim is Aim.SAID
+
+
+def test_a_question_does_not_outlive_what_is_forgotten():
+    """It may be a message that was just said."""
+    read_request("A question with a secret in it?")
+    assert read_request.cache_info().currsize
+    forget_texts()
+    assert not read_request.cache_info().currsize

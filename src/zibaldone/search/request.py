@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 import regex
+
+from zibaldone.text.remembered import remembered
 
 
 class Aim(StrEnum):
@@ -33,10 +34,11 @@ class Request:
     subject: str  # its text without the words that only say how to answer
 
 
+_LONGEST = 4000  # characters of a question that are read for what it wants
 _TALK = r"(?:conversations?|chats?|discussions?|sessions?|talks?|messages|exchanges|interactions)"
 _ADJECTIVES = (
     r"(?:(?:comprehensive|complete|full|detailed|brief|short|quick|clear|concise|thorough|general|overall|coherent|"
-    r"chronological|numbered|bulleted|high-level)(?:\s*,\s*|\s+and\s+|\s+))*"
+    r"chronological|numbered|bulleted|high-level)(?:\s*,\s*|\s+and\s+|\s+)){0,6}"
 )
 _THINGS = (
     r"(?:aspects?|topics?|ideas?|things|points?|items?|themes?|subjects?|elements?|facets?|issues|concerns|concepts|"
@@ -85,7 +87,7 @@ _OVERVIEW = regex.compile(
 )
 _LIST = regex.compile(
     r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|(?:in|altogether|total)\s+total|"
-    r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]*\b(?:total|altogether)|"
+    r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]{0,200}\b(?:total|altogether)|"
     r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
     regex.IGNORECASE,
 )
@@ -119,9 +121,14 @@ _ASSISTANT = regex.compile(
 )
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def read_request(text: str) -> Request:
-    """Never raises; a text of several sentences is one request."""
+    """Never raises; a text of several sentences is one request.
+
+    A text of pages is mostly material: it is its own subject, and its ends say what is wanted.
+    """
+    if len(text) > _LONGEST:
+        return Request(_aim(f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"), text)
     subject = text
     for frame in _FRAMES:
         subject = frame.sub(" ", subject)
