@@ -66,6 +66,14 @@ def test_what_stands_comes_first_and_in_its_room():
     assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100, 0), standing=STANDING))["profile"] == 3
 
 
+def test_what_stands_is_never_cut():
+    """An entry that is longer than its room is left out, and does not take the room of evidence."""
+    long = unit(" ".join(f"Always name the kettle number {i}." for i in range(20)), 201, standing=True)
+    made = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 36, 0), standing=[long, *STANDING[:1]])
+    assert [e.text for e in made.evidence if e.standing] == [STANDING[0].text]
+    assert views(made)["messages"] >= 5
+
+
 def test_a_named_speaker_of_what_stands_is_told():
     """Who says "I" is the user, unless it is somebody with a name."""
     standing = [

@@ -94,7 +94,9 @@ class _Context:
                 taken, tokens = taken + 1, tokens + unit.tokens
                 self._keep(place, unit, cost)
                 reason = f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
-            elif not reason and not self._kept and (cut := cut_to_fit(unit, self._query, self._count)):
+            elif not (reason or unit.standing or self._kept) and (
+                cut := cut_to_fit(unit, self._query, self._count)
+            ):
                 cost = self._tokens([cut])
                 left -= cost
                 taken, tokens = taken + 1, tokens + cut.tokens
