@@ -108,3 +108,14 @@ def test_awaited_it_is_the_same(tmp_path, options, expected):
             return seqs(found.evidence), seqs(await memory.search("tulip", user="ann", **options))
 
     assert anyio.run(main) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{"roles": ["assistant"]}, {"since": "2024-06-01"}, {"session": "no such"}]
+)
+def test_confidence_is_of_that_part(memory, options):
+    """The timeline knows of the days that a question names, but not of those that are left out."""
+    memory.add({"content": "I began a novel on whales in Bergen.", "time": "2024-05-02"}, user="bea")
+    question = "Give me a summary of the novel in May 2024"
+    assert memory.recall(question, user="bea", budget_tokens=300).confidence == 1
+    assert memory.recall(question, user="bea", budget_tokens=300, **options).confidence == 0

@@ -155,7 +155,7 @@ def ranked_units(
     """The index's best units, as many as fill OFFERED budgets."""
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-    inside = _inside(index, query)
+    inside = inside_query(index, query)
     scores = score(index, question, vector, weights, inside)
     rows = rows_offered(index, scores.total, scores.assistant, query, inside)
     explanation = Explanation.of(index, scores)
@@ -178,7 +178,7 @@ def rows_offered(
     return _with_partners(rows, index, inside, query.budget_tokens)
 
 
-def _inside(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
+def inside_query(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
     """(n,) which units a query may recall; None: all."""
     session, within = query.scope.session, query.within
     if session is None and within is None:

@@ -122,3 +122,14 @@ def test_what_is_not_read_yet_has_lines(memory: Memory) -> None:
     """The tail of the log is told of at once."""
     memory.add(Message("I lent my cello to a pupil in Bregenz.", time=NOW), user="ann")
     assert any("Bregenz" in text for text in texts(ask(memory, "Tell me the history of the cello.")))
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Summarize everything so far", "List everything in order", "Give me an overview of everything"],
+)
+def test_everything_is_no_subject(memory: Memory, question: str) -> None:
+    """What is asked for is all that was ever talked of."""
+    recalled = ask(memory, question)
+    assert recalled.confidence == 1
+    assert len(recalled.evidence) >= len(DONE)

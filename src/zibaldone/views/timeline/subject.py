@@ -20,7 +20,8 @@ _FRAME = frozenset(
         show reconstruct outline describe progress progressed develop developed evolve evolved change changed
         introduced first over time far key main one two three four five six seven eight nine ten eleven twelve
         topics topic things thing
-        kinds points steps stages including included related based please exactly so happened happen"""
+        kinds points steps stages including included related based please exactly so happened happen
+        everything anything"""
     )
 )
 

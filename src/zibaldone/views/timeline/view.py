@@ -32,6 +32,7 @@ from zibaldone.views.toolkit import (
     OFFERED,
     days_named,
     evidence_of,
+    inside_query,
     question_vector,
     usable,
 )
@@ -154,9 +155,9 @@ class TimelineView(UnitsView):
     ) -> Retrieved:
         if not len(index):
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-        inside = np.ones(len(index), dtype=bool)
-        if query.scope.session is not None:
-            inside = np.array([unit.session == query.scope.session for unit in index.units], dtype=bool)
+        inside = inside_query(index, query)
+        if inside is None:
+            inside = np.ones(len(index), dtype=bool)
         then, known, when = _then(index, query, inside)
         scores = score(index, subject, vector, _WEIGHTS, inside)
         # A time that memory knows of, or all that was ever talked of.
