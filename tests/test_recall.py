@@ -7,10 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import Memory, Message
+from zibaldone import Evidence, Memory, Message
+from zibaldone.core import Scope
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall import in_period_first
 from zibaldone.rendering import header, verbatim
+from zibaldone.search.request import Aim
 from zibaldone.text.sentences import sentences
+from zibaldone.views.base import Query
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 START = datetime(2023, 11, 1, 8, tzinfo=UTC)
@@ -319,3 +323,18 @@ def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
     assert "zebra" not in found.text
     assert [seq for unit in found.evidence for seq in unit.sources] == [2]
     assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)
+
+
+def test_a_list_of_a_day_begins_with_that_day_and_those_after_it():
+    """What happened is told some days later too; what has no time is of no day."""
+
+    def said(seq, day, *, is_dated=True):
+        time = datetime(2024, 3, day, tzinfo=UTC)
+        return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
+
+    query = Query(
+        "What are all the things I bought on 5 March 2024?", Scope("ann"), 100, START.replace(year=2025)
+    )
+    units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
+    assert [unit.sources[0] for unit in in_period_first(units, query, Aim.LIST)] == [2, 5, 6, 1, 3, 4]
+    assert in_period_first(units, query, Aim.FACT) == units

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
@@ -165,11 +164,13 @@ def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[
     period = asked_period(query.text, query.now.date()) if aim in (Aim.OVERVIEW, Aim.LIST) else None
     if period is None:
         return candidates
-    short = period.first and period.last and (period.last - period.first).days < LONG_DAYS
-    slack = timedelta(days=AFTER_DAYS if short else 0)
-    inside = [
-        unit
-        for unit in candidates
-        if period.holds(unit.time.date()) or period.holds(unit.time.date() - slack)
-    ]
-    return inside + [unit for unit in candidates if unit not in inside]
+    ends = period.last
+    if not period.first or not ends or (ends - period.first).days >= LONG_DAYS:
+        ends = None  # of a long time, what is told after it is told of something else
+    then: list[Evidence] = []
+    otherwise: list[Evidence] = []
+    for unit in candidates:
+        day = unit.time.date()
+        soon = ends is not None and 0 <= (day - ends).days <= AFTER_DAYS
+        (then if unit.is_dated and (soon or period.holds(day)) else otherwise).append(unit)
+    return then + otherwise
