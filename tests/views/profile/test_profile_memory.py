@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import AsyncMemory, InvalidInput, Memory, ModelFailed
+from zibaldone import AsyncMemory, InvalidInput, Memory, Message, ModelFailed
 from zibaldone.models import StaticEmbedder
 from zibaldone.views.profile import KINDS
 
@@ -344,3 +344,11 @@ def test_what_was_read_is_not_read_again(memory, ann):
     after = view._standing.get("ann", 1)
     assert len(after.unread) == 1
     assert all(after.stored[key] is known for key, known in before.stored.items())
+
+
+def test_an_entry_without_a_time_has_none_before_the_view_read_it_either(memory):
+    """The day of an import is no day on which anything was said."""
+    memory.add(Message("We decided to sell the house.", metadata={"time_known": False}), user="ann")
+    assert not entry_of(memory.profile("ann"), "decision").is_dated
+    memory.maintain()
+    assert not entry_of(memory.profile("ann"), "decision").is_dated

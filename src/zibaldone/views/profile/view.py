@@ -310,6 +310,7 @@ class ProfileView(UnitsView):
                     time=message.time,
                     days=days_named(message, text),
                     start=entry.start,
+                    is_dated=message.is_dated,
                 )
                 late[unit.key] = ReadUnit(unit, entry.reading, vector)
         return late, note
