@@ -65,7 +65,7 @@ def recall(
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
     confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
     if confidence < floor:
-        reason = f"memory knows too little of this (confidence {confidence:.2f}, the floor is {floor:.2f})"
+        reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)

@@ -69,9 +69,9 @@ class FeltAnswer:
         """One line: the question, and what is missing."""
         words = f"{'right' if self.right else 'wrong'} {self.budget_tokens:>5}  {self.question.question}"
         if self.missing and not self.tokens:
-            return f"{words}  nothing recalled: confidence {self.confidence:.2f}, floor {self.floor:.2f}"
+            return f"{words}  nothing recalled: confidence {self.confidence:.3f}, floor {self.floor:.3f}"
         if not self.question.parts and self.tokens:
-            return f"{words}  {self.tokens} tokens: confidence {self.confidence:.2f}, floor {self.floor:.2f}"
+            return f"{words}  {self.tokens} tokens: confidence {self.confidence:.2f}, floor {self.floor:.3f}"
         for part in self.missing:
             id_, phrase = next(iter(part.phrases.items()))
             words += f"\n             {id_} “{phrase}”: {part.why}"

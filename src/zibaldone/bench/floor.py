@@ -103,7 +103,7 @@ def run(options: FloorOptions, run: Run) -> Measurement:
     figures = {"data": options.path.name, "default_floor": default, "points": points, "asked": probes}
     columns = [
         Column(
-            "floor", lambda point: f"{point.floor:.2f}" + (" *" if point.floor == default else ""), left=True
+            "floor", lambda point: f"{point.floor:.3f}" + (" *" if point.floor == default else ""), left=True
         ),
         *map(_emptied, KINDS),
         Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),

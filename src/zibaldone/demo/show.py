@@ -82,8 +82,8 @@ def recalled(console: Console, number: int, outcome: Asked, full_tokens: int) ->
         verdict = f"{parts - len(outcome.missing)} of {parts} found"
     else:
         verdict = f"{'something' if recall else 'nothing'} recalled"
-    confidence = f"confidence {recall.confidence:.2f}" + (
-        "" if recall else f", floor {recall.trace.floor:.2f}"
+    confidence = f"confidence {recall.confidence:.3f}" + (
+        "" if recall else f", floor {recall.trace.floor:.3f}"
     )
     cost = f"{recall.tokens} tokens instead of {full_tokens:,}, {outcome.ms:.1f} ms"
     colour = "green" if outcome.right else "red"
