@@ -42,6 +42,18 @@ def test_what_is_unlearnt_is_near_nothing():
     assert len(made) == 1
 
 
+def test_what_is_unlearnt_is_gone_at_once():
+    """Not only when the next question comes: its term is a word of a message."""
+    made = taught("children", "tax")
+    assert made.near(["kids"], 0.5)[0]
+    made.learn([("kumquats", "kumquat")])
+    made.unlearn([("children", "children")])
+    made.unlearn([("kumquats", "kumquat")])
+    assert not any(word in repr(vars(made)) for word in ("child", "kumquat"))
+    made.learn([("children", "children")])
+    assert made.near(["kids"], 0.5)[0]
+
+
 def test_a_form_that_two_words_share_stays_while_one_is_there():
     """Words of a script without spaces share their pairs of characters."""
     made = taught("children")

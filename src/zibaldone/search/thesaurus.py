@@ -39,13 +39,15 @@ class Thesaurus:
                 self._changed.add(term)
 
     def unlearn(self, pairs: Pairs) -> None:
-        """Forget a word that was learnt and is there no more."""
+        """Forget a word that was learnt and is there no more, and at once its term, if that was all of it."""
         for form, term in _worded(pairs):
             self._uses[form] -= 1
             if not self._uses[form]:
                 del self._uses[form]
                 self._forms[term].discard(form)
                 self._changed.add(term)
+                if not self._forms[term]:
+                    self._drop(term)
 
     def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
         """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
@@ -62,7 +64,7 @@ class Thesaurus:
         return near_terms
 
     def _settle(self) -> None:
-        """Make the vectors of changed terms; a term without forms has a zero vector."""
+        """Make the vectors of changed terms."""
         if not self._changed:
             return
         changed = sorted(self._changed)
@@ -77,11 +79,15 @@ class Thesaurus:
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         np.divide(sums, norms, out=sums, where=norms > 0)
         self._vectors.rows[[self._row[term] for term in changed]] = sums
-        for term in changed:
-            if not self._forms[term]:
-                del self._forms[term]
-                self._terms[self._row.pop(term)] = ""
         self._changed.clear()
+
+    def _drop(self, term: str) -> None:
+        """A term without forms; its row stays, with a zero vector that nothing is near."""
+        del self._forms[term]
+        self._changed.discard(term)
+        if (row := self._row.pop(term, None)) is not None:
+            self._terms[row] = ""
+            self._vectors.rows[row] = 0
 
 
 def _worded(pairs: Pairs) -> Pairs:
