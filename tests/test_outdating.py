@@ -6,7 +6,7 @@ import pytest
 
 from zibaldone import Message
 from zibaldone.core import Scope
-from zibaldone.outdating import current_first
+from zibaldone.outdating import current_first, holding
 from zibaldone.views.base import Query
 
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
@@ -142,3 +142,21 @@ def test_a_recall_of_the_past_knows_nothing_of_later_messages(filled):
     found = ask(filled, until=START + timedelta(days=1, hours=1))
     assert f"user: {OLD}" in lines(found)
     assert NEW not in found.text
+
+
+def test_a_recall_of_the_past_knows_what_had_ended_by_then(memory):
+    """By what was said up to its time, though something later ended it once more."""
+    say(memory, "The review is on Monday.", "I moved the review to Tuesday.")
+    say(memory, "The review is on Friday, not Monday.", start=START + timedelta(days=5))
+    until = START + timedelta(days=1, hours=1)
+    (first, second) = ask(memory, "When is the review?", until=until).evidence
+    assert (first.outdated.by, second.outdated) == (2, None)
+
+
+def test_what_stands_ends_by_what_a_recall_may_know_of(filled):
+    """An entry that ended later was known then."""
+    unit = filled.search(QUESTION, user="ann", until=START + timedelta(hours=1))[0]
+    assert unit.text == OLD
+    parts = filled._database, filled._updates, [unit]
+    assert holding(*parts, query(filled)) == []
+    assert holding(*parts, query(filled, within=frozenset({1, 2}))) == [unit]

@@ -36,20 +36,21 @@ def current_first(
         if generation is None:
             return list(candidates)
         seqs = {seq for unit in candidates for seq in unit.sources}
-        links = {
-            (link.old_seq, link.old_start): link
-            for link in links_of(connection, user, generation.number, seqs)
-        }
-        newer = log.fetch(connection, user, sorted({link.new_seq for link in links.values()}))
+        known = _in_time(links_of(connection, user, generation.number, seqs), query)
+        newer = log.fetch(connection, user, sorted({link.new_seq for link in known}))
+    links = {(link.old_seq, link.old_start): link for link in known if link.new_seq in newer}
+    by_message: dict[int, list[Link]] = {}
+    for link in links.values():
+        by_message.setdefault(link.old_seq, []).append(link)
     ranked: dict[tuple[str, tuple[int, ...], int], Evidence] = {}
     offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
     for unit in candidates:
-        link = next((link for link in links.values() if _within(link, unit)), None)
-        if link is None or link.new_seq not in newer or not _in_time(newer[link.new_seq], query):
+        ended = (link for link in by_message.get(unit.sources[0], ()) if _within(link, unit))
+        if (link := next(ended, None)) is None:
             ranked.setdefault(_key(unit), unit)
             continue
         last = newest(link, links)
-        if last.new_seq in newer and _allowed(newer[last.new_seq], query):
+        if query.scope.session in (None, newer[last.new_seq].session):
             current = offered.get(last.new_seq) or _unit_at(
                 newer[last.new_seq], last.new_start, unit, tokenizer
             )
@@ -71,7 +72,7 @@ def holding(
         if generation is None or not entries:
             return list(entries)
         seqs = {seq for entry in entries for seq in entry.sources}
-        links = links_of(connection, user, generation.number, seqs)
+        links = _in_time(links_of(connection, user, generation.number, seqs), query)
     ended = {link.old_seq for link in links}
     return [
         entry
@@ -96,13 +97,9 @@ def _within(link: Link, unit: Evidence) -> bool:
     return unit.sources == (link.old_seq,) and starts
 
 
-def _in_time(message: Message, query: Query) -> bool:
-    """Whether a recall narrowed to a time, a role or the like may know of the message."""
-    return query.within is None or message.seq in query.within
-
-
-def _allowed(message: Message, query: Query) -> bool:
-    return query.scope.session in (None, message.session) and _in_time(message, query)
+def _in_time(links: Sequence[Link], query: Query) -> list[Link]:
+    """Those that a recall narrowed to a time, a role or the like may know of."""
+    return [link for link in links if query.within is None or link.new_seq in query.within]
 
 
 def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer) -> Evidence:
