@@ -40,8 +40,8 @@ def current_first(
         newer = log.fetch(connection, user, sorted({link.new_seq for link in known}))
     links = {(link.old_seq, link.old_start): link for link in known if link.new_seq in newer}
     by_message: dict[int, list[Link]] = {}
-    for link in links.values():
-        by_message.setdefault(link.old_seq, []).append(link)
+    for known_link in links.values():
+        by_message.setdefault(known_link.old_seq, []).append(known_link)
     ranked: dict[tuple[str, tuple[int, ...], int], Evidence] = {}
     offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
     for unit in candidates:

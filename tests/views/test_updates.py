@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from zibaldone import forgetting, generations, log, maintenance
-from zibaldone.core import Message
+from zibaldone.core import MACHINES, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.forgetting import Selector
 from zibaldone.models.asker import Asker
@@ -137,6 +137,14 @@ def test_what_is_nobodys_own_another_may_change(desk):
     desk.say("The picnic is at Riverside Park on Saturday.", name="Leo")
     desk.say("The picnic at Riverside Park got moved to Sunday.", name="Maya")
     assert [rule for _, _, rule in desk.links()] == ["changed"]
+
+
+@pytest.mark.parametrize("role", sorted(MACHINES))
+def test_no_machine_ends_what_a_person_said(desk, role):
+    """Not even of what is nobody's own."""
+    desk.say("The review is on Monday.")
+    desk.say("The review moved to Sunday.", role=role)
+    assert desk.links() == []
 
 
 def test_an_amendment_speaks_of_what_is_near(desk):

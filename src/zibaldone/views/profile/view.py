@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.core import MACHINES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
@@ -44,7 +44,6 @@ from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = "1"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
-_MACHINES = frozenset({"assistant", "system", "tool", "developer", "function"})
 _MOST_USERS = 200
 
 
@@ -346,7 +345,7 @@ def _read(message: Message) -> list[FoundEntry]:
         reading = read_as(correction.kind, correction.text)
         text = entry_words(reading, correction.text) if correction.text else ""
         return [FoundEntry(_CORRECTION, 0, len(message.content), reading, text)]
-    if message.role in _MACHINES or message.role == corrections.ROLE:
+    if message.role in MACHINES or message.role == corrections.ROLE:
         return []
     return [
         FoundEntry(reading.kind, start, end, reading, entry_words(reading, message.content[start:end]))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from zibaldone.core import Message
+from zibaldone.core import MACHINES, Message
 from zibaldone.views.updates.changes import Change, changes, holds_now, may_change, state_of
 from zibaldone.views.updates.clauses import StatedClause, clauses, clauses_of_sentence
 from zibaldone.views.updates.cues import CONTACTS
@@ -90,7 +90,7 @@ def key_of(word: str) -> int:
 
 def is_read(message: Message) -> bool:
     """Whether a message is a person's: what assistants and tools say is not what holds or not."""
-    return message.role not in ("assistant", "tool", "system", "editor")
+    return message.role not in MACHINES and message.role != "editor"
 
 
 class Detector:

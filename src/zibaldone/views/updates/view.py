@@ -29,7 +29,7 @@ from zibaldone.views.updates import table
 from zibaldone.views.updates.detect import NEAR, Candidates, Detector, Place, WordIndex
 from zibaldone.views.updates.tasks import Ended, EndedPair, JudgeUpdates, NumberedSentence
 
-_ANALYSIS = 1  # raise it when other links would be made of the same log without a model
+_ANALYSIS = 2  # raise it when other links would be made of the same log without a model
 
 
 @dataclass(frozen=True, slots=True)
