@@ -57,7 +57,7 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         assert "(no date)\nuser: My parrot is called Otto. [no longer holds]\n" in before[0]
         assert "Mon 8 May 2023\nuser: My parrot sings." in before[0]
         assert "- My parrot is called Otto." not in before[1]
-        assert before[1].startswith("Always known:\n- I have a parrot.\n")
+        assert before[1].startswith("Always known:\n- My parrot is called Kiki now.\n- I have a parrot.\n")
         assert "- I have a parrot." in memory.profile("ann").text().splitlines()
         memory.rebuild(user="ann")
         assert (said(), known()) == before
