@@ -164,7 +164,7 @@ class Recall:
     """The evidence chosen for one query."""
 
     query: str
-    text: str  # ready for a prompt: chronological, under session and date headers
+    text: str  # ready for a prompt: session by session, under headers of their days
     tokens: int  # of `text`, by the memory's tokenizer
     evidence: tuple[Evidence, ...]  # in the order of `text`
     citations: tuple[Citation, ...]

@@ -24,7 +24,7 @@ AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
-# What a turn looks like, whatever it is about; each with its weight in scoring.py.
+# What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _TIME_WORDS = frozenset(
     """

@@ -16,7 +16,7 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import Mask, TalkWeights, Weights, read_question, score
+from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.storage.database import Database
@@ -40,7 +40,6 @@ from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import UnitsView
 
 _ANALYSIS = "1"  # raise it when other lines would be made of the same log
-_SHORT_DAYS = 14  # what happened in less than that is often told after it
 # Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
 # assistant among them, which would tell one kind of talk from the other.
 _LINES = Weights(
@@ -233,7 +232,7 @@ def _of(index: UnitIndex, period: Period) -> Mask:
     """Said in the period, or soon after a short one, or naming a day in it."""
     first = period.first.toordinal() if period.first else 0
     last = period.last.toordinal() if period.last else date.max.toordinal()
-    late = AFTER_DAYS if last - first < _SHORT_DAYS else 0
+    late = AFTER_DAYS if last - first < LONG_DAYS else 0
     then = (index.days >= first) & (index.days <= last + late)
     for row, first_named, last_named in index.named_days:
         if first <= first_named and last_named <= last:
