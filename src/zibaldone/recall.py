@@ -57,7 +57,7 @@ def recall(
     if overlays.profile is not None:
         own = snapshots(database, query.scope.user, overlays.profile)
         query = replace(query, people=overlays.profile.people(own, query.scope.user))
-    answers = _Asked(database, query)
+    answers = _Answers(database, query)
     plan_ = plan(query.text, query.budget_tokens)
     known = answers.of(overlays.profile, plan_.standing_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
@@ -101,7 +101,7 @@ def recall(
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Answers:
     """The views' answers to one query, and how long each took."""
 
     database: Database
@@ -154,7 +154,7 @@ def search(
     if narrowing:
         with database.read() as connection:
             query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    answers = _Asked(database, query)
+    answers = _Answers(database, query)
     candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
     return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
 
