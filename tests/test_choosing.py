@@ -145,3 +145,11 @@ def test_a_recall_says_what_its_parts_took(memory):
     assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
     assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
     assert memory.recall("Which deck?", user="ann", floor=0).trace.aim == "fact"
+
+
+@pytest.mark.parametrize("budget", range(60, 120, 7))
+def test_evidence_is_cut_to_what_is_left_beside_what_is_standing(budget):
+    """A long unit does not leave the text with standing lines alone."""
+    long = unit(" ".join(FACTS), 1)
+    made = chosen([long], budget, RecallPlan(Aim.FACT, 30, 0), standing=STANDING)
+    assert {"messages", "profile"} <= {piece.view for piece in made.evidence}

@@ -94,9 +94,7 @@ class _Context:
                 taken, tokens = taken + 1, tokens + unit.tokens
                 self._keep(place, unit, cost)
                 reason = f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
-            elif not (reason or unit.standing or self._kept) and (
-                cut := cut_to_fit(unit, self._query, self._count)
-            ):
+            elif not (reason or unit.standing or self._views_of) and (cut := self._cut(unit, left)):
                 cost = self._tokens([cut])
                 left -= cost
                 taken, tokens = taken + 1, tokens + cut.tokens
@@ -106,6 +104,11 @@ class _Context:
                 f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
             )
         self._parts[part] = Part(part, room_before or room_tokens, tokens, taken)
+
+    def _cut(self, unit: Evidence, left: int) -> Evidence | None:
+        """The first evidence, cut to what is left beside what is standing."""
+        room = left - 1 if self._kept else left  # the line break between them
+        return cut_to_fit(unit, replace(self._query, budget_tokens=room), self._count)
 
     def count_again(self) -> None:
         """Give back what was kept free for marks of gaps that the text turned out not to have."""

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from zibaldone.core import Message, Recall
 from zibaldone.demo import show
-from zibaldone.demo.sample import CONVERSATION, NOW, USER, Asked, ask, questions
+from zibaldone.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, ask, questions
 from zibaldone.memory import Memory
 
 BUDGET_TOKENS = 300
@@ -89,7 +89,11 @@ def _change(memory: Memory) -> Recall:
 
 
 def _figures(
-    messages: Sequence[Message], outcomes: Sequence[Asked], full_tokens: int, import_ms: float, folder: Path
+    messages: Sequence[Message],
+    outcomes: Sequence[DemoAnswer],
+    full_tokens: int,
+    import_ms: float,
+    folder: Path,
 ) -> show.Figures:
     return show.Figures(
         messages=len(messages),
@@ -105,7 +109,7 @@ def _figures(
     )
 
 
-def _plain(outcome: Asked) -> dict[str, object]:
+def _plain(outcome: DemoAnswer) -> dict[str, object]:
     recalled = [
         {"seqs": passage.sources, "session": passage.session, "text": passage.text}
         for passage in outcome.recall.evidence

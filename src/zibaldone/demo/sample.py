@@ -28,7 +28,7 @@ class DemoQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemoAnswer:
     """A question, what was recalled, and whether that is right."""
 
     question: DemoQuestion
@@ -49,7 +49,7 @@ def questions() -> list[DemoQuestion]:
     return [DemoQuestion(**json.loads(line)) for line in text.splitlines()]
 
 
-def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_tokens: int) -> Asked:
+def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_tokens: int) -> DemoAnswer:
     """Recall, and look for each part of the answer in the evidence that cites the message holding it.
 
     `seqs` maps the messages' ids to their seqs.
@@ -64,7 +64,7 @@ def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_
         holds.update(dict.fromkeys(places, phrase))
         if not places:
             missing[seqs[id_]] = phrase
-    return Asked(question, recall, holds, missing, ms)
+    return DemoAnswer(question, recall, holds, missing, ms)
 
 
 def _holds(evidence: Evidence, seq: int, phrase: str) -> bool:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zibaldone.core import Evidence, Message, Recall
-from zibaldone.demo.sample import Asked
+from zibaldone.demo.sample import DemoAnswer
 from zibaldone.forgetting import Receipt
 from zibaldone.rendering import STANDING_TITLE, header, line, mark
 
@@ -68,7 +68,7 @@ def opening(
     )
 
 
-def recalled(console: Console, number: int, outcome: Asked, full_tokens: int) -> None:
+def recalled(console: Console, number: int, outcome: DemoAnswer, full_tokens: int) -> None:
     """One question: every recalled passage with its date and citation, the parts of the answer marked."""
     recall = outcome.recall
     console.print()

@@ -14,7 +14,7 @@ from zibaldone.views.topics.entry_units import NAME, said_together
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Found
+from zibaldone.views.topics.read.reading_result import EntryHit
 
 SUPERSEDED = "[superseded]"
 
@@ -64,7 +64,7 @@ class Readable:
         return Readable(as_of, generation, base, tail, library, index)
 
 
-def evidence_of(hits: Iterable[Found], messages: Mapping[int, Message]) -> Iterator[Evidence]:
+def evidence_of(hits: Iterable[EntryHit], messages: Mapping[int, Message]) -> Iterator[Evidence]:
     """Entries as they are offered, but for their tokens; none whose messages are forgotten meanwhile.
 
     Those of one message stand in one line, which has the sources of all of them.
@@ -91,11 +91,11 @@ def evidence_of(hits: Iterable[Found], messages: Mapping[int, Message]) -> Itera
         )
 
 
-def _is_old(hit: Found) -> bool:
+def _is_old(hit: EntryHit) -> bool:
     return hit.superseded or hit.later is not None
 
 
-def _shown(hit: Found) -> str:
+def _shown(hit: EntryHit) -> str:
     """The mark stands inside the last sentence: entries of one message may follow each other in a line."""
     text = hit.place.entry.text
     if not _is_old(hit):

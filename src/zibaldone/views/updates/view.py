@@ -33,7 +33,7 @@ _ANALYSIS = 2  # raise it when other links would be made of the same log without
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _NewLinks:
     """What a batch says: words with their places, and links as (older place, newer place, rule)."""
 
     words: list[tuple[int, Place]]
@@ -59,7 +59,7 @@ class UpdatesView(RestingView):
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> _Found | None:
+    ) -> _NewLinks | None:
         """What each message ends of what was said before it."""
         if basis is None:
             return None
@@ -88,7 +88,7 @@ class UpdatesView(RestingView):
             if progress:
                 progress(done)
         words = [(word, place) for word, at in index.added.items() for place in at]
-        return _Found(sorted(words), [(old, new, rule) for (old, new), rule in sorted(links.items())])
+        return _NewLinks(sorted(words), [(old, new, rule) for (old, new), rule in sorted(links.items())])
 
     def _judged(
         self, candidates: Sequence[Candidates], detector: Detector, user: str, *, patient: bool
@@ -123,7 +123,7 @@ class UpdatesView(RestingView):
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - their words are in what was prepared
-        prepared: _Found,
+        prepared: _NewLinks,
     ) -> None:
         """Words and links."""
         table.write(connection, generation, prepared.words, prepared.links)

@@ -17,7 +17,7 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Found
+from zibaldone.views.topics.read.reading_result import EntryHit
 
 PARTITION = 0.1  # weight of BM25 of an entry's heading partition (k1 = 1.5, b = 0.75)
 _OLD = 1.0  # what a superseded entry loses
@@ -64,11 +64,11 @@ class RankedEntries:
         """(form, term) of the m words, in the question's order."""
         return self.scored.terms
 
-    def hits(self, rows: Sequence[int], why: str) -> list[Found]:
+    def hits(self, rows: Sequence[int], why: str) -> list[EntryHit]:
         units = self.unit[list(rows)]
         channels = iter(self.scored.explanation.of_rows(units[units >= 0].tolist()))
         return [
-            Found(
+            EntryHit(
                 self.index.places[row],
                 float(self.total[row]),
                 why,

@@ -12,7 +12,7 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
-from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling, ordered
+from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.tasks import (
     MOST_CALLS,
     AgentMove,
@@ -223,7 +223,7 @@ class _AgentSearch:
             rows += self._global(id_, local)
         return rows
 
-    def _fallback(self) -> list[Found]:
+    def _fallback(self) -> list[EntryHit]:
         """BM25 over heading partitions (Algorithm 3, lines 13 to 16), in the order of the blocks."""
         rows: list[int] = []
         for id_, number in partitions(self._index, self._question, self._settings.fallback_topk):
@@ -233,19 +233,19 @@ class _AgentSearch:
             )
         return self._hits(rows, "fallback")
 
-    def _recent(self) -> list[Found]:
+    def _recent(self) -> list[EntryHit]:
         """CURRENT is in every context that has room for it (line 17), by how well its entries fit."""
         rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
         return self._hits(self._ranked.best(rows), "recent")
 
-    def _hits(self, rows: Sequence[int], why: str) -> list[Found]:
+    def _hits(self, rows: Sequence[int], why: str) -> list[EntryHit]:
         return self._ranked.hits(list(dict.fromkeys(rows)), why)
 
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]
         return [int(where[row]) for row in local]
 
-    def _tokens(self, hits: Sequence[Found]) -> int:
+    def _tokens(self, hits: Sequence[EntryHit]) -> int:
         return sum(self._tokenizer.count([hit.place.entry.text for hit in hits]))
 
 

@@ -13,7 +13,7 @@ from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import Found, ReadingResult, falling
+from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling
 from zibaldone.views.topics.read.tasks import Listed, PickDocuments
 from zibaldone.views.topics.read.tool_text import shortened
 
@@ -65,7 +65,7 @@ class Hybrid:
         )
 
 
-def offline(ranked: RankedEntries) -> tuple[Found, ...]:
+def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
     """By words, vectors and what the question's names lead to; nothing of it needs a model."""
     index = ranked.index
     followed = follow(ranked)
@@ -119,7 +119,7 @@ def partitions(
 
 def _joined(
     ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
-) -> tuple[Found, ...]:
+) -> tuple[EntryHit, ...]:
     """One ranking: what is in a picked document, or in a block that BM25 added, gains."""
     index = ranked.index
     bonus = np.zeros(len(index))
@@ -132,7 +132,9 @@ def _joined(
     return offline(replace(ranked, total=ranked.total + bonus))
 
 
-def _said_otherwise(index: ReadingIndex, hits: Sequence[Found], outdated: Mapping[int, int]) -> list[Found]:
+def _said_otherwise(
+    index: ReadingIndex, hits: Sequence[EntryHit], outdated: Mapping[int, int]
+) -> list[EntryHit]:
     """With what a later entry replaces marked; the later one is named."""
     replaced = {id(index.places[row]): index.places[later].entry.last for row, later in outdated.items()}
     return [

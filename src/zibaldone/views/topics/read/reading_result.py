@@ -10,7 +10,7 @@ from zibaldone.views.topics.read.document_index import EntryPlace
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EntryHit:
     """One entry, and why it is here."""
 
     place: EntryPlace
@@ -29,7 +29,7 @@ class Found:
 class ReadingResult:
     """What came of one question."""
 
-    hits: tuple[Found, ...]  # best first, each entry once
+    hits: tuple[EntryHit, ...]  # best first, each entry once
     considered: int  # entries that were scored
     documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
     stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
@@ -38,16 +38,16 @@ class ReadingResult:
     note: str = ""  # in words, when something was degraded or cut
 
 
-def ordered(tiers: Iterable[Sequence[Found]]) -> tuple[Found, ...]:
+def ordered(tiers: Iterable[Sequence[EntryHit]]) -> tuple[EntryHit, ...]:
     """One list of several, the better ones first; an entry stands where it is named first."""
-    kept: dict[tuple[str, int], Found] = {}
+    kept: dict[tuple[str, int], EntryHit] = {}
     for tier in tiers:
         for hit in tier:
             kept.setdefault((hit.place.document, hit.place.start), hit)
     return tuple(kept.values())
 
 
-def falling(hits: Sequence[Found]) -> tuple[Found, ...]:
+def falling(hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
     """Current entries first, and scores that never rise along the list, so that it can be fused by score."""
     order = sorted(hits, key=lambda hit: hit.later is not None)
     least = float("inf")
