@@ -12,7 +12,7 @@ from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
 from zibaldone.views.topics.read.names import Casing
 from zibaldone.views.topics.read.reader_h import Hybrid
-from zibaldone.views.topics.read.reading_result import Found
+from zibaldone.views.topics.read.reading_result import EntryHit
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",
@@ -27,7 +27,7 @@ CHAIN = (
 QUESTION = "What is the capital of the country in which the birthplace of Marta Kolm lies?"
 
 
-def found(question: str, *texts: str) -> tuple[Found, ...]:
+def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
     """What offline reading finds among entries with these texts."""
     return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").hits
 
