@@ -38,7 +38,7 @@ from zibaldone.views.profile.matching import (
 )
 from zibaldone.views.profile.own_words import own_statements
 from zibaldone.views.profile.people import acquaintance
-from zibaldone.views.toolkit import FOREIGN_VECTORS, OFFERED, days_named, tail, usable
+from zibaldone.views.toolkit import FOREIGN_VECTORS, MOST_UNREAD, OFFERED, days_named, tail, usable
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
@@ -260,7 +260,7 @@ class ProfileView(UnitsView):
                 }
             kept = before.unread if before and before.cursor == cursor else {}
             read_to = before.read_to if before and before.cursor == cursor else cursor
-            unread = tail(now.connection, user, max(read_to, cursor)).messages
+            unread = tail(now.connection, user, max(read_to, cursor), most=MOST_UNREAD).messages
             wanted = {read.unit.seq for read in stored.values() if read.unit.kind == _CORRECTION}
             edits = log.fetch(now.connection, user, sorted(wanted))
         late, note = self._read_late(unread)
