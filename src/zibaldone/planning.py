@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zibaldone.search.request import Aim, read_request
+from zibaldone.search.request import Aim, Request, read_request
 
 _STANDING = 0.12  # of the budget
 _STANDING_FOR_ADVICE = 0.25  # new words have to suit whoever asks
@@ -29,9 +29,9 @@ class RecallPlan:
     timeline_tokens: int
 
 
-def plan(question: str, budget_tokens: int) -> RecallPlan:
-    """By what the question asks for, see search/request."""
-    aim = read_request(question).aim
+def plan(question: str, budget_tokens: int, request: Request | None = None) -> RecallPlan:
+    """By what the question asks for, see search/request; a `request` is what a model has read in it."""
+    aim = (request or read_request(question)).aim
     standing = _STANDING_FOR_ADVICE if aim is Aim.ADVICE else _STANDING
     timeline = _TIMELINE.get(aim, 0.0)
     return RecallPlan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))

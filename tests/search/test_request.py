@@ -16,6 +16,8 @@ AIMS = [
     ("Can you give me a summary of my house move?", Aim.OVERVIEW),
     ("In which order did I bring up my book club?", Aim.OVERVIEW),
     ("How did my fitness evolve over the months?", Aim.OVERVIEW),
+    ("How did the race go?", Aim.FACT),
+    ("What do I owe Tom altogether?", Aim.LIST),
     ("What is my current salary?", Aim.UPDATE),
     ("Where do I live now?", Aim.UPDATE),
     ("Am I still vegan?", Aim.UPDATE),
@@ -33,7 +35,11 @@ SUBJECTS = [
     ("Please remind me of my sister's birthday", "my sister's birthday"),
     ("Can you please tell me where my keys are?", "where my keys are?"),
     ("Who adopted a greyhound?", "Who adopted a greyhound?"),
-    ("Please.", "Please."),  # nothing else is left of it
+    ("Summarize how my garden changed over time", "how my garden"),
+    ("What changed in my garden?", "What changed in my garden?"),
+    ("Name just three things about my cat", "about my cat"),
+    ("Summarize everything", ""),
+    ("Please.", ""),
 ]
 
 
@@ -56,7 +62,7 @@ def test_any_text_is_a_request(text):
     assert isinstance(request.aim, Aim)
     letters = iter(text)
     assert all(letter in letters for letter in "".join(request.subject.split()))  # in the same order
-    assert any(map(str.isalnum, request.subject)) == any(map(str.isalnum, text))
+    assert not request.subject or any(map(str.isalnum, request.subject))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zibaldone.search.spelling import as_spelled
+from zibaldone.search.spelling import Spelling
 
 USES = {"dentist": 3, "appointment": 2, "apartment": 5, "cat": 4, "garden": 1, "warden": 5, "2024a": 3}
 
@@ -23,18 +23,18 @@ USES = {"dentist": 3, "appointment": 2, "apartment": 5, "cat": 4, "garden": 1, "
 )
 def test_a_slip_is_read_as_the_word_that_memory_has(written, meant):
     """One of four slips, two in a long word; else it is no slip of anything."""
-    assert as_spelled(written, USES) == meant
+    assert Spelling(USES).meant(written, USES) == meant
 
 
 def test_of_two_words_as_near_the_more_used_is_meant():
     """And the nearer one before the more used."""
-    assert as_spelled("xarden", USES) == "warden"
-    assert as_spelled("gardem", USES) == "garden"
+    assert Spelling(USES).meant("xarden", USES) == "warden"
+    assert Spelling(USES).meant("gardem", USES) == "garden"
 
 
 def test_a_memory_without_words_has_none_to_offer():
     """An empty one."""
-    assert as_spelled("dentst", {}) is None
+    assert Spelling().meant("dentst", {}) is None
 
 
 def test_a_question_with_a_slip_finds_what_was_meant(talk):

@@ -10,9 +10,12 @@ def test_a_text_of_many_words_takes_time_by_its_length():
 
     def seconds(count):
         text = " ".join(f"w{number:x}q" for number in range(count))
-        start = time.process_time()
-        telling([text], 8)
-        return time.process_time() - start
+        taken = []
+        for _ in range(3):  # the least of them says what the text takes, and not what else goes on
+            start = time.process_time()
+            telling([text], 8)
+            taken.append(time.process_time() - start)
+        return min(taken)
 
     seconds(100)  # whatever is made once
     assert seconds(20_000) < 60 * max(seconds(2_000), 0.02)

@@ -9,7 +9,7 @@ from datetime import date
 import regex
 
 from zibaldone.search.lexical import LexicalIndex
-from zibaldone.search.request import Aim, read_request
+from zibaldone.search.request import Aim, Request, read_request
 from zibaldone.text.dates import find_days
 from zibaldone.text.remembered import remembered
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
@@ -44,6 +44,7 @@ class Question:
     asks_when: bool
     asks_assistant: bool  # what the assistant said, not the user
     asks_overview: bool  # an order, a history, a summary
+    asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
 
@@ -61,10 +62,12 @@ def take_apart(
     newest: date,
     spelled: Callable[[str], str] = str,
     people: Sequence[Acquaintance] = (),
+    request: Request | None = None,
 ) -> Question:
     """Read a question against the names of those who spoke; `spelled` mends its words.
 
-    Where it says "my sister" of one of the `people`, the name is looked for as well.
+    Where it says "my sister" of one of the `people`, the name is looked for as well. A `request` is what
+    somebody else has read in it; where it names days, those that are found in the text come first.
 
     "In May" is asked as of today; but when memory knows nothing of those days (`knows_of`, of ordinals), the
     question means an earlier time that it does know, and is read as of the `newest` message.
@@ -81,20 +84,24 @@ def take_apart(
         if seen := candidates & _parts(speaker):
             named.append(speaker)
             of_names |= seen
-    request = read_request(text)
+    request = request or read_request(text)
     content = [word for word in words(request.subject) if word not in STOP_WORDS and word not in of_names]
-    if not content:
+    asks_everything = not content
+    if asks_everything:
         content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
     forms = dict(pair for word in content for pair in term_of(spelled(word)))
     days = _days(text, today)
     if days and not any(knows_of(first, last) for first, last in days):
         days = _days(text, newest)
+    if not days and request.period and request.period.first and request.period.last:
+        days = ((request.period.first.toordinal(), request.period.last.toordinal()),)
     return Question(
         terms=tuple(forms.items()),
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
         asks_assistant=request.aim is Aim.SAID,
         asks_overview=request.aim is Aim.OVERVIEW,
+        asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
     )

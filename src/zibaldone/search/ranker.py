@@ -22,6 +22,7 @@ from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, narrowed, take_apart
+from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
@@ -121,12 +122,17 @@ class Scores:
         return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
-def read_question(text: str, today: date, index: UnitIndex, people: Sequence[Acquaintance] = ()) -> Question:
+def read_question(
+    text: str,
+    today: date,
+    index: UnitIndex,
+    people: Sequence[Acquaintance] = (),
+    request: Request | None = None,
+) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    return narrowed(
-        take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled, people), index.lexical
-    )
+    question = take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled, people, request)
+    return narrowed(question, index.lexical)
 
 
 def score(
@@ -153,8 +159,9 @@ def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
-    cosines = _cosines(index.vectors.rows, vector)
-    centred, near = index.centred_cosines(vector), index.windows[2]
+    products = index.vectors.rows @ vector
+    cosines = _cosines(index.vectors.rows, products)
+    centred, near = index.centred_cosines(vector, products), index.windows[2]
     values, words = _lexical(index, question)
     by_people = index.by_assistant == 0
     values["dense"] = standardised(centred, by_people)
@@ -162,9 +169,9 @@ def features(
     return values | _clues(index, question), _confidence(index, question, words, cosines, inside)
 
 
-def _cosines(rows: Vectors, vector: Vectors) -> Floats:
+def _cosines(rows: Vectors, products: Floats) -> Floats:
     """(n,) of the rows; one that nobody has embedded yet stands at the mean of the others."""
-    cosines = np.asarray(rows @ vector)
+    cosines = products.copy()
     none = np.flatnonzero(cosines == 0)
     bare = none[~rows[none].any(axis=1)]
     if 0 < len(bare) < len(cosines):
@@ -210,7 +217,8 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(at, much)
-            totals[radius] += idf * saturated(inside, window.relative_lengths)
+            there = np.flatnonzero(inside)
+            totals[radius][there] += idf * saturated(inside[there], window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}

@@ -1,8 +1,8 @@
 """How a question wants to be answered, apart from what it is about; English, by grammar.
 
 "Can you list the order in which I brought up my book club, in five items?" is about a book club. The other
-words say what to do with it: they match whatever talks about talking, and hide the subject. A question of
-which nothing else is left keeps them. Other languages are read whole, as facts asked for.
+words say what to do with it: they match whatever talks about talking, and hide the subject. Other languages
+are read whole, as facts asked for.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import regex
 
+from zibaldone.text.periods import Period
 from zibaldone.text.remembered import remembered
 
 
@@ -31,7 +32,8 @@ class Request:
     """A question, read for what it wants."""
 
     aim: Aim
-    subject: str  # its text without the words that only say how to answer
+    subject: str  # its text without the words that only say how to answer; "" where it has none
+    period: Period | None = None  # that a model says it is about; by grammar: see text/periods
 
 
 _LONGEST = 4000  # characters of a question that are read for what it wants
@@ -44,8 +46,10 @@ _THINGS = (
     r"(?:aspects?|topics?|ideas?|things|points?|items?|themes?|subjects?|elements?|facets?|issues|concerns|concepts|"
     r"considerations|details|areas|steps|stages|phases)"
 )
+_NUMBER = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_ITEMS = r"items?|things|points|bullets|bullet\s+points|lines|sentences|words|entries|steps"
 _SPOKE = (
-    r"(?:brought\s+up|bring\s+up|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|raise[d]?|asked\s+(?:you\s+)?about|covered|"
+    r"(?:(?:brought|bring)\s+(?:(?:things|it|this|that|them|everything)\s+)?up|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|raise[d]?|asked\s+(?:you\s+)?about|covered|"
     r"told\s+you(?:\s+about)?|spoke\s+about|spoken\s+about|went\s+over|gone\s+over|introduced?|shared)"
 )
 # What only says how to answer.
@@ -73,20 +77,28 @@ _FRAMES = tuple(
             rf"\b(?:throughout|across|over|during|in|from|based\s+on|within)\s+(?:all\s+)?(?:of\s+)?(?:our|my|these|the|several|multiple|"
             rf"past|previous|earlier)\s+(?:\p{{L}}+\s+)?{_TALK}(?:\s+(?:together|so\s+far))?\b"
         ),
-        r"\b(?:mention|include|list|give|name)?\s*only(?:\s+and\s+only)?\s+(?:\p{L}+|\d+)\s+items?\b",
+        rf"\b(?:(?:mention|include|list|give|name|say)\s+)?(?:only|just|exactly|at\s+most|in|as)(?:\s+and\s+only)?\s+{_NUMBER}\s+(?:{_ITEMS})\b",
         r"\b(?:so\s+far|over\s+time|step\s+by\s+step|in\s+total|altogether|from\s+start\s+to\s+finish|along\s+the\s+way)\b",
+    )
+)
+# Nor does this say what an overview is of: how it went on, and that all of it is wanted.
+_OF_OVERVIEWS = tuple(
+    regex.compile(frame, regex.IGNORECASE)
+    for frame in (
+        r"\b(?:(?:has|have|had|did)\s+)?(?:happen|evolve|progress|develop|unfold|change)(?:d|ed)?\b(?=\s*(?:and|or|,|\p{P}|$))",
+        r"\b(?:everything|anything|(?:all\s+)?(?:the\s+)?things|different|various)\b",
     )
 )
 _OVERVIEW = regex.compile(
     r"\b(?:summar(?:y|i[sz]e[sd]?|ies)|overview|recap|rundown|timeline|chronolog\p{L}*|bring\s+me\s+up\s+to\s+(?:date|speed)|"
     r"(?:in|by)\s+(?:\p{L}+\s+)?(?:order|sequence)|(?:the|what)\s+(?:order|sequence)\b|history\s+of|over\s+time|step\s+by\s+step|"
     r"(?:evolved?|progress(?:ed)?|develop(?:ed)?|unfold(?:ed)?|changed?)\b[^.?!]{0,60}\b(?:over|throughout|across|since|from)\b|"
-    r"how\s+(?:did|have|has)\b[^.?!]{0,80}\b(?:evolve|progress|develop|unfold|go|chang)(?:e?d?|ed)?\b|"
+    r"how\s+(?:did|have|has)\b[^.?!]{0,80}\b(?:evolve|progress|develop|unfold|change)d?\b|"
     r"what\s+(?:has\s+|have\s+(?:i|we)\s+)?(?:happened|been\s+(?:up\s+to|doing)|been\s+going\s+on)|so\s+far)",
     regex.IGNORECASE,
 )
 _LIST = regex.compile(
-    r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|(?:in|altogether|total)\s+total|"
+    r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|in\s+total|altogether|"
     r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]{0,200}\b(?:total|altogether)|"
     r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
     regex.IGNORECASE,
@@ -129,11 +141,12 @@ def read_request(text: str) -> Request:
     """
     if len(text) > _LONGEST:
         return Request(_aim(f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"), text)
+    aim = _aim(text)
     subject = text
-    for frame in _FRAMES:
+    for frame in (*_FRAMES, *_OF_OVERVIEWS) if aim is Aim.OVERVIEW else _FRAMES:
         subject = frame.sub(" ", subject)
     subject = " ".join(subject.split())
-    return Request(_aim(text), subject if any(map(str.isalnum, subject)) else text)
+    return Request(aim, subject if any(map(str.isalnum, subject)) else "")
 
 
 def _aim(text: str) -> Aim:

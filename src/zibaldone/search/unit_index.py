@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
+import numpy.typing as npt
 import regex
 
+from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
-from zibaldone.search.spelling import as_spelled
+from zibaldone.search.spelling import Spelling
 from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import Unit
 from zibaldone.search.windows import Windows
@@ -69,13 +71,23 @@ class UnitIndex:
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
         self._uses: Counter[str] = Counter()  # how often each word is in the units
         self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
+        self._spelling = Spelling()
         self._sessions: dict[str, int] = {}
-        self._of = np.zeros((0, 5))  # session, time, day, said by an assistant, seq
+        # Of each row: the number of its session, its time, whether an assistant says it, its seq.
+        self._session_of = np.zeros(0, dtype=np.int64)
+        self._times = np.zeros(0)
+        self._is_assistants = np.zeros(0, dtype=bool)
+        self._seqs = np.zeros(0, dtype=np.int64)
+        # Rows session by session, in the order of their numbers, and how many each session has.
+        self._order = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._asked_before: Floats = np.zeros(0, dtype=np.float32)  # as `answers`, in any talk
         # Rows: what people said last before an assistant's unit, what stands right before anybody else's,
         # and what comes right after; -1 where the session begins or ends.
         self._askers = np.zeros(0, dtype=np.int64)
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
+        self._measured = _Measured(dimension)
 
     def __len__(self) -> int:
         """Units in the index."""
@@ -93,6 +105,7 @@ class UnitIndex:
             has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
         self.units.extend(units)
         self.vectors.extend(vectors)
+        self._spread = _with_rows_without_vectors(self._spread, vectors)
         texts = [unit.text for unit in units]
         names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
@@ -100,6 +113,12 @@ class UnitIndex:
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
         self._arrange(len(self.units) - len(units))
+
+    def embed(self, first: int, vectors: Vectors) -> None:
+        """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
+        self.vectors.rows[first : first + len(vectors)] = vectors
+        self._measured.measure_again(first)
+        self._spread = None
 
     def remove(self, rows: AbstractSet[int]) -> None:
         """Take these rows out; nothing of their text stays, and the others move up."""
@@ -112,9 +131,12 @@ class UnitIndex:
             if not self._uses[word]:
                 del self._uses[word]
                 del self._known[word]
+                self._spelling.unlearn(word)
                 self.thesaurus.unlearn(_pairs(word))
         self.units = [unit for row, unit in enumerate(self.units) if row not in rows]
         self.vectors.keep(mask)
+        self._spread = None
+        self._measured = _Measured(self.vectors.rows.shape[1])
         self.lexical.keep(mask)
         self.proper_nouns = self.proper_nouns[mask]
         self.time_words = self.time_words[mask]
@@ -127,6 +149,11 @@ class UnitIndex:
         """The rows that have any of these messages among their sources."""
         return sorted({row for row, unit in enumerate(self.units) if not seqs.isdisjoint(unit.sources)})
 
+    def of_session(self, session: str) -> npt.NDArray[np.bool_]:
+        """(n,) which units are of it."""
+        number = self._sessions.get(session)
+        return np.asarray(self._session_of == (-1 if number is None else number), dtype=bool)
+
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
@@ -135,7 +162,7 @@ class UnitIndex:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
         if word in self._uses or self._word_embedder.count([word]) == [1]:
             return word
-        return as_spelled(word, self._uses) or word
+        return self._spelling.meant(word, self._uses) or word
 
     def partner(self, row: int) -> int | None:
         """The row of the turn that makes sense of this one; None where it stands for itself.
@@ -149,12 +176,14 @@ class UnitIndex:
         asker = int(self._askers[row])
         if asker < 0:
             return None
-        answers = self.units[row].role == "assistant"
+        answers = self.units[row].role in MACHINES
         needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
         return asker if answers or needs_question else None
 
-    def centred_cosines(self, vector: Vectors) -> Floats:
+    def centred_cosines(self, vector: Vectors, products: Floats) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
+
+        `products` are the rows' with the vector.
 
         Vectors of one log point into a narrow cone, and what they share says nothing: see `_shared`.
         0 without a vector.
@@ -163,22 +192,23 @@ class UnitIndex:
         if not vector.any():
             return np.zeros(len(rows), dtype=np.float32)
         if self._spread is None:
-            embedded = np.einsum("ij,ij->i", rows, rows)
-            of_people = (embedded > 0) & (self.by_assistant == 0)
-            mean = _shared(rows[of_people if of_people.any() else embedded > 0])
+            self._measured.extend(rows, self.by_assistant == 0)
+            embedded = self._measured.squares
+            mean = _shared(*self._measured.of_people())
             along = rows @ mean
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
         mean, along, lengths = self._spread
         centred = vector - mean
         length = max(float(np.linalg.norm(centred)), 1e-6)
-        return np.asarray((rows @ vector - vector @ mean - along) / (lengths * length), dtype=np.float32)
+        return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
 
     def _terms_of(self, word: str) -> tuple[str, ...]:
         """What a word is indexed as; nothing for a stop word."""
         known = self._known.get(word)
         if known is None:
             pairs = _pairs(word)
+            self._spelling.learn(word)
             self.thesaurus.learn(pairs)
             known = self._known[word] = tuple(term for _, term in pairs)
         return known
@@ -188,51 +218,109 @@ class UnitIndex:
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
-        new = []
+        sessions, times, days, assistants, seqs = [], [], [], [], []
         for row, unit in enumerate(self.units[first:], first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
-            self.named_days.extend((row, *days) for days in unit.days)
-            session = self._sessions.setdefault(unit.session, len(self._sessions))
-            assistant = unit.role == "assistant"
-            new.append((session, unit.time.timestamp(), unit.time.toordinal(), assistant, unit.seq))
-        columns = np.array(new, dtype=np.float64).reshape(-1, 5)  # exact: whole numbers, and times as floats
-        self._of = np.concatenate([self._of[:first], columns])
+            self.named_days.extend((row, *named) for named in unit.days)
+            sessions.append(self._sessions.setdefault(unit.session, len(self._sessions)))
+            times.append(unit.time.timestamp())
+            days.append(unit.time.toordinal())
+            assistants.append(unit.role in MACHINES)
+            seqs.append(unit.seq)
+        self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
+        self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
+        self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])
+        self._is_assistants = np.concatenate([self._is_assistants[:first], np.array(assistants, dtype=bool)])
+        self._seqs = np.concatenate([self._seqs[:first], np.array(seqs, dtype=np.int64)])
         before = int(np.searchsorted(self.source_rows, first))
         pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
         added = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
         self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
-        self._spread = None
-        sessions, times = self._of[:, 0].astype(np.int64), self._of[:, 1]
-        self.days, by_assistant = self._of[:, 2].astype(np.int64), self._of[:, 3].astype(np.float32)
-        if not self.units:
-            return
-        by_time = np.argsort(times, kind="stable")
-        order = by_time[np.argsort(sessions[by_time], kind="stable")]
-        counts = np.bincount(sessions)
-        ends = np.cumsum(counts)
-        starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
         lengths = self.lexical.lengths()
+        if not self._continue_session(first, lengths):
+            self._order_all(lengths)
+        by_assistant = self._is_assistants.astype(np.float32)
         people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
         self.by_assistant = by_assistant * np.float32(
             1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
         )
-        self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
-        self.with_assistant = np.bincount(sessions, by_assistant)[sessions] > 0
-        self._askers, self._replies = self._turns_beside(order, starts, ends)
-        asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order][:-1]])
-        asked_before[starts == np.arange(len(order))] = 0
-        answers = np.empty_like(asked_before)
-        answers[order] = asked_before
-        self.answers = answers * ~self.with_assistant
+        self.answers = self._asked_before * ~self.with_assistant
         self.asks = self._ends_asking * ~self.with_assistant
+
+    def _order_all(self, lengths: Floats) -> None:
+        """Put all rows in order."""
+        by_time = np.argsort(self._times, kind="stable")
+        order = self._order = by_time[np.argsort(self._session_of[by_time], kind="stable")]
+        counts = self._counts = np.bincount(self._session_of)
+        ends = np.cumsum(counts)
+        starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
+        self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
+        talks = np.bincount(self._session_of, self._is_assistants, len(counts)) > 0
+        self.with_assistant = talks[self._session_of]
+        self._askers, self._replies = self._turns_beside(order, starts, ends)
+        asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order]])[:-1]
+        asked_before[starts == np.arange(len(order))] = 0
+        self._asked_before = np.empty_like(asked_before)
+        self._asked_before[order] = asked_before
+
+    def _continue_session(self, first: int, lengths: Floats) -> bool:
+        """Put the rows from `first` on in order, if they are one session's newest; all others stay in theirs.
+
+        What comes out is what `_order_all` makes, for the price of the new rows.
+        """
+        new = self._session_of[first:]
+        if not first or (new != new[0]).any():
+            return False
+        session = int(new[0])
+        counts = self._counts if session < len(self._counts) else np.append(self._counts, 0)
+        end = int(counts[: session + 1].sum())
+        start = end - int(counts[session])
+        rows = first + np.argsort(self._times[first:], kind="stable")
+        if start < end and self._times[rows[0]] < self._times[self._order[end - 1]]:
+            return False
+        counts[session] += len(rows)
+        self._counts = counts
+        earlier = self._order[start:end]
+        self._order = np.concatenate([self._order[:end], rows, self._order[end:]])
+        for window in self.windows.values():
+            window.insert(self._order, start, end, lengths)
+        talks = bool(self._is_assistants[rows].any() or self.with_assistant[earlier[:1]].any())
+        self.with_assistant = np.concatenate([self.with_assistant, np.full(len(rows), talks)])
+        self.with_assistant[earlier] = talks
+        self._continue_turns(earlier, rows)
+        return True
+
+    def _continue_turns(self, earlier: Ints, rows: Ints) -> None:
+        """What stands beside rows that come behind the earlier ones of their session."""
+        more = np.full(len(rows), -1)
+        self._askers, self._replies = (np.concatenate([of, more]) for of in (self._askers, self._replies))
+        self._asked_before = np.concatenate([self._asked_before, np.zeros(len(rows), dtype=np.float32)])
+        place = len(earlier)
+        while place and self._seqs[earlier[place - 1]] == self._seqs[rows[0]]:
+            place -= 1
+        before = int(earlier[place - 1]) if place else -1  # of this message
+        last = int(earlier[-1]) if len(earlier) else -1
+        people = int(self._askers[last]) if last >= 0 and self._is_assistants[last] else last
+        for row in rows.tolist():
+            if last >= 0:
+                self._replies[last] = row
+                self._asked_before[row] = self._has_question[last]
+                if self._seqs[last] != self._seqs[row]:
+                    before = last
+            if self._is_assistants[row]:
+                self._askers[row] = people
+            else:
+                self._askers[row], people = before, row
+            last = row
 
     def _turns_beside(self, order: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         """(n,) each, by rows: see _askers and _replies."""
         places = np.arange(len(order))
-        assistant, seqs = self._of[order, 3] > 0, self._of[order, 4]
-        begins = np.concatenate([np.ones(1, dtype=bool), seqs[1:] != seqs[:-1]])
+        assistant, seqs = self._is_assistants[order], self._seqs[order]
+        begins = np.ones(len(order), dtype=bool)
+        begins[1:] = seqs[1:] != seqs[:-1]
         before = np.maximum.accumulate(np.where(begins, places, 0)) - 1
         people = np.maximum.accumulate(np.where(assistant, -1, places))
         asking = np.where(assistant, people, before)
@@ -242,21 +330,63 @@ class UnitIndex:
         return askers, replies
 
 
-def _shared(rows: Vectors) -> Vectors:
-    """(d,) what unit vectors (n, d) have in common whatever they are about: their mean, as far as it is that.
+class _Measured:
+    """What is known of the first vectors of an index, so that more of them cost no more than themselves."""
+
+    def __init__(self, dimension: int) -> None:
+        self.squares: Floats = np.zeros(0, dtype=np.float32)  # of their lengths; 0: a row without a vector
+        self._sums = {people: np.zeros(dimension) for people in (False, True)}
+        self._counts = dict.fromkeys((False, True), 0)
+
+    def extend(self, rows: Vectors, by_people: npt.NDArray[np.bool_]) -> None:
+        """Take in all rows (n, d) behind those that are known; `by_people` (n,) says who says them."""
+        new, by_people = rows[len(self.squares) :], by_people[len(self.squares) :]
+        squares = np.einsum("ij,ij->i", new, new)
+        for people in (False, True):
+            some = new[(squares > 0) & (by_people == people)]
+            self._sums[people] += some.sum(axis=0, dtype=np.float64)
+            self._counts[people] += len(some)
+        self.squares = np.concatenate([self.squares, squares])
+
+    def measure_again(self, first: int) -> None:
+        """The rows from `first` on, which were without a vector when they were measured."""
+        self.squares = self.squares[:first]
+
+    def of_people(self) -> tuple[npt.NDArray[np.float64], int]:
+        """The sum (d,) of what people say, and of how many rows; of all, where people say nothing."""
+        people = self._counts[True] > 0
+        return self._sums[people], self._counts[people]
+
+
+def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
+    """(d,) what n unit vectors have in common whatever they are about: their mean, as far as it is that.
 
     Of a few vectors the mean is mostly these themselves, so it is shrunk by how long it would be if they had
     nothing in common (James and Stein). And what all of a log shares that speaks of one thing only is that
     thing: above the length of a natural log's cone, the longer the mean, the less of it is taken.
     """
-    n = len(rows)
     if n < 2:
-        return np.zeros(rows.shape[1], dtype=np.float32)
-    mean = rows.mean(axis=0)
+        return np.zeros(len(total), dtype=np.float32)
+    mean = total / n
     length = float(np.linalg.norm(mean))
     in_common = max(0.0, n * length**2 - 1) / max((n - 1) * length**2, 1e-9)
     natural = min(1.0, max(0.0, 1 - length) / (1 - _CONE))
     return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
+
+
+def _with_rows_without_vectors(
+    spread: tuple[Floats, Floats, Floats] | None, vectors: Vectors
+) -> tuple[Floats, Floats, Floats] | None:
+    """What is known of the rows of before and of these; None where these have vectors, and move the mean."""
+    if spread is None or vectors.any():
+        return None
+    mean, along, lengths = spread
+    nothing = np.zeros(len(vectors), dtype=np.float32)
+    return (
+        mean,
+        np.concatenate([along, nothing - mean @ mean]),
+        np.concatenate([lengths, nothing + np.float32(np.inf)]),
+    )
 
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
+import numpy.typing as npt
 
 from zibaldone.search.lexical import Doubles, Floats, Ints
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Windows:
@@ -26,8 +31,31 @@ class Windows:
         self._low[order] = np.maximum(starts, places - radius)
         self._high[order] = np.minimum(ends, places + radius + 1)
         self.sizes = (self._high - self._low).astype(np.float32)
-        inside = self.sum(lengths)
-        self.relative_lengths = inside / max(float(inside.mean()), 1e-9) if n else inside
+        self._inside = self.sum(lengths)
+        self.relative_lengths = _relative(self._inside)
+
+    def insert(self, order: Ints, start: int, end: int, lengths: Floats) -> None:
+        """Take in an order that has further rows from place `end` on, where the session from `start` ended.
+
+        `lengths` are those of all rows; the further rows are the last ones.
+        """
+        more = len(order) - self._n
+        behind = self._low >= end
+        self._low[behind] += more
+        self._high[behind] += more
+        changed = slice(max(start, end - self._radius), end + more)
+        rows, places = order[changed], np.arange(changed.start, changed.stop)
+        self._low, self._high = _longer(self._low, more), _longer(self._high, more)
+        self._low[rows] = np.maximum(start, places - self._radius)
+        self._high[rows] = np.minimum(end + more, places + self._radius + 1)
+        self.sizes, self._inside = _longer(self.sizes, more), _longer(self._inside, more)
+        self.sizes[rows] = self._high[rows] - self._low[rows]
+        first = int(self._low[rows[0]])
+        sums = np.zeros(changed.stop - first + 1)
+        np.cumsum(lengths[order[first : changed.stop]], out=sums[1:])
+        self._inside[rows] = sums[self._high[rows] - first] - sums[self._low[rows] - first]
+        self.relative_lengths = _relative(self._inside)
+        self._n, self._order = len(order), order
 
     def sum(self, values: Floats) -> Floats:
         """(n,) the sum of `values` over each row's window."""
@@ -40,14 +68,29 @@ class Windows:
     def spread(self, rows: Ints, values: Doubles) -> Doubles:
         """(n,) the sum over each row's window of few values, given by their rows.
 
-        A window holds a row when the row's window holds it: each value is added where its own window begins
-        and taken away where it ends, and the running sum is the answer.
+        A window holds a row when the row's window holds it: a value is added in every row of its window, or,
+        where there are many, where its window begins, and taken away where it ends: then the running sum is
+        the answer.
         """
         if self._radius == 0:
             return np.asarray(np.bincount(rows, values, self._n), dtype=np.float64)
+        if len(rows) * (2 * self._radius + 1) < self._n:
+            low = self._low[rows]
+            widths = self._high[rows] - low
+            ends = np.cumsum(widths)
+            places = np.repeat(low - ends + widths, widths) + np.arange(ends[-1] if len(ends) else 0)
+            return np.asarray(np.bincount(self._order[places], np.repeat(values, widths), self._n))
         begun = np.bincount(self._low[rows], values, self._n + 1)
         ended = np.bincount(self._high[rows], values, self._n + 1)
         result = np.empty(self._n)
         # Differences of sums leave crumbs where nothing is.
         result[self._order] = np.maximum(np.cumsum(begun - ended)[: self._n], 0)
         return np.where(result < 1e-9, 0.0, result)
+
+
+def _relative(lengths: Floats) -> Floats:
+    return lengths / max(float(lengths.mean()), 1e-9) if len(lengths) else lengths
+
+
+def _longer(array: npt.NDArray[T], more: int) -> npt.NDArray[T]:
+    return np.concatenate([array, np.zeros(more, dtype=array.dtype)])

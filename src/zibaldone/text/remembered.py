@@ -11,11 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 from weakref import WeakSet
 
 R = TypeVar("R")
-_caches: WeakSet[_lru_cache_wrapper[Any]] = WeakSet()
+
+
+class Emptied(Protocol):
+    """A cache."""
+
+    def cache_clear(self) -> None:
+        """Keep nothing of it."""
+
+
+_caches: WeakSet[Emptied] = WeakSet()
 _numbers = count(1)
 _forgettings = [0]  # the number of the last one
 
@@ -29,6 +38,11 @@ def remembered(most: int) -> Callable[[Callable[..., R]], _lru_cache_wrapper[R]]
         return cache
 
     return keep
+
+
+def emptied(cache: Emptied) -> None:
+    """Have a cache emptied with the others, as long as somebody uses it."""
+    _caches.add(cache)
 
 
 def forget_texts() -> None:

@@ -18,7 +18,7 @@ message, once or again after a crash, the same units come out. Every unit names 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,9 @@ from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
 from zibaldone.search.question import Acquaintance
+from zibaldone.search.request import Request
 from zibaldone.storage.database import Database
+from zibaldone.text.periods import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,19 @@ class Query:
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
+    without: frozenset[int] = frozenset()  # of these, seqs that may not
     people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
+    request: Request | None = None  # what a model reads in the text; None: read by grammar
+    before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
+
+    @property
+    def period(self) -> Period | None:
+        """The time that a model says it is about."""
+        return self.request.period if self.request else None
+
+    def lets_in(self, seqs: Collection[int]) -> bool:
+        """Whether all of these messages may be recalled, as far as they are of the scope."""
+        return self.without.isdisjoint(seqs) and (self.within is None or self.within.issuperset(seqs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from zibaldone.core import ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
+from zibaldone.narrowing import Narrowing
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Floats
@@ -86,7 +87,7 @@ def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Un
                     kind=pieces.kind,
                     tokens=pieces.tokens[part],
                     session=message.session,
-                    role=message.role,
+                    role=message.voice,
                     name=message.name,
                     time=message.time,
                     days=pieces.days[part],
@@ -115,13 +116,17 @@ def tail(
     connection: Connection, user: str, cursor: int, *, session: str | None = None, most: int | None = None
 ) -> Tail:
     """The log's messages behind a view's cursor, the newest `most` of them."""
-    seqs = log.seqs_where(connection, user, session=session, after=cursor)
-    taken = seqs if most is None else seqs[-most:]
-    note = ""
-    if len(taken) < len(seqs):
-        note = f"only the newest {most} messages that the view has not read yet were looked through"
-    here = log.fetch(connection, user, taken)
-    return Tail([here[seq] for seq in taken if seq in here], note)
+    if most is None:
+        return Tail(log.read(connection, user, session=session, after=cursor), "")
+    newest = log.select_messages(
+        connection, user, Narrowing(), session=session, after=cursor, limit=most + 1, newest=True
+    )
+    return Tail(newest[-most:], only_newest(most) if len(newest) > most else "")
+
+
+def only_newest(most: int) -> str:
+    """The note of a tail that was cut."""
+    return f"only the newest {most} messages that the view has not read yet were looked through"
 
 
 def usable(generation: Generation | None, fingerprint: str) -> Generation | None:
@@ -180,16 +185,33 @@ def rows_offered(
 
 def inside_query(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
     """(n,) which units a query may recall; None: all."""
-    session, within = query.scope.session, query.within
-    if session is None and within is None:
+    if query.scope.session is None and query.within is None and not query.without:
         return None
-    return np.array(
-        [
-            session in (None, unit.session) and (within is None or within.issuperset(unit.sources))
-            for unit in index.units
-        ],
-        dtype=bool,
-    )
+    inside = np.ones(len(index), dtype=bool)
+    if query.scope.session is not None:
+        inside &= index.of_session(query.scope.session)
+    if query.within is not None:
+        inside[index.source_rows[~np.isin(index.source_seqs, _array(query.within))]] = False
+    if query.without:
+        inside[index.source_rows[np.isin(index.source_seqs, _array(query.without))]] = False
+    return inside
+
+
+def _array(seqs: frozenset[int]) -> npt.NDArray[np.int64]:
+    return np.fromiter(seqs, dtype=np.int64, count=len(seqs))
+
+
+def may_recall(query: Query, unit: Unit) -> bool:
+    """Whether a query is of the session, and of all the messages, that a unit is from."""
+    return query.scope.session in (None, unit.session) and query.lets_in(unit.sources)
+
+
+def recallable(connection: Connection, query: Query) -> frozenset[int] | None:
+    """Seqs of the messages that a query may recall; None: all of the user's."""
+    if query.scope.session is None and not query.without:
+        return query.within
+    here = frozenset(log.seqs_where(connection, query.scope.user, session=query.scope.session))
+    return (here if query.within is None else here & query.within) - query.without
 
 
 def _with_partners(
@@ -224,6 +246,17 @@ def evidence_of(
         place=unit.start,
         is_dated=unit.is_dated,
         channels=channels,
+    )
+
+
+def described(unit: Evidence, messages: Sequence[Message]) -> Evidence:
+    """Evidence with what its messages, in the order of its sources, say of it."""
+    roles = {message.voice for message in messages}
+    return replace(
+        unit,
+        role=roles.pop() if len(roles) == 1 else None,
+        ids=tuple(message.id or "" for message in messages),
+        metadata=messages[0].metadata if messages else {},
     )
 
 

@@ -114,6 +114,8 @@ class UnitCache:
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
+        if generation is not None and not forgotten:
+            self._embed_tail(connection, slot, index, generation)
         keeps_tail = slot.tail_to and not forgotten and cursor == slot.cursor
         gone = set()
         if slot.tail_to and not keeps_tail:
@@ -148,6 +150,24 @@ class UnitCache:
                 None  # something was forgotten meanwhile: this snapshot still has it, memory must not
             )
         return index
+
+    def _embed_tail(
+        self, connection: Connection, slot: Slot, index: UnitIndex, generation: Generation
+    ) -> None:
+        """Where the view has read of the tail, and made the units that the index has: add their vectors."""
+        cursor = generation.cursor
+        if not self._appends or not slot.tail_to or index.note or cursor <= slot.cursor:
+            return
+        first = len(index)
+        while first and index.units[first - 1].seq > slot.cursor:
+            first -= 1
+        read, vectors = units.load(
+            connection, self._view, generation, index.vectors.rows.shape[1], after=slot.cursor
+        )
+        behind = index.units[first + len(read) : first + len(read) + 1]
+        if index.units[first : first + len(read)] == read and all(unit.seq > cursor for unit in behind):
+            index.embed(first, vectors)
+            slot.cursor, slot.tail_to = cursor, slot.tail_to if slot.tail_to > cursor else 0
 
     def _load_new(
         self, connection: Connection, index: UnitIndex, generation: Generation, cursor: int

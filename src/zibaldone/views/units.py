@@ -70,9 +70,10 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         connection.execute(unit_sources.insert(), further)
 
 
-def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
-    """By which the generation's units are known, rising."""
-    query = select(table.c.seq, table.c.part).where(of(view, generation)).order_by(table.c.seq, table.c.part)
+def keys(connection: Connection, view: str, generation: Generation, *, after: int = 0) -> list[Key]:
+    """By which the generation's units that stand on messages above seq `after` are known, rising."""
+    here = and_(of(view, generation), table.c.seq > after)
+    query = select(table.c.seq, table.c.part).where(here).order_by(table.c.seq, table.c.part)
     return [(row.seq, row.part) for row in connection.execute(query)]
 
 
@@ -124,7 +125,7 @@ def load(
                 kind=row.kind,
                 tokens=row.tokens,
                 session=message.session,
-                role=message.role,
+                role=message.voice,
                 name=message.name,
                 time=message.time,
                 days=_parse_days(row.days),

@@ -23,7 +23,9 @@ TODAY = date(2024, 3, 1)
 START = datetime(2024, 2, 1, tzinfo=UTC)
 EMBEDDER = shared_static_embedder()
 EMPTY = np.zeros(0, dtype=np.float32)
-NOTHING = ScoredUnits((), Scores(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 0.0), Explanation.of_nothing(), (), ())
+NOTHING = ScoredUnits(
+    (), Scores(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 0.0), Explanation.of_nothing(), (), (), None
+)
 
 PEOPLE = Document(
     "topic-0001",

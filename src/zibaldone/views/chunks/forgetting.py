@@ -34,13 +34,13 @@ def loss(
 ) -> ChunkLoss:
     """Work out what goes; changes nothing. An item goes with any of its sources."""
     gone = set(seqs)
-    touched = {chunk for _, chunk in table.sources(connection, generation, sorted(gone))}
+    present = table.load(connection, generation, 0)
+    touched = {chunk for _, chunk in table.sources(connection, generation, sorted(gone)) if chunk in present}
     entries = table.history(connection, generation)
     past = [number for number, entry in entries if gone & {*entry.item.sources, *entry.by_sources}]
     restored = [
         entry for _, entry in entries if gone & set(entry.by_sources) and not gone & set(entry.item.sources)
     ]
-    present = table.load(connection, generation, 0)
     touched |= {entry.chunk for entry in restored if entry.chunk in present}
     left_in = {chunk for seq, chunk in table.sources(connection, generation) if seq not in gone}
     # What can be read is kept: to forget must always be possible.

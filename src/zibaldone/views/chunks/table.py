@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, update
@@ -94,16 +95,24 @@ def remove_sources(connection: Connection, generation: Generation, seqs: Sequenc
 
 
 def uncovered(
-    connection: Connection, generation: Generation | None, user: str, session: str | None, limit: int
+    connection: Connection,
+    generation: Generation | None,
+    user: str,
+    inside: frozenset[int] | None,
+    limit: int,
 ) -> list[int]:
-    """Seqs of the newest messages that no chunk has read, rising: the active chunks and what is behind."""
+    """Seqs of the newest messages that no chunk has read, rising: the active chunks and what is behind.
+
+    Of those `inside`, if it is given.
+    """
     m, c = messages.c, chunk_sources.c
     query = select(m.seq).where(m.user == user)
-    if session is not None:
-        query = query.where(m.session == session)
     if generation is not None:
         query = query.where(m.seq.not_in(select(c.seq).where(of(chunk_sources, generation))))
-    return sorted(connection.execute(query.order_by(m.seq.desc()).limit(limit)).scalars())
+    query = query.order_by(m.seq.desc())
+    if inside is None:
+        return sorted(connection.execute(query.limit(limit)).scalars())
+    return sorted(islice((seq for seq in connection.execute(query).scalars() if seq in inside), limit))
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:

@@ -38,7 +38,7 @@ from zibaldone.views.chunks.storage.blocks import LocalBlocks
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
@@ -64,7 +64,7 @@ class ReadableMemory:
     state: UserState
     chunks: tuple[Chunk, ...]  # live ones that may be selected
     covered: Mapping[int, Sequence[int]]  # by seq, the chunks that have read the message
-    inside: frozenset[int] | None  # seqs of the session that is asked for; None: of all
+    inside: frozenset[int] | None  # seqs that may be recalled; None: all
     tail: tuple[Item, ...]  # of id 0
     notes: tuple[str, ...]
 
@@ -234,7 +234,7 @@ class ChunksView:
 
     def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
         """None when nobody of this name ever said anything."""
-        connection, user, session = now.connection, query.scope.user, query.scope.session
+        connection, user = now.connection, query.scope.user
         state = log.state(connection, user)
         if not state.last_seq:
             return None
@@ -247,12 +247,11 @@ class ChunksView:
             )
         held = table_of(self._tables, connection, usable, self._embedder.dimension) if usable else None
         chunks, covered = (held.chunks, held.covered) if held else ((), {})
-        inside = None
-        if session is not None:
-            inside = frozenset(log.seqs_where(connection, user, session=session))
+        inside = recallable(connection, query)
+        if inside is not None:
             here = {number for seq in inside for number in covered.get(seq, ())}
             chunks = tuple(chunk for chunk in chunks if chunk.id in here)
-        seqs = table.uncovered(connection, usable, user, session, MOST_UNREAD + 1)
+        seqs = table.uncovered(connection, usable, user, inside, MOST_UNREAD + 1)
         if len(seqs) > MOST_UNREAD:
             notes.append(
                 f"only the newest {MOST_UNREAD} messages that are in no chunk yet were looked through"

@@ -18,7 +18,9 @@ from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
+from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.cached_levels import Levels
+from zibaldone.views.toolkit import may_recall
 
 STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
@@ -62,11 +64,11 @@ class Standing:
         episode_index: UnitIndex,
         question: Question,
         vector: Vectors,
-        session: str | None,
+        query: Query,
     ) -> Standing:
-        """`vector` (d,) is the question's; where a session is given, only what was said in it is recalled."""
+        """`vector` (d,) is the question's; what the query may not recall is outside."""
         units, episodes = tuple(index.units), tuple(episode_index.units)
-        inside = np.array([session is None or unit.session == session for unit in units], dtype=np.bool_)
+        inside = np.array([may_recall(query, unit) for unit in units], dtype=np.bool_)
         scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
         episode_total, episode_explanation = np.zeros(0), Explanation.of_nothing()
         if episodes:

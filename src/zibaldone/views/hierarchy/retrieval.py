@@ -25,6 +25,7 @@ from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
+from zibaldone.views.toolkit import may_recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Descent:
     ) -> Descent:
         """Stage I, and the candidates of Stage II; `words` are those of the statements."""
         picks, themes = _stage_one(levels, standing, config)
-        ranked = _candidates(levels, standing, picks, query.scope.session, config)
+        ranked = _candidates(levels, standing, picks, query, config)
         speakers = sorted({unit.speaker for unit in standing.units})
         stated = [
             (plain_terms(_texts(levels, standing, pick)[0], speakers), pick.relevance) for pick in picks
@@ -79,8 +80,8 @@ class Descent:
         if not self.config.include:
             return None
         names = [self.levels.themes[number].name for number in self.themes if number in self.levels.themes]
-        if self.query.scope.session is not None:
-            names = []  # a theme's name may be of what other sessions say
+        if self.query.scope.session is not None or self.query.within is not None:
+            names = []  # a theme's name may be of what may not be recalled
         facts = [_texts(self.levels, self.standing, pick)[0] for pick in self.picks]
         return include(
             self.query.text,
@@ -158,11 +159,9 @@ def _stage_one(
 
 
 def _candidates(
-    levels: Levels, standing: Standing, picks: Sequence[Pick], session: str | None, config: XMemory
+    levels: Levels, standing: Standing, picks: Sequence[Pick], query: Query, config: XMemory
 ) -> tuple[RankedEpisode, ...]:
-    here = [
-        place for place, unit in enumerate(standing.episodes) if session is None or unit.session == session
-    ]
+    here = [place for place, unit in enumerate(standing.episodes) if may_recall(query, unit)]
     ids = np.array([standing.episodes[place].part for place in here], dtype=np.int64)
     source = {pick.id: levels.semantics[levels.row_of[pick.id]].episode for pick in picks}
     known = set(ids.tolist())

@@ -173,7 +173,7 @@ class HierarchyView:
 
     def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
         """Stage I, as of a snapshot; None where there is nothing."""
-        user, session = query.scope.user, query.scope.session
+        user = query.scope.user
         here = usable(now.generation, self.fingerprint)
         levels = levels_of(self._levels, now.connection, here) if here else Levels.nothing()
         with (
@@ -182,7 +182,7 @@ class HierarchyView:
         ):
             if not len(index):
                 return None
-            standing = Standing.of(levels, index, episode_index, question, vector, session)
+            standing = Standing.of(levels, index, episode_index, question, vector, query)
             return Descent.of(query, self.config, levels, standing, question, index.lexical)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:

@@ -120,7 +120,7 @@ class MessagesView(UnitsView):
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index, query.people)
+                question = read_question(query.text, query.now.date(), index, query.people, query.request)
         vector, note = question_vector(self._embedder, question)
         with take_snapshot() as now:
             here = usable(now.generation, self.fingerprint)

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 import regex
 
-from zibaldone.core import MACHINES, Message
+from zibaldone.core import EDITOR, MACHINES, Message
 from zibaldone.rendering import OMISSION
 from zibaldone.text.words import terms
 from zibaldone.views.timeline.clauses import LONGEST_READ, Clause, clauses
@@ -32,7 +32,7 @@ _LEAST_TERMS = 3  # on a subject, for a line; fewer where it has a name or a num
 _NEW_SHARE = 0.5  # of a turn's terms unheard: its subject turns
 _NEW_TERMS = 2  # unheard, that a step brings
 _SHORT = 4  # words that a clause is longer than it is: short ones do not win by one telling word
-_SILENT = MACHINES | {"editor"}
+_SILENT = MACHINES | {EDITOR}
 # Words by which a turn only takes up what was said.
 _REPLY = regex.compile(
     r"""^\W*(?:(?:yeah|yes|yep|yup|sure|ok(?:ay)?|right|cool|great|nice|perfect|awesome|absolutely|definitely|exactly
@@ -55,7 +55,7 @@ class DatedLine:
 
 def speaks(message: Message) -> bool:
     """Whether a message is of somebody whose doings a timeline tells: no assistant, tool or editor."""
-    return message.role not in _SILENT
+    return message.voice not in _SILENT
 
 
 def lines_of(

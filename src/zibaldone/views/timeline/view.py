@@ -133,7 +133,7 @@ class TimelineView(UnitsView):
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index, query.people)
+                question = read_question(query.text, query.now.date(), index, query.people, query.request)
         subject = of_subject(question, query.text, query.now.date())
         vector, note = question_vector(self._embedder, subject)
         with take_snapshot() as now:
@@ -199,7 +199,7 @@ class TimelineView(UnitsView):
                     kind="line",
                     tokens=tokens,
                     session=message.session,
-                    role=message.role,
+                    role=message.voice,
                     name=message.name,
                     time=message.time,
                     days=days_named(message, dated_line.text),
@@ -218,7 +218,7 @@ def _then(index: UnitIndex, query: Query, inside: Mask) -> tuple[Mask, bool, str
     newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
     note = ""
     for today in dict.fromkeys((query.now.date(), newest)):
-        period = asked_period(query.text, today)
+        period = asked_period(query.text, today) or query.period
         if period is None:
             continue
         then = inside & _of(index, period)

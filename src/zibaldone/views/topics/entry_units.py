@@ -163,7 +163,7 @@ def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -
             kind="entry",
             tokens=line_tokens([line(message.speaker, remark.text)], tokenizer.count)[0],
             session=message.session,
-            role=message.role,
+            role=message.voice,
             name=message.name,
             time=message.time,
             days=tuple(dict.fromkeys(day for entry in remark.entries for day in _days(entry))),

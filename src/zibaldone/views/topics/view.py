@@ -36,7 +36,7 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, tail, usable
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
@@ -152,7 +152,7 @@ class TopicsView:
 
         An embedder that fails leaves words alone to search by.
         """
-        user, session = query.scope.user, query.scope.session
+        user = query.scope.user
         with take_snapshot() as now:
             if not log.state(now.connection, user).last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
@@ -161,7 +161,7 @@ class TopicsView:
         vector, note = question_vector(self._embedder, question)
         embedding = _Embedding(self._embed, self._embedder.dimension, note)
         with take_snapshot() as now:
-            inside = None if session is None else set(log.seqs_where(now.connection, user, session=session))
+            inside = recallable(now.connection, query)
             with self._readable(now, user) as (readable, index):
                 if not len(index):
                     return Retrieved((), 0, 0.0, Explanation.of_nothing())
@@ -424,7 +424,7 @@ def _remarks(library: Library | None) -> entry_units.Remarks:
     return entry_units.remarks(library.entries() if library else ())
 
 
-def _inside(index: UnitIndex, seqs: set[int]) -> Mask:
+def _inside(index: UnitIndex, seqs: frozenset[int]) -> Mask:
     """(n,) which units have any of these messages among their sources."""
     return np.array([not seqs.isdisjoint(unit.sources) for unit in index.units], dtype=bool)
 

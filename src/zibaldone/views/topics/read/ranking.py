@@ -22,7 +22,9 @@ from zibaldone.views.topics.read.reading_result import EntryHit
 PARTITION = 0.1  # weight of BM25 of an entry's heading partition (k1 = 1.5, b = 0.75)
 _OLD = 1.0  # what a superseded entry loses
 _MOST_TERMS = 64  # of a question, that partitions are searched for
-_NOWHERE = -100.0  # of an entry that is no unit: it was forgotten, or is not stored yet
+_NOWHERE = (
+    -100.0
+)  # of an entry that is no unit (it was forgotten, or is not stored yet), or may not be recalled
 
 Embed = Callable[[Sequence[str]], Vectors]  # texts -> (n, d), rows of unit length
 
@@ -36,14 +38,15 @@ class ScoredUnits:
     explanation: Explanation
     terms: tuple[tuple[str, str], ...]  # (form, term) of the question's words
     near: Sequence[Sequence[tuple[str, float]]]  # per word, terms of like meaning with their cosines
+    inside: Mask | None  # which units may be recalled; None: all
 
     @staticmethod
     def of(index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None) -> ScoredUnits:
-        """Of all units of an index, which has some; `inside` says of which the confidence is."""
+        """Of all units of an index, which has some; `inside` says which may be recalled."""
         scores = score(index, question, vector, inside=inside)
         near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
         explanation = Explanation.of(index, scores)
-        return ScoredUnits(tuple(index.units), scores, explanation, question.terms, near)
+        return ScoredUnits(tuple(index.units), scores, explanation, question.terms, near, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) 
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
     unit = np.array([row_of.get(remark, -1) for remark in index.remarks], dtype=np.int64)
     of_units = np.append(scored.scores.total, np.float32(_NOWHERE)).astype(np.float64)
+    if scored.inside is not None:
+        of_units[:-1][~scored.inside] = _NOWHERE
     parts = [one.partitions for one in index.documents.values()]
     partition = index.spread(bm25(parts, dict.fromkeys(terms(question)[:_MOST_TERMS], 1.0)))
     total = of_units[unit] + PARTITION * partition - _OLD * index.superseded

@@ -1,0 +1,103 @@
+"""The index as it grows, against one that was made at once."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, read_question, score
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
+
+START = datetime(2024, 3, 1, 9, tzinfo=UTC)
+EMBEDDER = shared_static_embedder()
+TEXTS = ["Did the bassoon arrive?", "Yes, on Monday.", "Ann plays in Lisbon", "?", "the of", "In 2023 I ran."]
+PLACED = (
+    *("days", "proper_nouns", "time_words", "by_assistant", "with_assistant", "asks", "answers"),
+    *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts"),
+)
+
+
+@st.composite
+def talks(draw):
+    """Units by batches as they come: mostly later than those before, sometimes between them."""
+    units: list[Unit] = []
+    for seq, minutes in enumerate(draw(st.lists(st.integers(-3, 9), min_size=1, max_size=14)), 1):
+        role, session = draw(st.sampled_from(["user", "assistant", "user"])), draw(st.sampled_from("aab"))
+        time = (units[-1].time if units else START) + timedelta(minutes=minutes)
+        texts = draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3))
+        units.extend(
+            Unit((seq,), part, text, "message", 5, session, role, None, time)
+            for part, text in enumerate(texts)
+        )
+    cuts = sorted(draw(st.sets(st.integers(1, len(units)), max_size=5)) | {0, len(units)})
+    return units, cuts
+
+
+def vectors_of(units):
+    """(n, d), unit length."""
+    return EMBEDDER.embed([unit.text for unit in units])
+
+
+def assert_same(one, other):
+    """Every array that says who stands where is the same, to the bit."""
+    for name in PLACED:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    for radius, window in one.windows.items():
+        for name in ("_order", "_low", "_high", "sizes", "relative_lengths"):
+            np.testing.assert_array_equal(
+                getattr(window, name), getattr(other.windows[radius], name), err_msg=f"{name} of {radius}"
+            )
+
+
+@given(talks())
+def test_grown_and_at_once(talk):
+    """However the units came, the index is the one that all of them make at once."""
+    units, cuts = talk
+    grown, at_once = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
+    for start, end in pairwise(cuts):
+        grown.extend(units[start:end], vectors_of(units[start:end]))
+    at_once.extend(units, vectors_of(units))
+    assert_same(grown, at_once)
+
+
+@given(talks(), st.integers(0, 40))
+def test_vectors_that_come_later(talk, embedded):
+    """Units that got their vectors when they were in are ranked as those that came with them."""
+    units, cuts = talk
+    embedded = min(embedded, len(units))
+    at_first = cuts[len(cuts) // 2] if cuts[len(cuts) // 2] <= embedded else 0
+    vectors = vectors_of(units)
+    vectors[embedded:] = 0
+    later, at_once = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
+    later.extend(units[:at_first], vectors[:at_first])
+    later.extend(units[at_first:], np.zeros_like(vectors[at_first:]))
+    question = read_question("When did Ann play the bassoon?", START.date(), later)
+    asked = vectors_of([replace(units[0], text="Ann plays the bassoon")])[0]
+    score(later, question, asked, DEFAULT_WEIGHTS)
+    later.embed(at_first, vectors[at_first:embedded])
+    at_once.extend(units, vectors)
+    assert_same(later, at_once)
+    np.testing.assert_allclose(
+        score(later, question, asked, DEFAULT_WEIGHTS).total,
+        score(at_once, question, asked, DEFAULT_WEIGHTS).total,
+        atol=1e-4,
+    )
+
+
+def test_a_tail_moves_no_mean():
+    """What comes without vectors is scored as if the question had been the first."""
+    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
+    vectors = vectors_of(units)
+    vectors[20:] = 0
+    asked_before, asked_now = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
+    asked_before.extend(units[:20], vectors[:20])
+    asked_before.centred_cosines(vectors[3], asked_before.vectors.rows @ vectors[3])
+    for index, start in ((asked_before, 20), (asked_now, 0)):
+        index.extend(units[start:], vectors[start:])
+    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
+    np.testing.assert_allclose(*cosines, atol=1e-6)
