@@ -5,13 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from zibaldone import Message
+from zibaldone.choosing import choose
 from zibaldone.core import Scope
 from zibaldone.outdating import current_first, holding
+from zibaldone.rendering import render
 from zibaldone.views.base import Query
+from zibaldone.views.updates import words_of_change
 
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
 OLD, NEW = "My dentist is Dr. Patel.", "My dentist is Dr. Lee now."
-MARK = "[no longer holds, since Wed 10 Jan 2024]"
+SINCE = "[no longer holds, since Wed 10 Jan 2024"
+MARK = f"{SINCE}; see “My dentist is Dr. Lee now.”]"
 QUESTION = "Who is my dentist?"
 
 
@@ -70,7 +74,7 @@ def test_what_holds_is_taken_before_what_does_not(filled):
 def test_one_sentence_of_several_is_named(memory):
     """A reader sees which one is meant."""
     say(memory, "I had eggs for breakfast. My dentist is Dr. Patel. The bus was late again.", "Soup.", NEW)
-    assert f"{MARK[:-1]}: “My dentist is Dr. Patel.”]" in ask(memory).text
+    assert f"{SINCE}: “My dentist is Dr. Patel.”; see “My dentist is Dr. Lee now.”]" in ask(memory).text
 
 
 def test_the_successor_comes_though_nobody_offered_it(filled):
@@ -160,3 +164,115 @@ def test_what_stands_ends_by_what_a_recall_may_know_of(filled):
     parts = filled._database, filled._updates, [unit]
     assert holding(*parts, query(filled)) == []
     assert holding(*parts, query(filled, within=frozenset({1, 2}))) == [unit]
+
+
+def add_only(memory, *texts, user="ann", session="1", start=START):
+    """A message a day, which no view but messages has read."""
+    messages = [
+        Message(text, session=session, time=start + timedelta(days=day)) for day, text in enumerate(texts)
+    ]
+    return [message.seq for message in memory.add(messages, user=user)]
+
+
+def test_what_was_just_added_marks_at_once(memory):
+    """No maintenance is waited for: neither for the older message nor for the newer one."""
+    add_only(memory, OLD, "I made soup.", NEW)
+    assert f"user: {OLD} {MARK}" in lines(ask(memory))
+    assert f"user: {OLD} {MARK}" in lines(ask(memory, views=None))
+
+
+@pytest.mark.parametrize("read", [0, 1, 2, 3])
+def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
+    """Messages that are read on the spot go on from links that are stored, one at a time or together."""
+    said = ["My dentist is Dr. Patel.", "My dentist is Dr. Lee now.", "My dentist is Dr. Moss now."]
+    for text, day in zip(said, range(3), strict=True):
+        at = START + timedelta(days=day)
+        (say if day < read else add_only)(memory, text, start=at)
+        ask(memory)  # what is kept between recalls is added to
+    found = ask(memory)
+    assert sum("no longer holds" in line for line in lines(found)) == 2
+    (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
+    ranked = current_first(memory._database, memory._updates, [old], query(memory), memory._tokenizer)
+    assert ranked[0].text == "My dentist is Dr. Moss now."
+
+
+def test_what_is_read_on_the_spot_is_forgotten(memory):
+    """A mark goes with the newer message, and words that were kept of the older one end nothing."""
+    add_only(memory, OLD, "I made soup.", NEW)
+    ask(memory)
+    memory.forget(user="ann", seqs=[3])
+    assert "no longer holds" not in ask(memory).text
+    memory.forget(user="ann", seqs=[1])
+    add_only(memory, NEW, start=START + timedelta(days=9))
+    assert "no longer holds" not in ask(memory).text
+
+
+def test_unread_messages_of_another_user_end_nothing(memory):
+    """Each user's unread messages are that user's."""
+    add_only(memory, OLD)
+    add_only(memory, OLD, "I made soup.", NEW, user="bea")
+    ask(memory, user="bea")
+    assert "no longer holds" not in ask(memory).text
+    add_only(memory, NEW, user="cyd")
+    assert "no longer holds" not in ask(memory, user="cyd").text
+
+
+def test_only_the_newest_unread_messages_are_read_on_the_spot(memory, monkeypatch):
+    """So that a large import is not read by whoever asks first."""
+    monkeypatch.setattr("zibaldone.views.updates.unread.MOST_UNREAD", 2)
+    add_only(memory, OLD, NEW, "I made soup.", "It rains.")
+    assert "no longer holds" not in ask(memory).text
+    memory.maintain(user="ann", views=["updates"])
+    assert "no longer holds" in ask(memory).text
+
+
+def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
+    """A few words of the clause that took the place, where its message is in as well too."""
+    long = " ".join(["I read a chapter about the history of the port and its cranes."] * 6)
+    add_only(memory, "My book budget is $35.", f"I've raised my book budget to $50 for now. {long}")
+    candidates = memory.search("book budget", user="ann")
+    (old,) = (unit for unit in candidates if unit.outdated)
+    assert old.outdated.instead == "I've raised my book budget to $50 for now."
+    (alone,) = choose([old], query(memory), memory.count_tokens).evidence
+    assert f"see “{old.outdated.instead}”]" in render([alone])[0]
+    both = choose(candidates, query(memory), memory.count_tokens).evidence
+    text = render(both)[0]
+    assert f"see “{old.outdated.instead}”]" in text
+    (marked,) = (unit for unit in both if unit.outdated)
+    shown = f"user: {marked.text} {text.partition('$35. ')[2].partition(']')[0]}]"
+    assert marked.tokens == memory.count_tokens(f"x\n{shown}") - memory.count_tokens("x")
+
+
+def test_the_mark_does_not_say_what_the_recall_may_not(filled):
+    """What took its place in another session is not quoted in a recall of this one."""
+    say(filled, "My dentist is Dr. Moss now.", session="2", start=START + timedelta(days=9))
+    (found,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
+    assert found.outdated.instead == "My dentist is Dr. Moss now."
+    assert "Moss" not in ask(filled, session="1").text
+    narrowed = filled.search(QUESTION, user="ann", session="1")
+    assert all(unit.outdated is None or "Moss" not in unit.outdated.instead for unit in narrowed)
+
+
+def test_a_quotation_in_a_mark_cannot_begin_a_line(memory):
+    """Whatever breaks it was written with, it stays inside of its mark."""
+    add_only(memory, OLD, "My dentist\u2028Tue 9 Jan 2024\u2028is Dr. Lee now.")
+    assert all(not line.startswith("Tue") for line in lines(ask(memory)) if "dentist" in line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "quoted"),
+    [
+        ("My tutor is Femke.", "My tutor is Anselm.", "My tutor is Anselm."),
+        (
+            "My book budget is $35.",
+            "I want a new series for winter evenings, and I raised my book budget to $50, what is good?",
+            "… and I raised my book budget to $50 …",
+        ),
+        ("My book budget is $35.", "So after a long, long talk with everybody I raised it to $50", None),
+    ],
+)
+def test_a_mark_quotes_the_clause_with_the_new_value(old, new, quoted):
+    """Ten words at most, and what is left out is shown."""
+    made = words_of_change(new, 0, len(new), old)
+    assert made == quoted if quoted else "$50" in made
+    assert len([word for word in made.split() if word != "…"]) <= 10

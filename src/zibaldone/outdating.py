@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from zibaldone import log
-from zibaldone.core import Evidence, Message, Outdated
-from zibaldone.generations import serving
+from zibaldone.core import Decision, Evidence, Message, Outdated
+from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
 from zibaldone.rendering import OMISSION, line, line_tokens, mark
 from zibaldone.storage.database import Database
+from zibaldone.text.words import terms
 from zibaldone.views.base import Query
-from zibaldone.views.toolkit import cut, evidence_of, to_units
-from zibaldone.views.updates import Link, UpdatesView, links_of
+from zibaldone.views.toolkit import cut, described, evidence_of, to_units
+from zibaldone.views.updates import Link, UpdatesView, words_of_change
 
 _WHOLE = 0.7  # a sentence of that much of a text stands for all of it
-_FIRST_WORDS = 7  # of a sentence, by which a reader knows it
+_FIRST_WORDS = 5  # of a sentence, by which a reader knows it
 
 
 def current_first(
@@ -30,14 +32,11 @@ def current_first(
 
     A message that nobody offered is offered now, if the query may recall it.
     """
-    user = query.scope.user
+    known = _links(database, updates, candidates, query)
+    if not known:
+        return list(candidates)
     with database.read() as connection:
-        generation = serving(connection, user, updates)
-        if generation is None:
-            return list(candidates)
-        seqs = {seq for unit in candidates for seq in unit.sources}
-        known = _in_time(links_of(connection, user, generation.number, seqs), query)
-        newer = log.fetch(connection, user, sorted({link.new_seq for link in known}))
+        newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in known}))
     links = {(link.old_seq, link.old_start): link for link in known if link.new_seq in newer}
     by_message: dict[int, list[Link]] = {}
     for known_link in links.values():
@@ -50,12 +49,17 @@ def current_first(
             ranked.setdefault(_key(unit), unit)
             continue
         last = newest(link, links)
+        instead = ""
         if query.scope.session in (None, newer[last.new_seq].session):
-            current = offered.get(last.new_seq) or _unit_at(
-                newer[last.new_seq], last.new_start, unit, tokenizer
-            )
+            current = offered.get(last.new_seq)
+            if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
+                current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
             ranked.setdefault(_key(current), current)
-        ranked.setdefault(_key(unit), _marked(unit, newer[link.new_seq], link, tokenizer))
+            old = unit.text[max(0, link.old_start - unit.place) : link.old_end - unit.place]
+            instead = words_of_change(newer[last.new_seq].content, last.new_start, last.new_end, old)
+        ranked.setdefault(
+            _key(unit), _marked(unit, newer[link.new_seq], link, instead, last.new_seq, tokenizer)
+        )
     return list(ranked.values())
 
 
@@ -66,13 +70,11 @@ def holding(
 
     One that was said several times holds unless each of its messages has a sentence that does not.
     """
-    user = query.scope.user
-    with database.read() as connection:
-        generation = serving(connection, user, updates)
-        if generation is None or not entries:
-            return list(entries)
-        seqs = {seq for entry in entries for seq in entry.sources}
-        links = _in_time(links_of(connection, user, generation.number, seqs), query)
+    links = _links(database, updates, entries, query)
+    if links and query.before is not None:
+        with database.read() as connection:
+            newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in links}))
+        links = [link for link in links if _said_before(newer.get(link.new_seq), query.before)]
     ended = {link.old_seq for link in links}
     return [
         entry
@@ -80,6 +82,41 @@ def holding(
         if not any(_within(link, entry) for link in links)
         and not (len(entry.sources) > 1 and ended.issuperset(entry.sources))
     ]
+
+
+def corrections_instead(
+    candidates: Sequence[Evidence],
+    newest_of: Mapping[int, int],
+    corrections: Mapping[int, Message],
+    query: Query,
+    tokenizer: Tokenizer,
+) -> tuple[list[Evidence], list[Decision]]:
+    """Candidates without what is made of corrected messages alone, and why; in its place what corrects it.
+
+    `newest_of` has the seq of a message's last correction by the seq of the message. Of `corrections` the
+    passage comes that has most words of what it replaces; nothing comes of those that are not in it.
+    """
+    offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
+    current: dict[tuple[str, tuple[int, ...], int], Evidence] = {}
+    replaced: list[Decision] = []
+    for rank, unit in enumerate(candidates, 1):
+        if not newest_of.keys() >= set(unit.sources):
+            current.setdefault(_key(unit), unit)
+            continue
+        new_seq = max(newest_of[seq] for seq in unit.sources)
+        replaced.append(Decision(unit, rank, kept=False, reason=f"message {new_seq} corrects it"))
+        message = corrections.get(new_seq)
+        if message is None or query.scope.session not in (None, message.session):
+            continue
+        if (instead := offered.get(new_seq)) is None:
+            made = to_units([message], cut([message], tokenizer))
+            if not made:
+                continue
+            old_words = set(terms(unit.text))
+            at = max(made, key=lambda part: len(old_words.intersection(terms(part.text))))
+            instead = described(evidence_of(at, unit.view, unit.score, unit.channels), [message])
+        current.setdefault(_key(instead), instead)
+    return list(current.values()), replaced
 
 
 def newest(link: Link, links: dict[tuple[int, int], Link]) -> Link:
@@ -97,25 +134,40 @@ def _within(link: Link, unit: Evidence) -> bool:
     return unit.sources == (link.old_seq,) and starts
 
 
-def _in_time(links: Sequence[Link], query: Query) -> list[Link]:
-    """Those that a recall narrowed to a time, a role or the like may know of."""
-    return [link for link in links if query.within is None or link.new_seq in query.within]
+def _links(database: Database, updates: UpdatesView, units: Sequence[Evidence], query: Query) -> list[Link]:
+    """Those of what was found; of them what a recall narrowed to a time, a role or the like may know of."""
+    seqs = {seq for unit in units for seq in unit.sources}
+    if not seqs:
+        return []
+    user = query.scope.user
+    links = updates.links(snapshots(database, user, updates), user, seqs)
+    return [link for link in links if query.lets_in((link.new_seq,))]
+
+
+def _said_before(message: Message | None, time: datetime) -> bool:
+    """Whether a message was said by then, as far as anybody knows."""
+    if message is None or message.time is None:
+        return False
+    return not message.is_dated or message.time < time
 
 
 def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer) -> Evidence:
     """The passage of a message in which a sentence begins, ranked as the one that it replaces."""
     made = to_units([message], cut([message], tokenizer))
     at = max((unit for unit in made if unit.start <= start), key=lambda unit: unit.start, default=made[0])
-    return evidence_of(at, like.view, like.score, like.channels)
+    return described(evidence_of(at, like.view, like.score, like.channels), [message])
 
 
-def _marked(unit: Evidence, by: Message, link: Link, tokenizer: Tokenizer) -> Evidence:
+def _marked(
+    unit: Evidence, by: Message, link: Link, instead: str, newest_seq: int, tokenizer: Tokenizer
+) -> Evidence:
     start = max(0, link.old_start - unit.place)
     sentence = unit.text[start : link.old_end - unit.place].strip()
     whole = len(sentence) >= _WHOLE * len(unit.text)
     first_words = " ".join(sentence.split()[:_FIRST_WORDS])
     shown = "" if whole else first_words if first_words == sentence else f"{first_words} {OMISSION}"
-    outdated = replace(unit, outdated=Outdated(by.time if by.is_dated else None, by.seq, link.rule, shown))
+    since = by.time if by.is_dated else None
+    outdated = replace(unit, outdated=Outdated(since, by.seq, link.rule, shown, instead, newest_seq))
     (tokens,) = line_tokens([line(unit.speaker, unit.text) + mark(outdated)], tokenizer.count)
     return replace(outdated, tokens=tokens)
 

@@ -82,6 +82,26 @@ ENDED = [
     ("state", "I live in Leeds.", "I moved to Bristol."),
     ("contact", "My number is 555-0142.", "Use 555-0177 from now on."),
     ("amended", "Order 20 chairs for the workshop.", "Make that 30."),
+    ("amended", "I'll order 40 tulip bulbs.", "Hm, make that 60."),
+    ("frame", "I'll paint the bookcase dark green.", "Actually I'll paint the bookcase yellow instead."),
+    ("frame", "I cycle 35 km to work.", "Because of the detour I cycle 50 km to work."),
+    ("frame", "Tom will bring the projector.", "Correction: Lisa will bring the projector."),
+    ("frame", "The choir meets in Ghent.", "The hall in Ghent is closed, so the choir meets in Bruges."),
+    ("dropped", "I want the kitchen walls painted green.", "I changed my mind about the kitchen walls."),
+    ("ended", "Davi drives a blue Twingo.", "Davi sold the Twingo."),
+    ("ended", "Ellen works at the railway museum.", "Ellen left the railway museum."),
+    ("ended", "I eat fish once a week.", "I don't eat fish anymore, a documentary did it."),
+    ("ended", "We booked the Ghent conference.", "I cancelled the Ghent conference, too much going on."),
+    ("contrast", "I keep my passwords in LockNest.", "I switched from LockNest to Keyhaven."),
+    ("contrast", "The deposit is 200 euros.", "The deposit is 350, not 200."),
+    ("new", "My phone is a Nuvio.", "I have a new phone, a Pelikan 3."),
+    ("changed", "The gym costs me 24.50 a month.", "The gym went up to 29 a month, robbery."),
+    ("changed", "My card has a limit of 1,500.", "The bank raised the limit of my card to 2,500."),
+    ("changed", "The launch of the app is May 2.", "We had to push the launch of the app to May 23."),
+    ("changed", "We run the shop on Postgres 13.", "We upgraded the shop to Postgres 16, all went well."),
+    ("state", "My friend Noor lives in Arnhem.", "Noor moved to Groningen."),
+    ("state", "The warehouse is in Rotterdam.", "The warehouse has moved to Antwerp."),
+    ("slot", "My favourite author is Elena Ferrante.", "Claire Keegan is my favourite author."),
 ]
 HOLDS = [
     ("The board meeting is on Tuesday.", "We moved the hiring meeting to Thursday."),  # another thing
@@ -99,6 +119,16 @@ HOLDS = [
         "I increased my accuracy from 75% to 90%.",
     ),  # not from there
     ("My number is 555-0142.", "My work number is 555-0177, use that one."),  # another one
+    ("I live in Leeds.", "Noor moved to Groningen."),  # another person
+    ("I live in Leeds.", "Noor left Leeds."),
+    ("My budget for books is $35.", "My budget for groceries is $400 now."),  # another thing
+    ("My cat Milo is 4 kilos.", "My dog Rex is 30 kilos now."),
+    ("I feel more confident about proofs.", "I feel more confident about vectors now."),  # no value
+    ("I'm sorry to hear about Max.", "Sorry to hear that, John."),  # no correction
+    ("I've walked daily since May 15.", "I've walked daily since August 1."),  # a beginning
+    ("I have tea with two sugars, no milk.", "I have tea with milk now."),  # denied beside it
+    ("Our hotel in Rome is the Astoria.", "Our hotel in Naples is the Bellini now."),
+    ("I chose the green walls.", "I changed my mind about the trip."),  # of something else
 ]
 
 

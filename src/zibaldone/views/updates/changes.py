@@ -12,6 +12,10 @@ with what it needs:
 - `flipped`: the same words, denied where they were not, or the other way round ("I drink coffee again");
 - `tally`: one more count of the same doing ("I have solved 15 problems by now");
 - `slot`: another value of what has one ("my email is ...");
+- `state`: where one lives, works or learns, and where a thing is ("I moved to Bristol");
+- `contact`: another telephone number or address;
+- `dropped`: something was wanted or decided, and minds have changed about it;
+- `frame`: the same words with something else in one place, said with a word of change (`frames`);
 - `amended`: right after it, and of nothing but the value ("make that 30", "sorry, at eight").
 """
 
@@ -23,7 +27,7 @@ from dataclasses import dataclass
 import regex
 
 from zibaldone.text.words import terms
-from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, light
+from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, meaning
 from zibaldone.views.updates.cues import (
     AMENDED,
     ANYMORE,
@@ -42,6 +46,7 @@ from zibaldone.views.updates.cues import (
     HINT,
     HIT,
     IS,
+    MIND,
     MISTAKEN,
     NEW,
     NEWS,
@@ -49,9 +54,11 @@ from zibaldone.views.updates.cues import (
     OBJECT,
     OF_WHAT,
     OFF,
+    PLACES,
     RISES,
     SAYS_AGAIN,
     SLOT,
+    SLOT_BEHIND,
     SPAN_BEFORE,
     STATES,
     TAKEN_UP,
@@ -59,6 +66,7 @@ from zibaldone.views.updates.cues import (
     TOWARDS,
     WRONGLY,
 )
+from zibaldone.views.updates.frames import frame_words, may_replace, opening_end
 
 LONGEST_AMENDMENT = 14  # words
 
@@ -74,6 +82,8 @@ class Change:
     old: frozenset[str] = frozenset()  # terms of the old value, where it is named
     taken: frozenset[str] = frozenset()  # terms of the new value, after "from A to"
     denies: bool = False
+    who: frozenset[str] = frozenset()  # terms of the name of who ended it, where it is not the speaker
+    leaves: bool = False  # it ends that somebody works or belongs there
     rises: bool | None = None  # whether the value became greater; None where nothing is said of it
 
     @property
@@ -84,9 +94,12 @@ class Change:
 
 def changes(clause: StatedClause) -> Iterator[Change]:
     """What the clause says has changed, most explicit first."""
-    if clause.supposes or clause.adds or SAYS_AGAIN.search(clause.text):
-        return
     text = clause.text
+    last = max((value.end for value in clause.values), default=0)
+    comment = text.find(", ", last)
+    if clause.supposes or clause.adds or SAYS_AGAIN.search(text, 0, comment if comment > 0 else len(text)):
+        return
+    begins = opening_end(text)
     if clause.asks:
         yield from _granted(clause)
         return
@@ -106,14 +119,21 @@ def changes(clause: StatedClause) -> Iterator[Change]:
         elif (match := TALLY.search(text, 0, value.start)) and _counts(value):
             yield Change("tally", clause, value, clause.terms | {value.kind[3:]})
         elif state := _taken_up(clause, value, now=bool(now)):
-            yield Change("state", clause, value, frozenset({state}))
+            name, who = state
+            yield Change("state", clause, value, frozenset({name}), who=who)
         elif value.kind in CONTACTS and (now or CONTACT.search(clause.sentence)):
             yield Change("contact", clause, value, frozenset({value.kind}))
         elif value.kind in ("day", "clock") or clause.past or clause.owners:
             continue
-        elif match := SLOT.search(text, 0, value.start):
+        elif (match := SLOT.search(text[begins:], 0, value.start - begins)) or (
+            match := SLOT_BEHIND.match(text, value.end)
+        ):
             yield Change("slot", clause, value, meaning(match["np"]))
     yield from _granted(clause)
+    if not clause.past and may_replace(clause) and not BARE_IMPERATIVE_NOW.match(text):
+        around = frozenset(word.term for word in frame_words(clause)) | meaning(clause.before)
+        if around:
+            yield Change("frame", clause, None, around)
     if len(clause.sentence.split()) > LONGEST_AMENDMENT:
         return
     match = AMENDED.match(text)
@@ -130,7 +150,8 @@ def changes(clause: StatedClause) -> Iterator[Change]:
                 and len(text[match.end() : value.start].split()) > 4
             ):
                 continue
-            yield Change("amended", clause, value, clause.terms)
+            rest = clause.terms & meaning(text[match.end() :]) if match else clause.terms
+            yield Change("amended", clause, value, rest)
             break
 
 
@@ -156,22 +177,34 @@ def _rises(clause: StatedClause, value: Value) -> bool | None:
 
 def state_of(clause: StatedClause) -> str:
     """The state that a clause tells of, of those that one has one at a time: "~home", "~job" ...; else ""."""
+    return _state(clause)[0]
+
+
+def who_is_in_state(clause: StatedClause) -> frozenset[str]:
+    """Terms of who or what is in that state; none of the speaker."""
+    return _state(clause)[1]
+
+
+def _state(clause: StatedClause) -> tuple[str, frozenset[str]]:
     if clause.denies or clause.past:
-        return ""
-    for name, pattern in STATES.items():
-        if any(v.kind == "name" and pattern.search(clause.text, 0, v.start) for v in clause.values):
-            return name
-    return ""
+        return "", frozenset()
+    for name, pattern in (*STATES.items(), *PLACES.items()):
+        for value in clause.values:
+            if value.kind == "name" and (match := pattern.search(clause.text, 0, value.start)):
+                who = meaning(clause.text[: match.start()])
+                if (name in STATES and pattern is STATES[name]) or who:
+                    return name, who
+    return "", frozenset()
 
 
-def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> str:
-    """The state that now has this value, as after "I moved to"."""
+def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> tuple[str, frozenset[str]] | None:
+    """The state that now has this value, as after "I moved to", and of whom, where it is not the speaker."""
     if value.kind != "name" or clause.denies:
-        return ""
-    for name, pattern in TAKEN_UP.items():
-        if pattern.search(clause.text, 0, value.start):
-            return name
-    return next((n for n, p in STATES.items() if now and p.search(clause.text, 0, value.start)), "")
+        return None
+    for name, pattern in (*TAKEN_UP.items(), *(STATES.items() if now else ())):
+        if match := pattern.search(clause.text, 0, value.start):
+            return name, meaning(clause.text[opening_end(clause.text) : match.start()])
+    return None
 
 
 def _counts(value: Value) -> bool:
@@ -180,11 +213,12 @@ def _counts(value: Value) -> bool:
 
 def _changed(clause: StatedClause, value: Value) -> frozenset[str] | None:
     """What a verb of change brings to this value; None where none does."""
+    begins = opening_end(clause.text)
     for verb in CHANGE.finditer(clause.text, 0, value.start):
         between = clause.text[verb.end() : value.start]
         if verb[0].casefold() in ("hit", "reached"):
             if HIT.fullmatch(between):
-                return _subject(clause, clause.text[: verb.start()], value)
+                return _subject(clause, clause.text[begins : verb.start()], value)
             continue
         match = TOWARDS.fullmatch(between)
         if not match:
@@ -195,7 +229,7 @@ def _changed(clause: StatedClause, value: Value) -> frozenset[str] | None:
         object_ = meaning(match["np"])
         if object_:
             return _with_unit(object_, value)
-        return _subject(clause, clause.text[: verb.start()], value)
+        return _subject(clause, clause.text[begins : verb.start()], value)
     return None
 
 
@@ -219,6 +253,13 @@ def _held_now(clause: StatedClause, value: Value) -> frozenset[str]:
     return _subject(clause, clause.text, value)
 
 
+def _before_comment(text: str, cue: regex.Pattern[str]) -> str:
+    """The text up to the comma behind a cue: "I don't eat fish anymore, it was that documentary"."""
+    match = cue.search(text)
+    end = text.find(", ", match.end()) if match else -1
+    return text if end < 0 else text[:end]
+
+
 def _granted(clause: StatedClause) -> Iterator[Change]:
     """What is called new or changed on the way, also in a question."""
     for match in NEW.finditer(clause.text):
@@ -236,7 +277,8 @@ def _subject(clause: StatedClause, text: str, value: Value) -> frozenset[str]:
     without_frame = regex.sub(
         r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
     )
-    values = clause.value_terms - (clause.names if value.kind != "name" else frozenset())
+    # Of two names one is the value, and the other says of what: "our hotel in Naples is the Bellini".
+    values = (clause.value_terms - clause.names).union(terms(value.norm) if value.kind == "name" else ())
     own = (meaning(without_frame) - values) & (clause.terms | clause.names)
     return _with_unit(own or clause.lead, value)
 
@@ -261,8 +303,11 @@ def _contrasts(clause: StatedClause) -> Iterator[Change]:
 def _endings(clause: StatedClause) -> Iterator[Change]:
     text = clause.text
     if ANYMORE.search(text) and clause.denies:
-        yield Change("ended", clause, None, clause.terms | clause.names)
+        over = meaning(_before_comment(text, ANYMORE))
+        yield Change("ended", clause, None, over or clause.terms | clause.names)
         return
+    if (match := MIND.search(text)) and (what := meaning(match["object"])):
+        yield Change("dropped", clause, None, what)
     for match in ENDED.finditer(text):
         if match["never"]:
             object_ = regex.match(r"[^,.;:!?]*", text, pos=match.start())
@@ -270,20 +315,28 @@ def _endings(clause: StatedClause) -> Iterator[Change]:
             yield Change("ended", clause, None, whole)
         elif object_ := OBJECT.match(text, match.end()):
             verb = match["verb"].casefold()
-            what = meaning(object_["object"])
-            mine = regex.match(r"(?:my|our|the)\b", object_["object"], regex.I)
-            if verb in ("left", "dropped", "quit") and not what & clause.names:
+            thing = object_["object"]
+            if verb == "let":
+                if not thing.casefold().endswith(" go"):
+                    continue
+                thing = thing[: -len(" go")]
+            what = meaning(thing)
+            who = meaning(match["who"] or "")
+            mine = regex.match(r"(?:my|our|the|his|her)\b", thing, regex.I)
+            leaves = False
+            if verb.startswith(("left", "dropped", "quit", "resigned")) and not what & clause.names:
+                if not mine:
+                    continue
+                leaves = True
+            if (
+                verb.startswith(("sold", "sell", "cancel", "delete", "return", "threw", "gave a"))
+                and not mine
+            ):
                 continue
-            if verb.startswith(("sold", "sell", "cancel", "delete")) and not mine:
-                continue
-            if verb == "stopped" and not regex.match(r"\p{L}+ing\b", object_["object"]):
+            if verb == "stopped" and not regex.match(r"\p{L}+ing\b", thing):
                 continue
             if what:
-                yield Change("ended", clause, None, what)
+                yield Change("ended", clause, None, what, who=who, leaves=leaves)
     for match in OFF.finditer(text):
         if what := meaning(match["object"]):
             yield Change("ended", clause, None, what)
-
-
-def meaning(text: str) -> frozenset[str]:
-    return frozenset(term for term in terms(text) if not light(term) and not term.isdecimal())

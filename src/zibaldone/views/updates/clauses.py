@@ -14,7 +14,7 @@ import regex
 from zibaldone.text.date_words import MONTHS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
-from zibaldone.text.words import STOP_WORDS, term_of, terms
+from zibaldone.text.words import STOP_WORDS, term_of, words
 
 _LONGEST_SENTENCE = 600  # characters; beyond, it is a table, a log or code
 _MOST_SENTENCES = 40  # of one message that are read
@@ -45,6 +45,7 @@ _MEASURES = frozenset(
     litre litres ml mbit gbit mb gb tb degrees degree points point steps calories kcal page pages
     word words""".split()
 )
+_NO_UNITS = frozenset("last next this now today tomorrow yesterday instead again".split())
 _MONTH = "|".join((*MONTHS, *SHORT_MONTHS))
 _DAY = regex.compile(
     rf"""\b(?:(?P<weekday>{"|".join(WEEKDAYS)})s?
@@ -55,12 +56,13 @@ _DAY = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 _CLOCK = regex.compile(
-    r"""\b(?P<h>\d{1,2})[:.](?P<m>\d{2})(?!\d|[.,]?\d|\s?(?:%|ms|km|kg|kilos|g|million|k)\b)\s*(?P<ap>[ap]\.?m\b\.?)?
+    r"""\b(?P<h>\d{1,2})[:.](?P<m>[0-5]\d)(?!\d|[.,]?\d|\s?(?:%|ms|km|kg|kilos|g|million|k)\b)\s*(?P<ap>[ap]\.?m\b\.?)?
     |\b(?P<h2>\d{1,2})\s*(?P<ap2>[ap]\.?m\b\.?)
-    |(?<=\b(?:at|until|till)\s)(?P<h3>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)
+    |(?<=\b(?:at|until|till|by)\s)(?P<h3>1?\d|2[0-4]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)
       (?=\s*(?:$|[.,;!?)]|\s(?:on|in|and|or|sharp|now|then|instead|today|tonight|tomorrow)\b|\so'clock))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_TIME_FOLLOWS = regex.compile(r"\b(?:at|from|until|till|around)\s+$", regex.IGNORECASE)
 _AMOUNT = regex.compile(
     r"""(?<![\p{L}\p{N}.])(?P<sign>[$€£]\s?)?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<large>\s?(?:k|m|thousand|million|billion)\b)?
     (?P<percent>\s?(?:%|percent\b|per\s+cent\b))?(?P<after>(?:[\s-](?:of\s+(?:the|my|our)\s+)?\p{L}[\p{L}-]*){0,3})""",
@@ -84,8 +86,18 @@ _PHONE = regex.compile(r"(?<!\w)\+?\d{2,4}(?:[-\s/]\d{2,4}){1,4}(?!\w)")
 _NAME = regex.compile(
     r"\p{Lu}[\p{L}\p{M}\p{N}'’.]*(?:[ -](?:(?:of|de|von|van|the)[ -])?[\p{Lu}\p{N}][\p{L}\p{M}\p{N}'’]*)*"
 )
+# A name that ends in a number ("Postgres 16"): not one of what follows it.
+_NUMBERED = regex.compile(
+    rf"""(?<=\S\s)(?!(?i:{_MONTH}|{"|".join(WEEKDAYS)})\b)\p{{Lu}}\p{{L}}+\s\d+(?:\.\d+)*
+    (?=\W*$|[,;!?]|\s(?:and|or|with|in|on|at|for|from|to|now|last|because|since|which|that|instead|is)\b)""",
+    regex.VERBOSE,
+)
+_CODE = regex.compile(r"(?<!\w)(?=\w*\d)(?=\w*\p{Ll}{3})\w{6,}(?!\w)")  # a password
 _TITLES = regex.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_NOT_THAT = regex.compile(
+    r"(?<=\w\w),\s+(?:no|not|never|without)\b[^,]*$", regex.IGNORECASE
+)  # "two sugars, no milk"
 _SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
 
 _STARTS = (
@@ -93,8 +105,12 @@ _STARTS = (
     r"|when|let|please|so|and|but|or|because|since|as|while|although|though|if|now\s+that|considering|especially"
     r"|given)"
 )
+_FINITE = (
+    r"(?:(?:is|are|was|were|has|have|had|will|can|could|do|does|did)(?:n['’]t)?|needs?|wants?|works?|says?|said|got|starts?|goes|takes?"
+    r"|costs?|leaves?|closes?|opens?|seems?|broke|died)\b"
+)
 _BORDER = regex.compile(
-    rf"\s*(?:[;—–]|\s-\s|\.\.\.|…)\s*|:\s+(?=(?:the|my|our|it|i|we|they)\b)|\s+(?=and\s+(?:i|we|my|our|it|they|he|she)\b)|,\s+(?={_STARTS}\b)|\s+(?=(?:but|although|though|whereas|while|because|since|now\s+that|given\s+that|so|which)\s)",
+    rf",\s+(?=(?:the|that|this|his|her|their)\s+(?:[\p{{L}}-]+\s+){{0,3}}?{_FINITE})|,\s+(?=(?-i:\p{{Lu}})\p{{L}}+\s+{_FINITE})|\s*(?:[;—–]|\s-\s|\.\.\.|…)\s*|:\s+(?=(?:the|my|our|it|i|we|they)\b)|\s+(?=and\s+(?:i|we|my|our|it|they|he|she)\b)|,\s+(?={_STARTS}\b)|\s+(?=(?:but|although|though|whereas|while|because|since|now\s+that|given\s+that|so|which)\s)",
     regex.IGNORECASE,
 )
 _ASKS = regex.compile(
@@ -121,28 +137,32 @@ _OWN = regex.compile(r"\b(?:i|we|me|us|my|our|mine|ours|i['’]m|i['’]ve|we['�
 _NOT = frozenset(
     "not never no nor neither none nothing without cannot dont doesnt didnt isnt wasnt havent cant".split()
 )
-_ALSO = regex.compile(r"\b(?:also|too|as\s+well|additionally|another|a\s+second|besides|on\s+top)\b", regex.I)
+_ALSO = regex.compile(
+    r"\b(?:also|too(?=\W*$|\s*[,.;])|as\s+well|additionally|another|a\s+second|besides|on\s+top)\b", regex.I
+)
 _PAST = regex.compile(
-    r"""\b(?:was|were|had|used\s+to|yesterday|ago|last\s+(?:week|month|year|night|time|term|summer|winter|spring|fall
-    |monday|tuesday|wednesday|thursday|friday|saturday|sunday)|once|back\s+(?:then|when|in)|previously|formerly|originally)\b""",
+    r"""\b(?:was|were|had(?!\s+to\b)|used\s+to|yesterday|ago|last\s+(?:week|month|year|night|time|term|summer|winter|spring|fall
+    |monday|tuesday|wednesday|thursday|friday|saturday|sunday)|once(?!\s+(?:an?|per|every|in)\b)|back\s+(?:then|when|in)|previously|formerly|originally)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
 # Whose it is, where it is not the speaker's: of another person nothing is carried over.
-_PEOPLE = frozenset(
+PEOPLE = frozenset(
     """brother sister mother father mum mom dad mama papa wife husband son daughter friend friends
     neighbour neighbor neighbours neighbors boss colleague colleagues parents cousin aunt uncle
     niece nephew girlfriend boyfriend partner roommate flatmate kid kids child children grandma
     grandpa grandmother grandfather grandson granddaughter coworker competitor competitors
     accountant client customer somebody someone everyone""".split()
 )
+_OF_BEFORE = regex.compile(r"\bof\s+(?:my\s+|our\s+|the\s+)?$", regex.IGNORECASE)
+_POSSESSED = regex.compile(rf"['’]s\s+(?!(?:{'|'.join(sorted(STOP_WORDS))})\b)", regex.IGNORECASE)
+_PLACE_BEFORE = regex.compile(r"\b(?:at|to|from|by)\s+$", regex.IGNORECASE)
 _POSSESSOR = {"his": "he", "her": "she", "your": "you"}
 _OF_OTHERS = regex.compile(
     r"\W*(?:(?:and|but|so|since|because|now|oh)\W+)*(he|she|his|her|their|you|your)\b", regex.IGNORECASE
 )
 # Words that say little of what a value is of.
-_LIGHT = frozenset(
-    term
-    for word in """be have has had get got getting make made making take taking do go going gone plan planning
+_LIGHT_WORDS = frozenset(
+    """be have has had get got getting make made making take taking do go going gone plan planning
     try trying want wanted need needed like set sets just really still currently current about only
     please new old actual actually instead anymore longer already change changed changes move moved
     update updated total start started starting wait sorry correction scratch turns turn turned out
@@ -154,10 +174,12 @@ _LIGHT = frozenset(
     decreased grow grew grown improve improved switch switched rename renamed expand expanded up
     down back forward brought revise revised renew renewed upgrade upgraded bump bumped upped
     dropped drop shift shifted went hit reach reached gonna wanna worried weigh weighs weighed help
-    stuff aiming aim decided decide run runs look looking finalized finalize allocate allocated
+    stuff extension correction aiming aim
+    decided decide run runs look looking finalized finalize allocate allocated
     schedule scheduled agree agreed manage managed per monthly weekly daily each every""".split()
-    for _, term in term_of(word)
 )
+_LIGHT = frozenset(term for word in _LIGHT_WORDS for _, term in term_of(word))
+_WHO_DOES = ("er", "ers", "or", "ors")  # a manager is not what is managed
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +232,7 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
     question = sentence.rstrip().endswith(("?", "？"))
     supposes_on = False
     asking = False
-    context = frozenset(term for term in terms(sentence) if term not in _LIGHT and not term.isdecimal())
+    context = meaning(sentence)
     before: StatedClause | None = None
     parts = [part for part in _split(sentence) if part.strip()]
     for place, part in enumerate(parts):
@@ -260,7 +282,7 @@ def _clause(
         if not value.kind.startswith("of ") or value.kind[3:] in _UNITS
     ]
     numbers = [(value.start, value.end) for value in values]
-    spelled = _SHORT_NOT.sub(" not", text)
+    spelled = _SHORT_NOT.sub(" not", _NOT_THAT.sub("", text))
     own: set[str] = set()
     of_values: set[str] = set()
     owners: set[str] = set()
@@ -268,10 +290,17 @@ def _clause(
     name_spans = [(value.start, value.end) for value in values if value.kind == "name"]
     for match in _WORD.finditer(text):
         low = match[0].casefold()
-        possessed = text[match.end() : match.end() + 2] in ("'s", "’s") and match[0] != "It"
-        if low in _PEOPLE:
+        possessed = bool(_POSSESSED.match(text, match.end())) and match[0] != "It"
+        if low in PEOPLE and not _OF_BEFORE.search(text, 0, match.start()):
             owners.add(low)
-        if possessed and low not in STOP_WORDS and low not in _PEOPLE and match[0][0].isupper():
+        visited = _PLACE_BEFORE.search(text, 0, match.start())  # "at Katrien's"
+        if (
+            possessed
+            and not visited
+            and low not in STOP_WORDS
+            and low not in PEOPLE
+            and match[0][0].isupper()
+        ):
             owners.add(low)
         if low in STOP_WORDS or low in _NUMBER_WORDS:
             continue
@@ -282,10 +311,10 @@ def _clause(
                 name_terms.add(term)
             if within or number:
                 of_values.add(term)
-            elif term not in _LIGHT:
+            elif not is_light(low, term):
                 own.add(term)
     of_values |= {value.norm for value in values if value.norm.isdecimal()}
-    words = {match[0].casefold() for match in _WORD.finditer(spelled)}
+    said_words = {match[0].casefold() for match in _WORD.finditer(spelled)}
     if whose := _OF_OTHERS.match(text):
         owners.add(_POSSESSOR.get(whose[1].casefold(), whose[1].casefold()))
     return StatedClause(
@@ -299,7 +328,7 @@ def _clause(
         frozenset(owners),
         asks,
         supposes,
-        not _NOT.isdisjoint(words),
+        not _NOT.isdisjoint(said_words),
         bool(_ALSO.search(text)),
         bool(_PAST.search(text)),
         (leans_on.terms | leans_on.names | leans_on.lead) if leans_on else frozenset(),
@@ -333,7 +362,12 @@ def _values(text: str) -> Iterator[Value]:
             if 7 <= len(digits) <= 14:
                 add("phone", digits, *match.span())
     for match in _CLOCK.finditer(text):
+        dotted = "." in match[0].rstrip(".") and not (match["ap"] or match["ap2"])
+        if dotted and not _TIME_FOLLOWS.search(text, 0, match.start()):
+            continue  # 24.50 is an amount
         add("clock", _clock(match), *match.span())
+    for match in _NUMBERED.finditer(text) if has_digit else ():
+        add("name", " ".join(_WORD.findall(match[0].casefold())), *match.span())
     for pattern in (_AMOUNT, _SPELT):
         if pattern is _AMOUNT and not has_digit:
             continue
@@ -342,6 +376,8 @@ def _values(text: str) -> Iterator[Value]:
             add(
                 kind, norm, match.start("digits") if not match.groupdict().get("sign") else match.start(), end
             )
+    for match in _CODE.finditer(text) if has_digit else ():
+        add("code", match[0], *match.span())
     for match in _NAME.finditer(text):
         begins = not _WORD.search(text, 0, match.start())
         name = match[0]
@@ -401,6 +437,7 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     if after and after[0][0].casefold() == "of" and not _OF_THE.match(groups["after"]):
         return "number", norm, end
     words = [word for word in after if word[0].casefold() not in {"of", "the", "my", "our"}]
+    words = [] if words and words[0][0].casefold() in _NO_UNITS else words
     shift = match.start("after")
     if (
         not words
@@ -452,6 +489,22 @@ _UNITS = frozenset(_unit(word) for word in _MEASURES)
 def light(term: str) -> bool:
     """Whether a term says little of what a value is of."""
     return term in _LIGHT
+
+
+def is_light(word: str, term: str) -> bool:
+    """Whether a word in lower case, whose term this is, says little of what a value is of."""
+    return term in _LIGHT and (word in _LIGHT_WORDS or not word.endswith(_WHO_DOES))
+
+
+def meaning(text: str) -> frozenset[str]:
+    """Terms of a text that say what it is of."""
+    return frozenset(
+        term
+        for word in words(text)
+        if word not in STOP_WORDS
+        for _, term in term_of(word)
+        if not is_light(word, term) and not term.isdecimal()
+    )
 
 
 def is_measure(unit: str) -> bool:

@@ -11,6 +11,7 @@ CHANGE = regex.compile(
     r"""\b(?:moved|changed|rescheduled|postponed|delayed|shifted|extended|prolonged|shortened|increased|raised|upped
     |bumped|lowered|reduced|decreased|adjusted|updated|upgraded|downgraded|renamed|switched|revised|corrected|grown
     |grew|improved|expanded|climbed|risen|rose|fallen|fell|dropped|went|cut|turned|renewed|reset|pushed|brought
+    |(?<=\b(?:had|have|decided)\s+to\s+)(?:push|move|change|delay|postpone|shift|raise|lower|cut|reduce|extend|switch|increase)
     |hit|reached|transferred|relocated|down|up|converted)\b""",
     FLAGS,
 )
@@ -30,13 +31,13 @@ BARE_IMPERATIVE_NOW = regex.compile(
 )
 NEW = regex.compile(
     r"""\b(?:new|increased|updated|extended|adjusted|revised|reduced|lowered|raised|higher|lower|improved|rescheduled)\s+
-    (?P<np>(?:[\p{L}-]+\s+){0,6}?[\p{L}-]+)\s*(?:,|:|\s+(?:is|are|of|will\s+be|to)\b)\s*(?:just\s+|now\s+|the\s+|at\s+|on\s+)*""",
+    (?P<np>(?:[\p{L}-]+\s+){0,6}?[\p{L}-]+)\s*(?:,|:|\s+(?:is|are|of|will\s+be|to)\b)\s*(?:just\s+|now\s+|the\s+|an?\s+|at\s+|on\s+)*""",
     FLAGS,
 )
 IS = regex.compile(
     r"""(?:\b(?:is|are|am|has|have|got|weighs?|costs?|takes?|starts?|begins?|leaves?|runs?|lasts?|meets?|earns?|pay|expires?|comes?
     |arrives?|goes|call\s+me|use|be|live|drive|valid\s+for)\b|['’](?:s|re|m)\b)\s*
-    (?:(?:now|currently|already|at|on|in|the|an?|about|around|only|just|down|up|back|to|for|from|platform|under|until|called|named|due|held|set|every)\s+)*$""",
+    (?:(?:me|us|now|currently|already|at|on|in|the|an?|about|around|only|just|down|up|back|to|for|from|platform|under|until|called|named|due|held|set|every)\s+)*$""",
     FLAGS,
 )
 DURATION = frozenset("of day|of night|of week|of month|of year|of hour|of minute|of second".split("|"))
@@ -60,8 +61,11 @@ CONTRAST = (
 )
 ENDED = regex.compile(
     r"""\b(?:(?P<never>no\s+longer)
-    |(?:(?:i|we)(?:['’]ve|\s+have)?\s+(?:just\s+|finally\s+|actually\s+|already\s+|decided\s+to\s+|had\s+to\s+)*|^\W*|\band\s+|\bso\s+)
-     (?P<verb>cancell?(?:ed)?|called\s+off|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|give\s+up|sold|sell|abandoned|quit|ditched|scrapped|got\s+rid\s+of|get\s+rid\s+of|left|stopped|dropped|deleted|uninstalled)\b)""",
+    |(?:(?:i|we|(?P<who>(?-i:\p{Lu}\p{Ll}+(?:\s\p{Lu}\p{Ll}+)?)))(?:['’](?:ve|s)|\s+ha(?:ve|s))?\s+
+      (?:just\s+|finally\s+|actually\s+|already\s+|decided\s+to\s+|had\s+to\s+)*|^\W*|\band\s+|\bso\s+)
+     (?P<verb>cancell?(?:ed)?|called\s+off|gave\s+up(?:\s+on)?|given\s+up(?:\s+on)?|give\s+up|sold|sell|abandoned|quit|ditched|scrapped
+     |got\s+rid\s+of|get\s+rid\s+of|left|stopped|dropped\s+out\s+of|dropped|deleted|uninstalled|gone\s+off|threw\s+(?:out|away)
+     |gave\s+away|given\s+away|returned|resigned\s+(?:from|as)|unsubscribed\s+from|let)\b)""",
     FLAGS,
 )
 ANYMORE = regex.compile(r"\b(?:any\s?more|any\s+longer)\b", FLAGS)
@@ -120,13 +124,13 @@ OF_WHAT = regex.compile(
 SAYS_AGAIN = regex.compile(r"\bstill\b|\bas\s+planned\b|\bremains?\b|\bsame\b|\bnot\s+changed\b", FLAGS)
 FORMER = regex.compile(
     r"\b(?:used\s+to|formerly|previously|originally|in\s+the\s+past|back\s+then|until\s+recently"
-    r"|once)\b",
+    r"|once(?!\s+(?:an?|per|every|in)\b))\b",
     FLAGS,
 )
 # A clause after one of these tells what came of it: "we changed the carrier, shipping takes 3 days".
 NEWS = regex.compile(
     r"""\b(?:changed?|moved|reschedule[ds]?|postponed|extension|renewed|switched|corrected|correction|misread|misheard
-    |upgraded|dropped\s+out|update\s+on|turns\s+out|raise|promotion|promoted|re-?org\w*|brought\s+forward|delayed)\b""",
+    |upgraded|dropped\s+out|update\s+on|turns\s+out|doubled?|halved?|raise|promotion|promoted|re-?org\w*|brought\s+forward|delayed)\b""",
     FLAGS,
 )
 HINT = regex.compile(
@@ -160,6 +164,33 @@ TAKEN_UP = {
     ),
     "~school": regex.compile(rf"\b(?:switched|transferred|changed\s+schools?)\s+to\s+{BEFORE_NAME}", FLAGS),
 }
+# Where a thing or another person is, which ends when it is moved.
+PLACES = {"~home": regex.compile(rf"\b(?:is|are)\s+(?:located\s+)?(?:in|at)\s+{BEFORE_NAME}", FLAGS)}
+SLOT_BEHIND = regex.compile(
+    r"\s+is\s+(?:now\s+)?(?:my|our)\s+(?:new\s+)?(?P<np>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)(?:\s+now)?\s*(?:[,.;!]|$)",
+    FLAGS,
+)
 MEANS = frozenset(terms("number phone cell mobile email mail address dead old"))
 CONTACTS = frozenset(("phone", "address"))
 CONTACT = regex.compile(r"\b(?:new|changed?|use|instead|old|switched|update)\b", FLAGS)
+# How somebody says to have or use what a name stands for; and to belong where one can leave.
+USES = regex.compile(
+    r"\b(?:use|uses|using|in|on|with|via|have|got|is|are|am|run|runs|drive|prefer)\s+(?:the\s+|an?\s+|my\s+|our\s+)?$",
+    FLAGS,
+)
+WORKS = regex.compile(
+    r"\b(?:work(?:s|ing)?|job|employed|member|belongs?|plays?\s+(?:for|in)|goes\s+to|attends?|studies|studying|trains?|volunteers?"
+    r"|(?:it['’]s|is|are)\s+(?:me|i|us)\b)",
+    FLAGS,
+)
+HAS_OF = regex.compile(
+    r"\b(?:has|have|had|with|set|is|needs?)\s+(?:an?|the)\s+(?:[\p{L}-]+\s+){1,2}of\s+$", FLAGS
+)
+MIND = regex.compile(
+    r"\bchanged\s+(?:my|our)\s+minds?\s+(?:about|on)\s+(?:the\s+|my\s+|our\s+)?(?P<object>[^,.;:!?]{2,40}?)(?=\s+(?:and|so|but|because|now)\b|[,.;:!?]|$)",
+    FLAGS,
+)
+INTENDS = regex.compile(
+    r"\b(?:want(?:s|ed)?|decided|plan(?:s|ned|ning)?|going\s+to|will|chose|chosen|prefer|picked|settled\s+on|go(?:ing)?\s+(?:with|for)|book(?:ed)?|order(?:ed)?)\b|['’]ll\b",
+    FLAGS,
+)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from zibaldone.core import MACHINES, Message
+from zibaldone.core import EDITOR, MACHINES, Message
 from zibaldone.views.updates.changes import Change, changes, holds_now, may_change, state_of
 from zibaldone.views.updates.clauses import StatedClause, clauses, clauses_of_sentence
 from zibaldone.views.updates.cues import CONTACTS
+from zibaldone.views.updates.frames import frame_words
 from zibaldone.views.updates.matching import takes_place
 
 NEAR = 12  # messages back that an amendment may speak of
@@ -25,6 +26,7 @@ _MOST_CANDIDATES = 24  # that share most words, and are held against a change
 _MOST_SHOWN = 6  # sentences that a model is shown for one clause, found by words; and as many recent ones
 _MOST_LINKS = 4  # sentences that one change can end
 _GENERAL = 8  # sentences with the same words: from then on these name no single thing
+_MOST_READ = 2000  # sentences whose clauses are kept
 _WORTH = 0.7  # of the best match's weight: an earlier one of less is another matter
 
 Place = tuple[int, int, int]  # seq, and start and end of a sentence in that message
@@ -90,7 +92,7 @@ def key_of(word: str) -> int:
 
 def is_read(message: Message) -> bool:
     """Whether a message is a person's: what assistants and tools say is not what holds or not."""
-    return message.role not in MACHINES and message.role != "editor"
+    return message.voice not in MACHINES and message.voice != EDITOR
 
 
 class Detector:
@@ -112,6 +114,7 @@ class Detector:
         self._index = index
         self._known: dict[int, Message] = {message.seq: message for message in recent}
         self._fetch = fetch
+        self._read: dict[Place, tuple[StatedClause, ...]] = {}
 
     def message(self, seq: int) -> Message:
         """One that was read, or in which something was found."""
@@ -164,7 +167,7 @@ class Detector:
             older = self._known.get(place[0])
             if older is None or not is_read(older):
                 continue
-            for clause in clauses_of_sentence(older.content, place[1], place[2]):
+            for clause in self._clauses(older, place):
                 if not self._may_speak_of(message, change, older, clause):
                     continue
                 weight = takes_place(change, clause, near=place[0] in near, general=place in general)
@@ -178,6 +181,13 @@ class Detector:
         same = [w for w in good if w[2] == newest[2]] if change.rule != "amended" else [newest]
         chosen = tuple(dict.fromkeys(w[1] for w in same))[:_MOST_LINKS]
         yield Candidates(change.rule, new, chosen if self._widely else (), chosen)
+
+    def _clauses(self, message: Message, place: Place) -> tuple[StatedClause, ...]:
+        if place not in self._read:
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            self._read[place] = tuple(clauses_of_sentence(message.content, place[1], place[2]))
+        return self._read[place]
 
     def _near(self, message: Message) -> Iterator[int]:
         return (
@@ -201,7 +211,7 @@ class Detector:
         if newer.speaker == older.speaker:
             return True
         impersonal = not (change.clause.is_own or clause.is_own)
-        return newer.session == older.session and impersonal and change.rule in ("changed", "contrast")
+        return impersonal and change.rule in ("changed", "contrast")
 
 
 def _value_of(change: Change, clause: StatedClause) -> str:
@@ -219,4 +229,5 @@ def _indexed(clause: StatedClause) -> set[str]:
     kinds |= {value.kind for value in clause.values if value.kind in CONTACTS}
     if state := state_of(clause):
         kinds.add(state)
-    return {*clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}
+    owned = frozenset(word.term for word in frame_words(clause) if word.is_owned)
+    return {*owned, *clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import regex
 
-from zibaldone.text.words import term_of, terms, words
-from zibaldone.views.updates.changes import Change, holds_now, meaning, state_of
-from zibaldone.views.updates.clauses import StatedClause, Value
-from zibaldone.views.updates.cues import AIMS, DURATION, FROM, IS, MEANS, SLOT, TALLY
+from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.views.updates.changes import Change, holds_now, state_of, who_is_in_state
+from zibaldone.views.updates.clauses import PEOPLE, StatedClause, Value, meaning
+from zibaldone.views.updates.cues import (
+    AIMS,
+    DURATION,
+    FROM,
+    HAS_OF,
+    INTENDS,
+    IS,
+    MEANS,
+    SLOT,
+    TALLY,
+    USES,
+    WORKS,
+)
+from zibaldone.views.updates.frames import frame_fits
 
 # A word of general use ("accuracy", "budget") names one thing only together with what is around it: the share
 # of other words that two longer sentences must have in common, by how many words led to them.
@@ -27,12 +38,19 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     """
     new = change.clause
     named = change.rule == "contrast" and not new.owners and not new.is_own  # "the wedding"
-    if (new.owners != older.owners and not named) or (not holds_now(older) and change.rule != "amended"):
+    if (not named and not _same_owner(new, older)) or (not holds_now(older) and change.rule != "amended"):
         return 0
     if change.rule in ("contrast", "ended"):
         return _names_old(change, older, near=near)
+    if change.rule == "dropped":
+        decided = INTENDS.search(older.text) and older.is_own and not older.denies
+        return float(len(change.subject)) if decided and change.subject <= older.terms | older.names else 0
     if change.rule == "flipped":
         return _flips(change, older)
+    if change.rule == "frame":
+        fits = frame_fits(older, new, general=general and not near)
+        alike = near or fits >= 2 or _agreement(older, new, new.terms & older.context) >= _AGREE_GENERAL
+        return fits if alike else 0
     assert change.value is not None
     if change.rule == "amended":
         return _amends(change, older) if near else 0
@@ -63,6 +81,17 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     return _of_one_subject(change, older, near=near, general=general)
 
 
+def _same_owner(new: StatedClause, older: StatedClause) -> bool:
+    """Whether both are of one: "my brother" and "my brother with his kids", "Noor" and "my friend Noor"."""
+    if new.owners == older.owners:
+        return True
+    if new.owners and older.owners:
+        return new.owners <= older.owners or older.owners <= new.owners
+    first = words(new.text)[:1]
+    is_name = new.text.lstrip()[:1].isupper() and not new.owners and first and first[0] not in STOP_WORDS
+    return bool(is_name and older.owners <= PEOPLE and set(terms(first[0])) & older.names)
+
+
 def _leads_to(old: Value, change: Change) -> bool:
     """Whether the change can start from this value: the one that it names, and lower where it rises."""
     new = change.value
@@ -85,7 +114,8 @@ def _number(value: Value) -> float | None:
 
 
 def _is_same_state(change: Change, older: StatedClause) -> bool:
-    return state_of(older) in change.subject
+    who = who_is_in_state(older)
+    return state_of(older) in change.subject and (bool(who & change.who) if who or change.who else True)
 
 
 def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general: bool) -> float:
@@ -115,7 +145,10 @@ def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general:
     ):
         return 0  # what is aimed at, and what there is
     if change.value.kind == "number" and not any(
-        value.kind != "number" or IS.search(older.text[: value.start]) for value in older.values
+        value.kind != "number"
+        or IS.search(older.text[: value.start])
+        or HAS_OF.search(older.text[: value.start])
+        for value in older.values
     ):
         return 0
     common = (older.context & change.clause.context) - shared
@@ -137,15 +170,6 @@ def _agreement(older: StatedClause, new: StatedClause, shared: frozenset[str]) -
     theirs, ours = older.context - shared, new.context - shared
     fewer = min(len(theirs), len(ours))
     return 1.0 if fewer < _SHORT else len(theirs & ours) / fewer
-
-
-def _compound(shared: frozenset[str], left: str, right: str) -> bool:
-    """Whether two of the words stand side by side in both: "snack budget" names one thing by itself."""
-    pairs = []
-    for text in (left, right):
-        sequence = [term_of(word)[0][1] for word in words(text)]
-        pairs.append({pair for pair in pairwise(sequence) if shared.issuperset(pair)})
-    return bool(pairs[0] & pairs[1])
 
 
 def _same_words(shared: frozenset[str], left: str, right: str) -> bool:
@@ -173,8 +197,10 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     if older.denies or not wanted <= theirs:
         return 0
     if change.rule == "ended":
-        if older.past:
+        if older.past or not change.who <= older.names | older.terms:
             return 0
+        if change.leaves:
+            return float(len(change.subject)) if WORKS.search(older.text) else 0
         plain = len(change.subject) == 1 and not change.subject & change.clause.names
         if plain and (not older.is_own or len(older.terms) > _MOST_AROUND):
             return 0
@@ -182,19 +208,35 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     if change.taken & older.context:
         return 0
     rest = change.subject & (older.terms | older.names)
-    if not rest or any(
+    if not rest and not (change.taken and older.is_own and change.clause.is_own and _uses(older, change.old)):
+        return 0
+    if any(
         _restates(older, change.clause, v)
         for v in change.clause.values
         if v.kind != "name" and not set(terms(v.norm)) & change.old
     ):
         return 0
     if all(term[0].isdigit() for term in change.old):
-        kinds = {v.kind for v in older.values if change.old & set(terms(older.text[v.start : v.end]))}
-        if not kinds & {v.kind for v in change.clause.values} or len(rest) < min(2, len(change.subject)):
+        named = [
+            v for v in older.values if change.old & set(terms(older.text[v.start : v.end].replace(",", "")))
+        ]
+        if not any(_comparable(v, ours) for v in named for ours in change.clause.values) or len(rest) < min(
+            2, len(change.subject)
+        ):
             return 0
         if _agreement(older, change.clause, frozenset()) < _AGREE_GENERAL and not near:
             return 0
     return 1.0 + len(rest)
+
+
+def _uses(older: StatedClause, old: frozenset[str]) -> bool:
+    """Whether a clause says that somebody has or uses what is named."""
+    return any(
+        value.kind == "name"
+        and old == frozenset(terms(value.norm))
+        and USES.search(older.text, 0, value.start)
+        for value in older.values
+    )
 
 
 def _flips(change: Change, older: StatedClause) -> float:
@@ -250,7 +292,13 @@ def _same(value: Value, other: Value) -> bool:
                 or set(other.norm.split()) <= set(value.norm.split())
             )
         )
-        or (value.kind == "day" and (value.norm in other.norm or other.norm in value.norm))
+        or (
+            value.kind == "day"
+            and (
+                set(value.norm.split()) <= set(other.norm.split())
+                or set(other.norm.split()) <= set(value.norm.split())
+            )
+        )
     )
 
 

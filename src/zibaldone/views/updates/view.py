@@ -6,7 +6,7 @@ It is an overlay. What others find is looked up here: which sentence no longer h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -16,6 +16,7 @@ from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import shown_message
 from zibaldone.search.explanation import Explanation
+from zibaldone.storage.database import Database
 from zibaldone.views.base import (
     Counted,
     Generation,
@@ -26,10 +27,13 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.updates import table
-from zibaldone.views.updates.detect import NEAR, Candidates, Detector, Place, WordIndex
+from zibaldone.views.updates.detect import NEAR, Candidates, Detector, Link, Place, WordIndex
 from zibaldone.views.updates.tasks import Ended, EndedPair, JudgeUpdates, NumberedSentence
+from zibaldone.views.updates.unread import UnreadLinks, read_unread, with_unread
+from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 2  # raise it when other links would be made of the same log without a model
+_MOST_USERS = 1000
+_ANALYSIS = 3  # raise it when other links would be made of the same log without a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class UpdatesView(RestingView):
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
+        self._unread: UserCache[UnreadLinks] = UserCache(_MOST_USERS)
 
     @property
     def fingerprint(self) -> str:
@@ -131,6 +136,28 @@ class UpdatesView(RestingView):
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:  # noqa: ARG002
         """Nothing: links are looked up for what other views find."""
         return Retrieved((), 0, 0.0, Explanation.of_nothing())
+
+    def links(self, take_snapshot: TakeSnapshot, user: str, seqs: Iterable[int]) -> tuple[Link, ...]:
+        """`links_of` these messages; what the view has not read yet is read on the spot, by the rules."""
+        wanted = set(seqs)
+        with take_snapshot() as now:
+            generation = now.generation
+            number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
+            stored = table.links_of(now.connection, user, number, wanted) if generation else ()
+            state = log.state(now.connection, user)
+        if state.last_seq <= cursor:
+            return stored
+        kept = self._unread.get(user, number)
+        if kept is None or not kept.is_of(state, cursor):
+            number, kept = read_unread(take_snapshot, user, kept)
+            self._unread.put(user, kept, kept.state, number)
+        return with_unread(stored, kept.links, wanted) if kept.links else stored
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
+        """Nothing of what was read on the spot stays."""
+        with database.read() as connection:
+            state = log.state(connection, user)
+        self._unread.drop(user, state)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Both ends of a link are its sources."""
