@@ -1,9 +1,11 @@
 """What the grammar reads in a sentence, and what it leaves alone."""
 
+from time import perf_counter
+
 import pytest
 
 from zibaldone.views.profile.grammar import readings, repeats, supersedes
-from zibaldone.views.profile.own_words import own_statements
+from zibaldone.views.profile.own_words import own_statements, own_text
 
 # statement, kind, topic
 READ = [
@@ -222,12 +224,22 @@ def test_what_stands_beside_each_other(earlier, later):
 
 
 @pytest.mark.parametrize(
+    ("text", "stated_of_them"), [("> a\n", 0), ("```\n", 0), ("<a>b.\n", 40_000), ("<a>b.</a>\n", 0)]
+)
+def test_of_many_quotations_each_is_looked_at_once(text, stated_of_them):
+    """A long mail with quoted lines, or a page of tags that are never closed."""
+    begun = perf_counter()
+    content = text * 40_000
+    assert sum(1 for _ in own_statements(content)) == stated_of_them
+    assert len(own_text(content)) <= len(content) * 2
+    assert perf_counter() - begun < 5
+
+
+@pytest.mark.parametrize(
     "text", ["I like it and " * 5000, ", " * 20000 + "?", '"' * 20000, "when I ask " * 3000, "my " * 20000]
 )
 def test_long_texts_take_no_long_time(text):
     """Whatever somebody pastes is read in the time of a breath: no pattern tries everything."""
-    from time import perf_counter
-
     begun = perf_counter()
     for start, end in own_statements(text):
         readings(text[start:end])

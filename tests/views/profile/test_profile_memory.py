@@ -1,14 +1,17 @@
 """A user's profile through Memory: read, matched, corrected, forgotten."""
 
 import asyncio
+import sys
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 import pytest
 
 from zibaldone import AsyncMemory, InvalidInput, Memory, Message, ModelFailed
 from zibaldone.models import StaticEmbedder
-from zibaldone.views.profile import KINDS
+from zibaldone.views.profile import KINDS, ProfileView
 
+view_module = sys.modules[ProfileView.__module__]
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 TALK = [
     "Always include the narrator when I ask about audiobooks.",
@@ -338,12 +341,155 @@ def test_what_was_read_is_not_read_again(memory, ann):
     memory.maintain(user="ann")
     ann.entries()
     view = memory._profile
-    before = view._standing.get("ann", 1)
+    before = view._standing.get("ann", 1).settled
     say(memory, ["I love tea."])
     ann.entries()
     after = view._standing.get("ann", 1)
-    assert len(after.unread) == 1
-    assert all(after.stored[key] is known for key, known in before.stored.items())
+    assert len(after.late) == 1
+    assert all(after.settled.known[key] is known for key, known in before.known.items())
+    assert all(any(draft is known for draft in after.settled.drafts) for known in before.drafts)
+    memory.maintain(user="ann")
+    ann.entries()
+    assert view._standing.get("ann", 1).late == frozenset()
+
+
+def test_what_settles_bit_by_bit_is_what_settles_at_once(memory, tmp_path):
+    """Said in any order, maintained or not, corrected in between: the same entries as read in one go."""
+    said = [
+        "I live in Porto.",
+        "I love sushi.",
+        "I moved to Oslo.",
+        "I really love sushi.",
+        "I don't like sushi any more.",
+        "I live in Madrid.",
+        "I love sushi.",
+    ]
+    for turn, order in enumerate(permutations(range(len(said)), len(said))):
+        if turn % 701:
+            continue
+        user = f"user {turn}"
+        profile = memory.profile(user)
+        for place, day in enumerate(order):
+            memory.add({"content": said[day], "time": START + timedelta(days=day)}, user=user)
+            entries = profile.entries()
+            if place == 2:
+                profile.pin(entries[0])
+            elif place == 3:
+                profile.edit(entries[-1], "I love ramen.")
+            elif place == 4:
+                memory.maintain(user=user)
+            elif place == 5:
+                profile.retire(entries[1])
+        with Memory(memory.path) as anew:
+            assert anew.profile(user).entries() == profile.entries()
+        memory.rebuild(user=user, view="profile")
+        with Memory(memory.path) as anew:
+            assert anew.profile(user).entries() == profile.entries()
+
+
+MANY = [f"I bought a thing for {place}." for place in range(12)]
+
+
+@pytest.fixture
+def far_behind(memory, monkeypatch):
+    """Entries on both ends of what one recall looks through."""
+    monkeypatch.setattr(view_module, "MOST_UNREAD", 5)
+    say(memory, ["From now on, answer in German.", "My sister Anna came.", *MANY, "I'm allergic to walnuts."])
+    return memory
+
+
+def test_a_profile_is_whole_however_far_the_view_is_behind(far_behind):
+    """A recall reads the newest messages and says so; the profile reads all, before it and after it."""
+    question = "What should I cook, any ideas without walnuts?"
+    recalled = far_behind.recall(question, user="ann", views=["profile"], floor=0)
+    assert {seq for unit in recalled.evidence for seq in unit.sources} == {15}
+    assert "only the newest 5 messages" in recalled.trace.views[0].note
+    profile = far_behind.profile("ann")
+    entries, text = profile.entries(), profile.text()
+    assert [entry.sources for entry in entries] == [(1,), (2,), (15,)]
+    assert "answer in German" in text
+    recalled = far_behind.recall(question, user="ann", views=["profile"], floor=0)
+    assert {seq for unit in recalled.evidence for seq in unit.sources} == {1, 15}
+    assert recalled.trace.views[0].note == ""
+    with Memory(far_behind.path) as other:
+        assert other.profile("ann").entries() == entries
+    assert profile.pin(entries[0]).pinned
+
+
+def test_a_partial_profile_grows_whole_with_maintenance(far_behind):
+    """What a recall did not look through is there once the view has read it."""
+    question = "What should I cook, any ideas without walnuts?"
+    assert far_behind.recall(question, user="ann", views=["profile"], floor=0)
+    say(far_behind, ["I love tea."], start=START + timedelta(days=30))
+    assert "only the newest 5" in far_behind.recall(question, user="ann").trace.views[0].note
+    far_behind.maintain(user="ann")
+    recalled = far_behind.recall(question, user="ann", views=["profile"], floor=0)
+    assert recalled.trace.views[0].note == ""
+    assert {1, 15} <= {seq for unit in recalled.evidence for seq in unit.sources}
+    entries = far_behind.profile("ann").entries()
+    with Memory(far_behind.path) as other:
+        assert other.profile("ann").entries() == entries
+
+
+def standing(memory, question, **options):
+    """What of the profile stands in a recall."""
+    recalled = memory.recall(question, user="ann", floor=0, **options)
+    return {unit.text for unit in recalled.evidence if unit.standing}
+
+
+@pytest.mark.parametrize("maintained", [True, False])
+@pytest.mark.parametrize("cut", ["now", "until"])
+def test_a_recall_of_the_past_knows_the_profile_of_then(memory, cut, maintained):
+    """What was said later neither stands in it nor takes the place of what held then."""
+    old, new = "Always answer in German.", "From now on, answer in French."
+    say(memory, [old, "My boss Anna called.", "I saw a heron by the river."])
+    say(memory, [new, "My boss Tom called."], start=START + timedelta(days=30))
+    if maintained:
+        memory.maintain()
+    question = "Where did I see the heron?"
+    then = START + timedelta(days=20)
+    assert standing(memory, question) == {new}
+    assert standing(memory, question, **{cut: then}) == {old}
+    assert standing(memory, question, **{cut: START - timedelta(days=1)}) == set()
+    assert standing(memory, "Who is my boss?", **{cut: then}) == {old, "My boss Anna called."}
+    assert new in standing(memory, question, now=START + timedelta(days=30))
+    (first, _) = memory.profile("ann").entries("instruction")
+    memory.profile("ann").retire(first)
+    assert standing(memory, question, **{cut: then}) == set()
+
+
+@pytest.mark.parametrize("cut", ["now", "until"])
+def test_what_ended_later_stands_in_a_recall_of_the_past(memory, cut):
+    """The links between messages are looked at as of then, too."""
+    say(memory, ["My dentist is Dr. Patel."])
+    say(memory, ["My dentist is Dr. Lee now."], start=START + timedelta(days=30))
+    memory.maintain()
+    question = "What did Patel and Lee say?"
+    assert standing(memory, question) == {"My dentist is Dr. Lee now."}
+    then = START + timedelta(days=20)
+    assert standing(memory, question, **{cut: then}) == {"My dentist is Dr. Patel."}
+
+
+@pytest.mark.parametrize(
+    "narrower",
+    [{"exclude_session": "books"}, {"session": "shop"}, {"roles": ["assistant"]}, {"until": START}],
+)
+def test_what_a_narrowing_left_out_is_said_to_be_left_out(memory, narrower):
+    """Not that it lost against others: it was none of the candidates."""
+    say(memory, ["I listened to an audiobook."], start=START + timedelta(days=1))
+    memory.add({"content": TALK[0], "time": START + timedelta(days=1), "session": "books"}, user="ann")
+    memory.add(
+        {"content": "A shop had nothing.", "time": START - timedelta(days=1), "session": "shop"}, user="ann"
+    )
+    recalled = memory.recall("Which audiobooks would you suggest?", user="ann", floor=0, **narrower)
+    assert recalled.why_not(2) == "Message 2 is outside of what this recall was narrowed to."
+    assert recalled.why_not(4) == "There was no message 4 for this user when this was recalled."
+
+
+def test_nobody_knows_that_what_has_no_time_came_later(memory):
+    """An import without times is known at every time."""
+    memory.add(Message("From now on, answer in German.", metadata={"time_known": False}), user="ann")
+    assert standing(memory, "Where did I see the heron?", now=START) == {"From now on, answer in German."}
 
 
 def test_an_entry_without_a_time_has_none_before_the_view_read_it_either(memory):

@@ -1,17 +1,17 @@
-"""From what was said, statement by statement, to what holds: superseded, said again, corrected by hand."""
+"""What is known of a user, entry by entry: as it is shown, and as it is in the making."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from zibaldone.models.asker import OFFLINE
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
-from zibaldone.text.words import terms
-from zibaldone.views.profile.clauses import KINDS, Kind, Reading
-from zibaldone.views.profile.corrections import Correction, mark_of
-from zibaldone.views.profile.grammar import readings, repeats, supersedes
+from zibaldone.views.profile.clauses import Kind, Reading
+from zibaldone.views.profile.grammar import readings
+
+Subject = tuple[Kind, str, str]  # kind, speaker, what it is about: only entries of one subject meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class ProfileEntry:
     retired: bool = False
     edited: bool = False
     is_dated: bool = True  # False: nobody knows when it was said, and its time is that of an import
+    made_by: str = OFFLINE  # or "<model>/<hash of the prompt>"
+    degraded: bool = False  # read offline because the model that was to be asked as well failed
 
     @property
     def holds(self) -> bool:
@@ -40,12 +42,31 @@ class ProfileEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryInMessage:
+    """An entry or a correction in a message, before it is a unit."""
+
+    kind: str
+    start: int
+    end: int
+    reading: Reading
+    words: str  # what is embedded
+    own_words: str | None = None  # a model's, where they are no part of the message
+    further: tuple[int, ...] = ()  # seqs of other messages that it was made from
+    made_by: str = ""  # as of a ReadUnit
+
+    def text(self, content: str) -> str:
+        """The entry's words; `content` is that of its message."""
+        return content[self.start : self.end] if self.own_words is None else self.own_words
+
+
+@dataclass(frozen=True, slots=True)
 class ReadUnit:
-    """A unit and what the grammar reads in it; of a correction, the words of the person."""
+    """A unit and what is read in it; of a correction, the words of the person."""
 
     unit: Unit
     reading: Reading
     vector: Vectors  # (d,)
+    made_by: str = ""  # a model; or "offline" where the grammar stands in for one that failed; or the grammar
 
 
 @dataclass(slots=True)
@@ -59,6 +80,8 @@ class EntryDraft:
     text: str
     spoken_by: Unit | None  # the correction that has its words, if there is one
     as_of: tuple[datetime, int, int]
+    subject: Subject
+    made_by: str  # as of a ReadUnit
     sources: set[int]
     own_sources: tuple[int, ...]  # whose words it has, without messages that merely say it again
     supersedes: list[str] = field(default_factory=list)
@@ -87,6 +110,8 @@ class EntryDraft:
             retired=self.retired,
             edited=self.spoken_by is not None,
             is_dated=(self.spoken_by or self.unit).is_dated,
+            made_by=self.made_by or OFFLINE,
+            degraded=self.made_by == OFFLINE,
         )
 
 
@@ -95,80 +120,3 @@ def read_as(kind: Kind, statement: str, *, among_people: bool = False) -> Readin
     all_of_it = readings(statement, among_people=among_people)
     own = (reading for reading in all_of_it if reading.kind == kind)
     return next(own, Reading(kind, "" if kind == "instruction" else statement))
-
-
-def drafts(known: Iterable[ReadUnit], corrections: Sequence[Correction]) -> list[EntryDraft]:
-    """Every entry, in the order of time: what is superseded or retired too, but what is said again once."""
-    made: dict[tuple[int, str, Kind], EntryDraft] = {}
-    by_editor: dict[int, ReadUnit] = {}
-    for read in known:
-        if read.unit.kind in KINDS:
-            mark = mark_of(read.unit.text)
-            made[read.unit.seq, mark, read.reading.kind] = _draft(read.unit.seq, mark, read, read.unit.text)
-        else:
-            by_editor[read.unit.seq] = read
-    for correction in corrections:
-        _correct(made, correction, by_editor[correction.message.seq])
-    return _settled(sorted(made.values(), key=lambda draft: draft.as_of))
-
-
-def _draft(seq: int, mark: str, read: ReadUnit, text: str) -> EntryDraft:
-    unit = read.unit
-    return EntryDraft(
-        seq=seq,
-        mark=mark,
-        unit=unit,
-        reading=read.reading,
-        text=text,
-        spoken_by=None,
-        as_of=(unit.time, unit.seq, unit.part),
-        sources={*unit.sources},
-        own_sources=unit.sources,
-    )
-
-
-def _correct(made: dict[tuple[int, str, Kind], EntryDraft], correction: Correction, read: ReadUnit) -> None:
-    """One correction; what is not there (another grammar read the log) comes back by its new words."""
-    key = (correction.seq, correction.mark, correction.kind)
-    draft = made.get(key)
-    if correction.act == "changed":
-        if draft is None:
-            draft = made[key] = _draft(correction.seq, correction.mark, read, correction.text)
-            draft.own_sources = (correction.seq,)
-        draft.text, draft.reading, draft.spoken_by = correction.text, read.reading, read.unit
-        draft.as_of = (read.unit.time, read.unit.seq, 0)
-        draft.own_sources = tuple(dict.fromkeys((*draft.own_sources, read.unit.seq)))
-        draft.retired = False
-    if draft is None:
-        return
-    draft.sources |= {*draft.own_sources, read.unit.seq}
-    if correction.act == "removed":
-        draft.retired = True
-    elif correction.act != "changed":
-        draft.pinned = correction.act == "pinned"
-
-
-def _settled(ordered: Sequence[EntryDraft]) -> list[EntryDraft]:
-    """With what took whose place; a draft that merely says again what holds lends it its sources."""
-    latest: dict[tuple[str, str, str], EntryDraft] = {}
-    kept = []
-    for draft in ordered:
-        reading = draft.reading
-        subject = reading.subject or " ".join(terms(draft.text))
-        key = (reading.kind, draft.unit.speaker, subject)
-        before = None if draft.retired else latest.get(key)
-        if before is not None and supersedes(reading, before.reading):
-            before.superseded_by = draft.id
-            draft.supersedes.append(before.id)
-        elif before is not None and not draft.pinned and _says_again(draft, before):
-            before.sources |= draft.sources
-            continue
-        if not draft.retired:
-            latest[key] = draft
-        kept.append(draft)
-    return kept
-
-
-def _says_again(draft: EntryDraft, before: EntryDraft) -> bool:
-    """Whether it may be left out: nobody corrected it, and it says what is known."""
-    return draft.spoken_by is None and (repeats(draft.reading, before.reading) or not draft.reading.subject)

@@ -1,7 +1,9 @@
-"""Which sentences of a message are its author's own: no code, quotation, pasted text or question."""
+"""What of a message is its own author's: no code, quotation or pasted text; of statements, no question."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 
 import regex
@@ -13,12 +15,13 @@ _FOREIGN = regex.compile(
     r"|~~~.*?(?:~~~|\Z)"
     r"|`[^`\n]+`"
     r"|^[ \t]*>[^\n]*$"  # a quotation of a mail
-    r"|<(\w+)>.*?</\1>"
+    r"|<(?P<tag>\w+)>"  # to where it is closed
     r"|[“«„][^”»“]{1,4000}[”»“]"
     r'|(?<![\p{L}\p{N}])"[^"\n]{1,2000}"(?![\p{L}\p{N}])'
     r"|^[ \t]*(?:Dear|To whom it may concern)\b[^\n]{0,60},[ \t]*$.*\Z",  # a letter, to its end
     regex.DOTALL | regex.MULTILINE,
 )
+_CLOSED = regex.compile(r"</(\w+)>")
 # "Here is my draft:", "translate the following:", and what follows is pasted
 _ANNOUNCES = regex.compile(
     r"(?:\bhere(?:['’]s|\s+is|\s+are)\b|\bfollowing\b|\bbelow\b|\bthis\b[^\n:.]{0,40}|"
@@ -29,6 +32,7 @@ _ANNOUNCES = regex.compile(
 _CODE_LINE = regex.compile(
     r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
 )
+_LEFT_OUT = " … "
 _ENDS_ASKING = ("?", "？", "؟")
 _ASKING_WORDS = (
     r"can|could|would|will|do|does|did|is|are|was|were|should|shall|may|might|have|has|how|what|which|where|when|"
@@ -55,15 +59,50 @@ _CONDITION = regex.compile(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", 
 
 def own_statements(content: str) -> Iterator[Span]:
     """Spans of what the author states: sentences, and the statements in front of questions, without these."""
-    foreign = [match.span() for match in _FOREIGN.finditer(content)]
-    if (announced := _ANNOUNCES.search(content)) is not None:
-        foreign.append((announced.end(), len(content)))
+    foreign = _foreign(content)
+    begins = [start for start, _ in foreign]
     for start, end in sentences(content):
-        if _CODE_LINE.search(content[start:end]) or any(a <= start < b for a, b in foreign):
+        place = bisect_right(begins, start) - 1
+        if (place >= 0 and start < foreign[place][1]) or _CODE_LINE.search(content[start:end]):
             continue
         end = _without_question(content, start, end)
         if start < end:
             yield start, end
+
+
+def own_text(content: str) -> str:
+    """The content with a mark in the place of code, quotations and pasted text; questions stay."""
+    kept, at = [], 0
+    for start, end in _foreign(content):
+        kept += [content[at:start], _LEFT_OUT]
+        at = end
+    own = "".join([*kept, content[at:]])
+    return "\n".join(line for line in own.split("\n") if not _CODE_LINE.search(line))
+
+
+def _foreign(content: str) -> list[Span]:
+    """In order, and apart from each other."""
+    closed: defaultdict[str, list[int]] = defaultdict(list)  # where, by tag
+    for closing in _CLOSED.finditer(content):
+        closed[closing[1]].append(closing.start())
+    announced = _ANNOUNCES.search(content)
+    last = len(content) if announced is None else announced.end()
+    spans: list[Span] = []
+    at = 0
+    while at < last and (match := _FOREIGN.search(content, at)) is not None and match.start() < last:
+        at = match.end()
+        if (tag := match["tag"]) is not None:
+            ends = closed.get(tag, [])
+            place = bisect_left(ends, at)
+            if place == len(ends):
+                continue
+            at = ends[place] + len(f"</{tag}>")
+        spans.append((match.start(), at))
+    if announced is None:
+        return spans
+    if spans and spans[-1][1] >= last:
+        return [*spans[:-1], (spans[-1][0], len(content))]
+    return [*spans, (last, len(content))]
 
 
 def _without_question(content: str, start: int, end: int) -> int:

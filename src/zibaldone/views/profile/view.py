@@ -1,9 +1,10 @@
-"""The profile view: entries read from each message by the grammar, and what a question calls for."""
+"""The profile view: entries read from each message by grammar and model, and what a question calls for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from sqlalchemy import Connection
@@ -12,6 +13,7 @@ from zibaldone import log
 from zibaldone.core import MACHINES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
@@ -22,10 +24,10 @@ from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.words import words
 from zibaldone.views import units
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, TakeSnapshot
-from zibaldone.views.profile import corrections
+from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.profile import corrections, notes
 from zibaldone.views.profile.clauses import KINDS, Kind, Reading
-from zibaldone.views.profile.entries import EntryDraft, ProfileEntry, ReadUnit, drafts, read_as
+from zibaldone.views.profile.entries import EntryDraft, EntryInMessage, ProfileEntry, ReadUnit, read_as
 from zibaldone.views.profile.grammar import readings
 from zibaldone.views.profile.matching import (
     APPLIES,
@@ -36,33 +38,33 @@ from zibaldone.views.profile.matching import (
     probabilities,
     question_words,
 )
+from zibaldone.views.profile.noting import note_entries
 from zibaldone.views.profile.own_words import own_statements
 from zibaldone.views.profile.people import acquaintance
-from zibaldone.views.toolkit import FOREIGN_VECTORS, MOST_UNREAD, OFFERED, days_named, tail, usable
+from zibaldone.views.profile.settling import Settled, nothing, said_before, settle
+from zibaldone.views.toolkit import (
+    FOREIGN_VECTORS,
+    MOST_UNREAD,
+    OFFERED,
+    days_named,
+    only_newest,
+    tail,
+    usable,
+)
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = "1"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class FoundEntry:
-    """An entry or a correction in a message, before it has a seq."""
-
-    kind: str
-    start: int
-    end: int
-    reading: Reading
-    words: str  # what is embedded
+_BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedProfile:
     """What several messages say, message by message."""
 
-    entries: list[list[FoundEntry]]
+    entries: list[list[EntryInMessage]]
     tokens: list[list[int]]
     vectors: list[Vectors]  # (entries, d) per message
 
@@ -72,15 +74,17 @@ class KnownProfile:
     """A user's profile as of one version of the user."""
 
     state: UserState
-    stored: dict[units.Key, ReadUnit]  # what the view's table has
-    unread: dict[units.Key, ReadUnit]  # the same of what the view has not read yet, up to:
-    cursor: int
-    read_to: int
-    edits: dict[int, Message]  # corrections, by seq
-    drafts: tuple[EntryDraft, ...]  # in the order of time, with what holds no longer
-    holding: tuple[EntryDraft, ...]  # what holds
-    vectors: Vectors  # (holding, d)
+    cursor: int  # up to this seq the units are the view's; behind it they were read from the log,
+    read_to: int  # up to this one
+    unread_to: int  # up to this one only in part, if it is behind the cursor
+    late: frozenset[units.Key]  # of the units that were read from the log
+    settled: Settled
     note: str = ""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether messages were left unread for the sake of a recall."""
+        return self.unread_to > self.cursor
 
 
 class ProfileView(UnitsView):
@@ -89,10 +93,17 @@ class ProfileView(UnitsView):
     name = "profile"
 
     def __init__(
-        self, embedder: Embedder, tokenizer: Tokenizer, *, least_probability: float = APPLIES
+        self, embedder: Embedder, tokenizer: Tokenizer, asker: Asker, *, least_probability: float = APPLIES
     ) -> None:
-        """`tokenizer` counts what budgets are in; what applies less probably is not retrieved."""
+        """`tokenizer` counts what budgets are in; what applies less probably is not retrieved.
+
+        The `asker`'s model, if there is one, reads what the grammar misses: it only says more, so another one
+        makes no other generation.
+        """
         super().__init__(embedder, _ANALYSIS)
+        self._asker = asker
+        if asker.has_model:
+            self.batch_messages = _BATCH_WITH_MODEL
         self._tokenizer = tokenizer
         self._least_probability = least_probability
         self._scale: Scale | None = None
@@ -101,13 +112,24 @@ class ProfileView(UnitsView):
     def prepare(
         self,
         messages: Sequence[Message],
-        basis: PrepareContext | None = None,  # noqa: ARG002 - what a message says depends on that message alone
+        basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> PreparedProfile:
-        """Read, count, embed."""
+    ) -> PreparedProfile | None:
+        """Read, have a model read, count, embed."""
         by_message = [_read(message) for message in messages]
+        if self._asker.has_model:
+            if basis is None:
+                return None
+            by_message = note_entries(
+                self._asker,
+                messages,
+                by_message,
+                user=basis.user,
+                patient=basis.patient,
+                progress=progress,
+            )
         lines = [
-            line(message.speaker, message.content[entry.start : entry.end])
+            line(message.speaker, entry.text(message.content))
             for message, entries in zip(messages, by_message, strict=True)
             for entry in entries
         ]
@@ -136,14 +158,15 @@ class ProfileView(UnitsView):
             generation,
             (
                 units.Row(
-                    sources=(message.seq,),
+                    sources=(message.seq, *entry.further),
                     part=part,
                     kind=entry.kind,
                     tokens=tokens[part],
                     vector=vectors[part],
-                    days=days_named(message, message.content[entry.start : entry.end]),
+                    days=days_named(message, entry.text(message.content)),
                     start=entry.start,
                     end=entry.end,
+                    text=entry.own_words,
                 )
                 for message, entries, tokens, vectors in zip(
                     messages, prepared.entries, prepared.tokens, prepared.vectors, strict=True
@@ -151,52 +174,69 @@ class ProfileView(UnitsView):
                 for part, entry in enumerate(entries)
             ),
         )
+        notes.insert(
+            connection,
+            generation,
+            (
+                notes.EntryNote((message.seq, part), entry.reading.topic, entry.made_by)
+                for message, entries in zip(messages, prepared.entries, strict=True)
+                for part, entry in enumerate(entries)
+                if entry.made_by
+            ),
+        )
+
+    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
+        """Remove the units that were made from any of these messages, and what was noted beside them."""
+        removed = super().forget(connection, user, seqs)
+        notes.forget(connection, self.name, user)
+        return removed
+
+    def drop(self, connection: Connection, generation: Generation) -> None:
+        """Remove one generation."""
+        super().drop(connection, generation)
+        notes.drop(connection, generation)
 
     def entries(self, take_snapshot: TakeSnapshot, user: str) -> list[ProfileEntry]:
         """All that is known, in the order of time: what was superseded or retired too."""
-        return [draft.entry() for draft in self._stand(take_snapshot, user).drafts]
+        return [draft.entry() for draft in self._stand(take_snapshot, user, whole=True).settled.drafts]
 
     def draft(self, take_snapshot: TakeSnapshot, user: str, entry_id: str) -> EntryDraft | None:
         """The entry of that id, with what a correction has to name."""
-        standing = self._stand(take_snapshot, user)
-        return next((draft for draft in standing.drafts if draft.id == entry_id), None)
+        standing = self._stand(take_snapshot, user, whole=True)
+        return next((draft for draft in standing.settled.drafts if draft.id == entry_id), None)
 
-    def people(self, take_snapshot: TakeSnapshot, user: str) -> tuple[Acquaintance, ...]:
+    def people(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Acquaintance, ...]:
         """Whom the user has called by a relation and by a name, each once."""
-        known = [
-            acquaintance(draft.reading)
-            for draft in self._stand(take_snapshot, user).holding
-            if draft.reading.kind == "relation"
-        ]
+        settled = _as_asked(self._stand(take_snapshot, query.scope.user).settled, query)
+        known = [acquaintance(draft.reading) for draft in settled.holding if draft.reading.kind == "relation"]
         return tuple(dict.fromkeys(person for person in known if person is not None))
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries that apply to the question, the likeliest first; their scores are probabilities."""
         standing = self._stand(take_snapshot, query.scope.user)
-        drafts_here, vectors, note = standing.holding, standing.vectors, standing.note
+        settled, note = _as_asked(standing.settled, query), standing.note
+        drafts_here, vectors = settled.holding, settled.vectors
         if query.scope.session is not None:
             rows = [i for i, draft in enumerate(drafts_here) if draft.unit.session == query.scope.session]
             drafts_here, vectors = tuple(drafts_here[i] for i in rows), vectors[rows]
         if not drafts_here:
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-        scores = np.array([certain(draft.reading, frozenset(words(query.text))) for draft in drafts_here])
+        question = frozenset(words(query.text))
+        scores = np.array([certain(draft.reading, question) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
             question_vector = embed(self._embedder, [question_words(query.text)])[0]
         except ModelFailed as error:
-            note = f"only what applies always: {error}"
+            note = _both(note, f"only what applies always: {error}")
         else:
             if question_vector.any():
                 kinds: list[Kind] = [draft.reading.kind for draft in drafts_here]
                 likely = probabilities(kinds, scale.nearness(vectors @ question_vector), query.text)
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
-        order = [int(row) for row in np.argsort(-scores, kind="stable")]
-        channels = {
-            row: (ChannelScore("applies", rank, float(scores[row])),) for rank, row in enumerate(order, 1)
-        }
-        evidence = tuple(
-            self._evidence(drafts_here[row], float(scores[row]), channels[row])
-            for row in order
+        order = np.argsort(-scores, kind="stable").tolist()
+        evidence = (
+            self._evidence(drafts_here[row], float(scores[row]), _applies(rank, float(scores[row])))
+            for rank, row in enumerate(order, 1)
             if scores[row] >= self._least_probability
         )
         room = OFFERED * query.budget_tokens
@@ -206,9 +246,8 @@ class ProfileView(UnitsView):
                 break
             taken.append(unit)
             room -= unit.tokens
-        explained = {seq: channels[row] for row in reversed(order) for seq in drafts_here[row].own_sources}
-        best = float(scores[order[0]])
-        return Retrieved(tuple(taken), len(drafts_here), best, explained.get, note)
+        ranked = _Ranked([(drafts_here[row].own_sources, float(scores[row])) for row in order])
+        return Retrieved(tuple(taken), len(drafts_here), ranked.best, ranked, note)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing that was read before stays in memory."""
@@ -237,41 +276,71 @@ class ProfileView(UnitsView):
             return draft.unit.tokens
         return line_tokens([line(draft.unit.speaker, draft.text)], self._tokenizer.count)[0]
 
-    def _stand(self, take_snapshot: TakeSnapshot, user: str) -> KnownProfile:
-        """What is known now: what is new is read in a snapshot, and embedded when it is closed."""
+    def _stand(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool = False) -> KnownProfile:
+        """What is known now: what is new is read in short snapshots, and embedded when they are closed.
+
+        Not `whole`, it is as much of it as a recall can wait for: of the messages that the view has not read
+        the newest alone, if they are many. What is cached then is `partial`, and serves recalls only.
+        """
         with take_snapshot() as now:
             state = log.state(now.connection, user)
             generation = usable(now.generation, self.fingerprint)
             number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
             held = self._standing.get(user, number)
             if held is not None and held.state == state and held.cursor == cursor:
-                return held
-            before = held if held is not None and held.state.deletions == state.deletions else None
-            stored = dict(before.stored) if before else {}
-            if generation is not None and (before is None or before.cursor < cursor):
-                after = before.cursor if before else 0
-                keys = [key for key in units.keys(now.connection, self.name, generation) if key[0] > after]
-                new, vectors = units.load(
-                    now.connection, self.name, generation, self._embedder.dimension, only=keys
-                )
-                stored |= {
-                    unit.key: ReadUnit(unit, _reading_of(unit), vector)
-                    for unit, vector in zip(new, vectors, strict=True)
-                }
-            kept = before.unread if before and before.cursor == cursor else {}
-            read_to = before.read_to if before and before.cursor == cursor else cursor
-            unread = tail(now.connection, user, max(read_to, cursor), most=MOST_UNREAD).messages
-            wanted = {read.unit.seq for read in stored.values() if read.unit.kind == _CORRECTION}
-            edits = log.fetch(now.connection, user, sorted(wanted))
-        late, note = self._read_late(unread)
-        if not note and now.generation is not None and generation is None:
-            note = FOREIGN_VECTORS
-        edits |= {message.seq: message for message in unread if message.role == corrections.ROLE}
-        edits |= {seq: message for seq, message in (before.edits if before else {}).items() if seq > cursor}
-        standing = self._settle(state, stored, {**kept, **late}, edits, cursor, note)
-        if not note or note == FOREIGN_VECTORS:  # else the embedder failed, and is asked again next time
+                if not (whole and held.is_partial):
+                    return held
+            elif held is not None and (held.state.deletions != state.deletions or held.cursor > cursor):
+                held = None
+            before = held or _nothing_known(self._embedder.dimension)
+            new: dict[units.Key, ReadUnit] = {}
+            if generation is not None and before.cursor < cursor:
+                new = self._load(now.connection, generation, after=before.cursor)
+            edited = sorted(read.unit.seq for read in new.values() if read.unit.kind == _CORRECTION)
+            edits = list(log.fetch(now.connection, user, edited).values())
+            start, unread_to = max(cursor, before.read_to), before.unread_to
+            if whole:
+                start, unread_to = (cursor if before.is_partial else start), 0
+            newest = None if whole else tail(now.connection, user, start, most=MOST_UNREAD)
+        if newest is None:
+            batches = _unread(take_snapshot, user, start, state.last_seq)
+        else:
+            batches = iter([newest.messages])
+            unread_to = newest.messages[0].seq - 1 if newest.note else unread_to
+        late: dict[units.Key, ReadUnit] = {}
+        failure = ""
+        for messages in batches:
+            some, failed = self._read_late(messages)
+            late |= some
+            failure = failure or failed
+            edits += [message for message in messages if message.role == corrections.ROLE]
+        foreign = FOREIGN_VECTORS if now.generation is not None and generation is None else ""
+        standing = KnownProfile(
+            state,
+            cursor,
+            max(cursor, state.last_seq),
+            unread_to,
+            frozenset(key for key in before.late if key[0] > cursor) | late.keys(),
+            _settle(before, cursor, {**new, **late}, edits),
+            _both(only_newest(MOST_UNREAD) if unread_to > cursor else "", failure or foreign),
+        )
+        if not failure:  # else the embedder is asked again next time
             self._standing.put(user, standing, state, number)
         return standing
+
+    def _load(
+        self, connection: Connection, generation: Generation, *, after: int
+    ) -> dict[units.Key, ReadUnit]:
+        """The generation's units that stand on messages above that seq."""
+        keys = units.keys(connection, self.name, generation, after=after)
+        loaded, vectors = units.load(
+            connection, self.name, generation, self._embedder.dimension, after=after, only=keys
+        )
+        beside = notes.load(connection, generation, after=after)
+        return {
+            unit.key: _read_unit(unit, vector, beside.get(unit.key))
+            for unit, vector in zip(loaded, vectors, strict=True)
+        }
 
     def _read_late(self, unread: Sequence[Message]) -> tuple[dict[units.Key, ReadUnit], str]:
         """What messages say that the view has not read yet; without vectors where the embedder fails."""
@@ -304,7 +373,7 @@ class ProfileView(UnitsView):
                     kind=entry.kind,
                     tokens=tokens,
                     session=message.session,
-                    role=message.role,
+                    role=message.voice,
                     name=message.name,
                     time=message.time,
                     days=days_named(message, text),
@@ -314,47 +383,109 @@ class ProfileView(UnitsView):
                 late[unit.key] = ReadUnit(unit, entry.reading, vector)
         return late, note
 
-    def _settle(
-        self,
-        state: UserState,
-        stored: dict[units.Key, ReadUnit],
-        unread: dict[units.Key, ReadUnit],
-        edits: dict[int, Message],
-        cursor: int,
-        note: str,
-    ) -> KnownProfile:
-        known = {**stored, **unread}
-        edit_readings = (corrections.read(message) for _, message in sorted(edits.items()))
-        wanted = [correction for correction in edit_readings if correction is not None]
-        for correction in wanted:
-            key = (correction.message.seq, 0)
-            known[key] = replace(known[key], reading=read_as(correction.kind, correction.text))
-        made = drafts((known[key] for key in sorted(known)), wanted)
-        holding = tuple(draft for draft in made if draft.superseded_by is None and not draft.retired)
-        vectors = np.zeros((len(holding), self._embedder.dimension), dtype=np.float32)
-        for row, draft in enumerate(holding):
-            vectors[row] = known[(draft.spoken_by or draft.unit).key].vector
-        kept = {correction.message.seq: correction.message for correction in wanted}
-        read_to = max(cursor, state.last_seq)
-        return KnownProfile(state, stored, unread, cursor, read_to, kept, tuple(made), holding, vectors, note)
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """What the view can say afterwards: the sources of every entry and its probability, likeliest first."""
+
+    entries: list[tuple[tuple[int, ...], float]]
+
+    @property
+    def best(self) -> float:
+        return self.entries[0][1]
+
+    def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
+        """Of the likeliest entry of the message; None where it has none."""
+        for rank, (sources, probability) in enumerate(self.entries, 1):
+            if seq in sources:
+                return _applies(rank, probability)
+        return None
 
 
-def _read(message: Message) -> list[FoundEntry]:
+def _applies(rank: int, probability: float) -> tuple[ChannelScore, ...]:
+    return (ChannelScore("applies", rank, probability),)
+
+
+def _nothing_known(dimension: int) -> KnownProfile:
+    return KnownProfile(UserState(), 0, 0, 0, frozenset(), nothing(dimension))
+
+
+def _unread(take_snapshot: TakeSnapshot, user: str, after: int, last: int) -> Iterator[list[Message]]:
+    """The log's messages above seq `after`, up to `last`, so many at a time as a recall reads."""
+    while after < last:
+        with take_snapshot() as now:
+            messages = log.read(now.connection, user, after=after, to=last, limit=MOST_UNREAD)
+        if not messages:
+            return
+        yield messages
+        after = messages[-1].seq
+
+
+def _settle(
+    before: KnownProfile, cursor: int, read: Mapping[units.Key, ReadUnit], edits: Sequence[Message]
+) -> Settled:
+    """With what was read since; what the view has read by now takes the place of what the log said of it."""
+    known = before.settled.known
+    gone = {key for key in before.late if key[0] <= cursor and key not in read}
+    new = {key: late for key, late in read.items() if key not in known or not _same(known[key], late)}
+    taken = {known.message.seq for some in before.settled.corrections.values() for known in some}
+    given = (corrections.read(message) for message in edits if message.seq not in taken)
+    wanted = [correction for correction in given if correction is not None]
+    return settle(before.settled, gone, new, wanted, _replaced(edits))
+
+
+def _replaced(edits: Sequence[Message]) -> dict[int, datetime]:
+    """When each message was corrected that was: what it said is nobody's word any more."""
+    times: dict[int, datetime] = {}
+    for edit in edits:
+        assert edit.time is not None  # what is stored has one
+        for seq in edit.corrects:
+            times[seq] = min(edit.time, times.get(seq, edit.time))
+    return times
+
+
+def _same(known: ReadUnit, new: ReadUnit) -> bool:
+    alike = (known.unit, known.reading, known.made_by) == (new.unit, new.reading, new.made_by)
+    return alike and bool(np.array_equal(known.vector, new.vector))
+
+
+def _as_asked(settled: Settled, query: Query) -> Settled:
+    """What was known at the time that a recall is of."""
+    return settled if query.before is None else said_before(settled, query.before)
+
+
+def _both(note: str, other: str) -> str:
+    return "; ".join(part for part in (note, other) if part)
+
+
+def _read(message: Message) -> list[EntryInMessage]:
     """What a message says of its author, or corrects. Nothing that machines say is an entry."""
     if (correction := corrections.read(message)) is not None:
         reading = read_as(correction.kind, correction.text)
         text = entry_words(reading, correction.text) if correction.text else ""
-        return [FoundEntry(_CORRECTION, 0, len(message.content), reading, text)]
-    if message.role in MACHINES or message.role == corrections.ROLE:
-        return []
-    return [
-        FoundEntry(reading.kind, start, end, reading, entry_words(reading, message.content[start:end]))
+        return [EntryInMessage(_CORRECTION, 0, len(message.content), reading, text)]
+    if message.voice in MACHINES or message.voice == corrections.ROLE:
+        return _mark_of_correction(message)
+    return _mark_of_correction(message) + [
+        EntryInMessage(reading.kind, start, end, reading, entry_words(reading, message.content[start:end]))
         for start, end in own_statements(message.content)
         for reading in readings(message.content[start:end], among_people=message.name is not None)
     ]
 
 
-def _reading_of(unit: Unit) -> Reading:
+def _mark_of_correction(message: Message) -> list[EntryInMessage]:
+    """That a message corrects another, whose entries are none any more."""
+    return [EntryInMessage(_CORRECTION, 0, 0, Reading("fact"), "")] if message.corrects else []
+
+
+def _read_unit(unit: Unit, vector: Vectors, note: notes.EntryNote | None) -> ReadUnit:
     """As when the unit was made."""
     kind = next((kind for kind in KINDS if kind == unit.kind), None)
-    return Reading("fact") if kind is None else read_as(kind, unit.text, among_people=unit.name is not None)
+    if kind is None:
+        return ReadUnit(unit, Reading("fact"), vector)
+    reading = read_as(kind, unit.text, among_people=unit.name is not None)
+    if note is None:
+        return ReadUnit(unit, reading, vector)
+    if kind == "instruction":
+        reading = replace(reading, topic=note.topic)
+    return ReadUnit(unit, reading, vector, note.made_by)
