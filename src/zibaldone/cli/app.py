@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import messages, profile, topics, upkeep, views
+from zibaldone.cli import mcp, messages, profile, serve, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
@@ -72,6 +72,9 @@ app.command()(views.themes)
 app.command()(views.episodes)
 app.add_typer(topics.app, name="topics")
 app.add_typer(profile.app, name="profile")
+app.command()(serve.serve)
+app.add_typer(serve.keys_app, name="keys")
+app.add_typer(mcp.app, name="mcp")
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)

@@ -1,0 +1,221 @@
+"""`zibaldone mcp`: the memory as tools of an editor or an agent, and the lines that tell these of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zibaldone.cli import output as out
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User
+from zibaldone.errors import InvalidInput, MissingExtra
+
+app = typer.Typer(
+    help="Serve the memory to editors and agents over MCP; print what they are to be told.",
+    no_args_is_help=False,
+    add_completion=False,
+)
+
+Agent = Annotated[
+    str | None, typer.Option("--agent", help="Only what this agent says and hears.", show_default=False)
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes anything.")]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", help="Of a running 'zibaldone serve': http://host:8787.", show_default=False),
+]
+Client = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CLIENT",
+        help="claude-desktop, claude-code, cursor, vscode, codex or windsurf; all of them unless given.",
+        show_default=False,
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def mcp(
+    context: typer.Context,
+    *,
+    user: User = MYSELF,
+    agent: Agent = None,
+    read_only: ReadOnly = False,
+    memory: Folder,
+) -> None:
+    """On a terminal print the lines for clients; started by one, serve over standard input and output."""
+    if context.invoked_subcommand is not None:
+        return
+    if sys.stdin is not None and sys.stdin.isatty():
+        _write(_entries(None, _Local(_arguments(user, agent, memory, read_only=read_only))), as_json=False)
+    else:
+        _serve(user, agent, memory, read_only=read_only)
+
+
+@app.command()
+def serve(*, user: User = MYSELF, agent: Agent = None, read_only: ReadOnly = False, memory: Folder) -> None:
+    """Serve over standard input and output until the client goes away."""
+    _serve(user, agent, memory, read_only=read_only)
+
+
+@app.command()
+def config(
+    client: Client = None,
+    *,
+    url: Url = None,
+    user: User = MYSELF,
+    agent: Agent = None,
+    read_only: ReadOnly = False,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Print the lines that tell a client of this memory, or of the server at --url."""
+    if url is None:
+        server: _Local | _Remote = _Local(_arguments(user, agent, memory, read_only=read_only))
+    else:
+        server = _Remote(f"{url.rstrip('/')}/mcp", user)
+    _write(_entries(client, server), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A server that the client starts itself."""
+
+    arguments: list[str]  # the command first
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """A server that runs already. Its key, if it needs one, is put in by hand: it is nothing to print."""
+
+    url: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one client is told, and where."""
+
+    client: str
+    name: str
+    where: str
+    text: str
+
+
+def _entries(client: str | None, server: _Local | _Remote) -> list[_Entry]:
+    if client is not None and client not in _CLIENTS:
+        raise InvalidInput(f"no client {client!r}: there is {', '.join(_CLIENTS)}")
+    entries = []
+    for name in _CLIENTS if client is None else [client]:
+        shown, where, write = _CLIENTS[name]
+        if (text := write(server)) is not None:
+            entries.append(_Entry(name, shown, where, text))
+    if not entries:
+        raise InvalidInput(
+            f"{client} is told of no --url: leave it out, and the client starts a server itself"
+        )
+    return entries
+
+
+def _write(entries: list[_Entry], *, as_json: bool) -> None:
+    if as_json:
+        out.write_json(entries)
+        return
+    out.write("\n\n".join(f"{entry.name}, {entry.where}:\n\n{entry.text}" for entry in entries))
+
+
+def _arguments(user: str, agent: str | None, memory: Path, *, read_only: bool) -> list[str]:
+    """The command that a client starts: whole paths, since it has another directory and another PATH."""
+    script = Path(sys.executable).with_name("zibaldone")
+    command = str(script) if script.exists() else shutil.which("zibaldone") or "zibaldone"
+    options = ["--user", user, "--memory", str(memory.expanduser().absolute())]
+    options += [] if agent is None else ["--agent", agent]
+    return [command, "mcp", "serve", *options, *(["--read-only"] if read_only else [])]
+
+
+def _server(server: _Local | _Remote, url_key: str = "url") -> dict[str, Any]:
+    """One server as most clients write it."""
+    if isinstance(server, _Local):
+        return {"command": server.arguments[0], "args": server.arguments[1:]}
+    return {url_key: server.url, "headers": {"X-Memory-User": server.user}}
+
+
+def _servers(server: _Local | _Remote, key: str = "mcpServers", **more: str) -> str:
+    return _json({key: {"zibaldone": {**more, **_server(server)}}})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _claude_desktop(server: _Local | _Remote) -> str | None:
+    return _servers(server) if isinstance(server, _Local) else None  # its file knows no addresses
+
+
+def _claude_code(server: _Local | _Remote) -> str:
+    if isinstance(server, _Local):
+        return f"claude mcp add zibaldone -- {shlex.join(server.arguments)}"
+    header = shlex.quote(f"X-Memory-User: {server.user}")
+    return f"claude mcp add --transport http zibaldone {shlex.quote(server.url)} --header {header}"
+
+
+def _vscode(server: _Local | _Remote) -> str:
+    return _servers(server, "servers", type="stdio" if isinstance(server, _Local) else "http")
+
+
+def _codex(server: _Local | _Remote) -> str:
+    # a JSON string or list of strings is a TOML one, too
+    if isinstance(server, _Local):
+        values: Mapping[str, object] = {"command": server.arguments[0], "args": server.arguments[1:]}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    else:
+        headers = f'{{ "X-Memory-User" = {json.dumps(server.user)} }}'
+        lines = [f"url = {json.dumps(server.url)}", f"http_headers = {headers}"]
+    return "\n".join(["[mcp_servers.zibaldone]", *lines])
+
+
+def _windsurf(server: _Local | _Remote) -> str:
+    return _json({"mcpServers": {"zibaldone": _server(server, "serverUrl")}})
+
+
+# Each client's name, where it is told, and how.
+_CLIENTS: dict[str, tuple[str, str, Callable[[_Local | _Remote], str | None]]] = {
+    "claude-desktop": (
+        "Claude Desktop",
+        "in claude_desktop_config.json (Settings, Developer, Edit Config)",
+        _claude_desktop,
+    ),
+    "claude-code": ("Claude Code", "in a shell", _claude_code),
+    "cursor": ("Cursor", "in ~/.cursor/mcp.json", _servers),
+    "vscode": ("VS Code", "in .vscode/mcp.json", _vscode),
+    "codex": ("Codex", "in ~/.codex/config.toml", _codex),
+    "windsurf": ("Windsurf", "in ~/.codeium/windsurf/mcp_config.json", _windsurf),
+}
+
+
+def _serve(user: str, agent: str | None, memory: Path, *, read_only: bool) -> None:
+    import logging
+
+    from anyio import run
+
+    from zibaldone.aio import AsyncMemory
+
+    if find_spec("mcp") is None:
+        raise MissingExtra("no module 'mcp': pip install 'zibaldone[mcp]'")
+    from zibaldone.server.mcp.serving import serve_stdio
+
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
+    opened = AsyncMemory(memory, background=True)
+
+    async def serving() -> None:
+        await serve_stdio(opened, user=user, agent=agent, read_only=read_only)
+
+    run(serving)

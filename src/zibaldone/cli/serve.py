@@ -1,0 +1,170 @@
+"""`zibaldone serve` and `zibaldone keys`: the server and who may use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zibaldone.cli import output as out
+from zibaldone.cli.input import AsJson, Folder
+
+if TYPE_CHECKING:
+    from zibaldone.server.keys import KeyStore
+
+keys_app = typer.Typer(help="Keys of the server: make, list and revoke them.", no_args_is_help=True)
+
+_SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams that it relays, from going on
+
+
+def serve(
+    *,
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on; other machines need a key.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8787,
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            "--upstream",
+            help="The model server that the gateway stands before: http://localhost:8000/v1.",
+            show_default=False,
+        ),
+    ] = None,
+    upstream_key_env: Annotated[
+        str | None,
+        typer.Option(
+            "--upstream-key-env",
+            help="The environment variable with the upstream's key.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host", help="A name by which clients reach this server (repeatable).", show_default=False
+        ),
+    ] = None,
+    requests_per_minute: Annotated[
+        int, typer.Option("--requests-per-minute", min=0, help="Of one key; 0: no limit.")
+    ] = 6000,
+    max_body_mib: Annotated[int, typer.Option("--max-body-mib", min=1, help="Of one request.")] = 32,
+    memory: Folder,
+) -> None:
+    """Serve the memory over HTTP: REST, MCP, and a gateway before a model server."""
+    import logging
+    import sys
+
+    from zibaldone.aio import AsyncMemory
+    from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
+    from zibaldone.server.keys import KeyStore
+    from zibaldone.server.settings import ServerSettings
+    from zibaldone.settings import secret
+
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        upstream=upstream,
+        upstream_key=None if upstream_key_env is None else secret(upstream_key_env),
+        allowed_hosts=tuple(allow_host or ()),
+        requests_per_minute=requests_per_minute,
+        max_body_bytes=max_body_mib * 2**20,
+    )
+    sys.setswitchinterval(_SWITCH_S)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("zibaldone").setLevel(logging.INFO)  # others' lines may have addresses in them
+    keys = KeyStore(memory)
+    check_binding(settings, keys)
+    with listening(settings) as bound:
+        app = create_app(AsyncMemory(memory, background=True), settings=settings, keys=keys)
+        out.write(f"listening on {base_url(bound)}")
+        out.note(f"memory: {memory}")
+        out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
+        out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
+        serve_until_stopped(app, settings, bound)
+    out.note("stopped")
+
+
+@keys_app.command("create")
+def create_key(
+    *,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="Whose memory it opens.", show_default=False)
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", help="Only what this agent said and heard of it.", show_default=False),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may not change anything.")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="It opens every user's memory.")] = False,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key; its token is shown this once, and only its hash is kept."""
+    from zibaldone.errors import InvalidInput
+
+    if admin == (user is not None):
+        raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
+    keys = _opened(memory)
+    try:
+        created = keys.create(user=user, agent=agent, read_only=read_only)
+    finally:
+        keys.close()
+    if as_json:
+        out.write_json(created)
+    else:
+        out.write(created.token)
+        out.note(f"key {created.key.id}: keep the token, it is not shown again")
+
+
+@keys_app.command("list")
+def list_keys(*, memory: Folder, as_json: AsJson = False) -> None:
+    """List the keys; never their tokens."""
+    keys = _opened(memory)
+    try:
+        known = keys.all_keys()
+    finally:
+        keys.close()
+    if as_json:
+        out.write_json(known)
+    elif known:
+        rows = [
+            (
+                key.id,
+                "every user" if key.user is None else key.user,
+                key.agent or "",
+                "reads" if key.read_only else "reads and writes",
+                f"{key.created:%Y-%m-%d %H:%M}",
+                f"{key.used:%Y-%m-%d %H:%M}" if key.used else "never",
+                f"revoked {key.revoked:%Y-%m-%d %H:%M}" if key.revoked else "",
+            )
+            for key in known
+        ]
+        out.table("id", "user", "agent", "may", "created", "last used", "", rows=rows)
+    else:
+        out.note("no keys: the server listens on loopback only")
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    *,
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="As 'keys list' shows it.", show_default=False)],
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Let a key open nothing any more, at once, in a running server too."""
+    keys = _opened(memory)
+    try:
+        revoked = keys.revoke(key_id)
+    finally:
+        keys.close()
+    if as_json:
+        out.write_json(revoked)
+    else:
+        out.write(f"key {revoked.id} is revoked")
+
+
+def _opened(memory: Folder) -> KeyStore:
+    from zibaldone.server.keys import KeyStore
+
+    return KeyStore(memory)

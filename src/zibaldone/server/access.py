@@ -1,0 +1,167 @@
+"""Who asks, and whether they may: the host, the origin, the key, the user."""
+
+from __future__ import annotations
+
+import ipaddress
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from zibaldone.server.keys import PREFIX, KeyStore
+from zibaldone.server.problems import Problem
+from zibaldone.server.settings import ServerSettings
+from zibaldone.threads import in_thread
+
+# Whoever watches a server has no key; none of these says anything of a memory.
+_OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
+_KEY_HEADER = "x-memory-key"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who a request comes from."""
+
+    user: str | None  # whose memory; None: unbound (no keys on loopback, or an admin's): may name any user
+    agent: str | None = None  # whose messages of it alone
+    read_only: bool = False
+    key_id: str | None = None  # None: no key was needed
+
+    def whose(self, user: str | None) -> str:
+        """The user of a request that names this one, or none.
+
+        Raises a 403 Problem for somebody else's memory, and a 400 where nobody is named.
+        """
+        if self.user is not None:
+            if user is not None and user != self.user:
+                raise Problem(403, "other-user", "this key is for another user's memory")
+            return self.user
+        if not user:
+            raise Problem(400, "no-user", "say whose memory: add the parameter user")
+        return user
+
+    def which_agent(self, agent: str | None) -> str | None:
+        """The agent of a request that names this one, or none. Raises a 403 Problem for another's."""
+        if self.agent is not None:
+            if agent is not None and agent != self.agent:
+                raise Problem(403, "other-agent", "this key is for another agent's messages")
+            return self.agent
+        return agent
+
+    def must_write(self) -> None:
+        """Raise a 403 Problem for a key that may only read."""
+        if self.read_only:
+            raise Problem(403, "read-only", "this key may only read")
+
+    def must_be_admin(self) -> None:
+        """Raise a 403 Problem for a key that is bound to a user."""
+        if self.user is not None:
+            raise Problem(403, "admins-only", "this needs a key made with --admin")
+
+
+class Access:
+    """The ASGI middleware that lets a request in, with `request.state.principal`; or answers a problem."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings, keys: KeyStore) -> None:
+        self._app, self._settings, self._keys = app, settings, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let in, or raise a Problem."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            self._check_host(headers)
+            _check_origin(headers)
+            principal = await self._principal(headers, scope["path"])
+            if principal:
+                scope.setdefault("state", {})["principal"] = principal
+        await self._app(scope, receive, send)
+
+    def _check_host(self, headers: Headers) -> None:
+        """Refuse names that are not ours: a page whose name was made to lead here says its own name."""
+        name = host_name(headers.get("host", ""))
+        if name is None or not self._is_ours(name):
+            raise Problem(
+                421,
+                "unknown-host",
+                "the Host header names no host of this server: start it with --allow-host and that name",
+            )
+
+    def _is_ours(self, name: str) -> bool:
+        settings = self._settings
+        if name in (settings.host.lower(), *(host.lower() for host in settings.allowed_hosts)):
+            return True
+        if is_loopback(settings.host):
+            return is_loopback(name)
+        return is_loopback(name) or _is_address(name)  # an address cannot be made to lead elsewhere
+
+    async def _principal(self, headers: Headers, path: str) -> Principal | None:
+        token = presented_token(headers)
+        if token is not None:
+            key = await in_thread(self._keys.authenticate, token)
+            if key is None:
+                raise _unauthorized("this key is unknown or was revoked")
+            return Principal(key.user, key.agent, key.read_only, key.id)
+        if path in _OPEN:
+            return None
+        if await in_thread(self._keys.exist):
+            raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
+        return Principal(None)
+
+
+def presented_token(headers: Headers) -> str | None:
+    """The key of ours that a request brings: as X-Memory-Key, as bearer token or as x-api-key.
+
+    What does not look like one of ours is somebody else's, such as the upstream's, and is left alone.
+    """
+    own = headers.get(_KEY_HEADER)
+    if own is not None:
+        return own.strip()
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    candidates = (bearer.strip() if scheme.lower() == "bearer" else "", headers.get("x-api-key", "").strip())
+    return next((candidate for candidate in candidates if candidate.startswith(PREFIX)), None)
+
+
+def named_in(headers: Headers, name: str) -> str | None:
+    """Whom a header names; clients write names in UTF-8, which HTTP takes for Latin-1. None for nobody."""
+    value = headers.get(name, "").strip()
+    with suppress(UnicodeError):
+        value = value.encode("latin-1").decode()
+    return value or None
+
+
+def host_name(host: str) -> str | None:
+    """The name or address of a Host header, in small letters, without port and brackets; None for none."""
+    try:
+        return urlsplit(f"//{host.strip()}").hostname if host.strip() else None
+    except ValueError:
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address leads to this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_origin(headers: Headers) -> None:
+    """Refuse what a page of another origin sends; whatever is no browser says nothing of this."""
+    origin, own = headers.get("origin"), headers.get("host", "").strip().lower()
+    is_foreign = origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}")
+    if is_foreign or headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise Problem(403, "cross-origin", "pages of other origins may not use this server")
+
+
+def _unauthorized(detail: str) -> Problem:
+    return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="zibaldone"'})

@@ -1,0 +1,60 @@
+"""The outermost layer: no error leaves it but as a problem, and each request leaves a figure and a line."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from zibaldone.server.metrics import Metrics
+from zibaldone.server.problems import problem_of
+
+_CLIENT_LEFT = 499  # in figures and lines only
+_logger = logging.getLogger(__name__)
+
+
+class Border:
+    """The ASGI middleware around all others.
+
+    A line of its log says method, route, status, time and the key's id: no path, no query and no word of
+    what was sent, which may be anybody's.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        scope.setdefault("state", {})
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        with self._metrics.request():
+            try:
+                await self._app(scope, receive, watched)
+            except ClientDisconnect:
+                status = status or _CLIENT_LEFT
+            except Exception as error:  # noqa: BLE001 - the process border: a request's fault is its own
+                problem = problem_of(error)
+                if problem.status >= 500:  # not the error's own words, which may quote a message
+                    where = "".join(traceback.format_tb(error.__traceback__))
+                    _logger.error("%s in a request:\n%s", type(error).__name__, where)  # noqa: TRY400 - as said
+                if not status:  # else the client sees that the answer breaks off
+                    await problem.response(scope["path"])(scope, receive, watched)
+        seconds = time.perf_counter() - began
+        route = getattr(scope.get("route"), "path", "none")
+        self._metrics.answered(scope["method"], route, status, seconds)
+        key_id = getattr(scope["state"].get("principal"), "key_id", None) or "-"
+        _logger.info("%s %s %d %.1f ms key=%s", scope["method"], route, status, seconds * 1000, key_id)

@@ -1,0 +1,13 @@
+"""The gateway: memory for any agent by changing one address.
+
+request  ──> whose memory (scope)? nobody's: passed on as it came
+──> its turns (chat, responses, anthropic), held against the log (alignment)
+──> recalled, quoted before the last user's turn ──> upstream
+answer   <── as it comes (events); stored before its last byte leaves (recording)
+"""
+
+from __future__ import annotations
+
+from zibaldone.server.gateway.gateway import Gateway
+
+__all__ = ["Gateway"]

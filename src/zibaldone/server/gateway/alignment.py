@@ -1,0 +1,266 @@
+"""Which turns of a request the log has already.
+
+An agent sends its whole history with every request, or as much of it as fits. The session's messages form a
+tree: each turn follows the turn that its request showed before it, so that an edited question or an answer
+given anew is a branch. A message's id is made of that of its predecessor and of what it says: the same turn
+at the same place has the same id, however often a request is sent, and the log stores an id once.
+
+A request is walked from its first turn. A turn is known when a stored one with its words
+
+- follows the turn before it, or
+- stands anywhere in the session, when the request itself goes on after it: a client that dropped its oldest
+  turns begins in the middle.
+
+What is not known is new when nothing known comes after it, or when it stands in the place of exactly as many
+other turns: an edit. Otherwise it is a summary by which a client replaced what it had no more room for, or
+something that was forgotten since; the log has, or had, the words themselves, and it is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from zibaldone.core import TIME_KNOWN, Message
+from zibaldone.server.gateway.turns import PARTIAL, WireTurn, turn_key
+
+_ID_CHARS = 40
+# How ids begin: made of what a turn follows; of what it came after, where its client keeps no history; of its
+# turn_id.
+_FOLLOWING, _LATEST, _NAMED = "turn-", "latest-", "named-"
+
+
+@dataclass(frozen=True, slots=True)
+class LogNode:
+    """A stored message of a session: whether it is the same is known by hashes, its text is not kept."""
+
+    id: str
+    key: bytes
+    seq: int
+    role: str
+    is_partial: bool
+
+
+@dataclass(slots=True)
+class SessionLog:
+    """What is known of the messages of one session, in the order of their seqs.
+
+    What was forgotten stays known, so that a client's history does not bring it back.
+    """
+
+    nodes: list[LogNode] = field(default_factory=list)
+    keeps_history: bool = True  # the client does
+    _by_id: dict[str, int] = field(default_factory=dict)
+    _by_key: dict[bytes, list[int]] = field(default_factory=dict)
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        """Take in messages; those that are known already change nothing."""
+        for message in messages:
+            assert message.id is not None
+            if message.id in self._by_id:
+                continue
+            is_partial = message.metadata.get(PARTIAL) is True
+            node = LogNode(message.id, turn_key(message), message.seq, message.role, is_partial)
+            self.keeps_history = self.keeps_history and not node.id.startswith(_LATEST)
+            self._by_id[node.id] = len(self.nodes)
+            self._by_key.setdefault(node.key, []).append(len(self.nodes))
+            self.nodes.append(node)
+
+    def place(self, node_id: str) -> int | None:
+        """Where the node of an id stands."""
+        return self._by_id.get(node_id)
+
+    def places(self, key: bytes) -> Sequence[int]:
+        """Where the nodes of a key stand, oldest first."""
+        return self._by_key.get(key, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """What the log has of a request."""
+
+    new: tuple[Message, ...]  # in their order, with ids and the session: to be stored
+    unknown: tuple[Message, ...]  # what the log has not, summaries and the like included
+    passed: frozenset[int]  # seqs of what is known, and of what stands behind it: on branches that were left
+    leaf: str  # the id of the last turn, which an answer follows; "" when there is none
+
+
+def align(
+    log: SessionLog,
+    turns: Sequence[WireTurn],
+    *,
+    session: str,
+    agent: str | None = None,
+    turn_id: str | None = None,
+    after: str | None = None,
+    is_retry: bool = False,
+) -> Aligned:
+    """Walk a request's turns. `turn_id` names its last turns; `after` is the id of the turn it goes on from.
+
+    With an `agent` the log is what that agent said and heard of the session.
+
+    `is_retry`: the client says that it sent the same request before.
+    """
+    end = len(turns)
+    while end and turns[end - 1].message.role == "assistant":  # the beginning of the answer, put in its mouth
+        end -= 1
+    return _Walk(log, turns[:end], session, agent, turn_id, is_retry).aligned(after)
+
+
+def following(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
+    """The id of a turn that follows another."""
+    return _id(_FOLLOWING, _conversation(session, agent), parent, key.hex())
+
+
+def answered(
+    leaf: str, answer: Sequence[WireTurn], *, session: str, agent: str | None = None
+) -> list[Message]:
+    """An answer's messages with their ids, as they follow the last turn of the request."""
+    messages = []
+    for turn in answer:
+        leaf = following(leaf, turn.key, session=session, agent=agent)
+        messages.append(replace(turn.message, id=leaf, session=session))
+    return messages
+
+
+def _conversation(session: str, agent: str | None) -> str:
+    """What two agents hear in one session is stored for each of them."""
+    return session if agent is None else f"{session}\0{agent}"
+
+
+def _id(beginning: str, *parts: str) -> str:
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{beginning}{digest[:_ID_CHARS]}"
+
+
+@dataclass(slots=True)
+class _Walk:
+    log: SessionLog
+    turns: Sequence[WireTurn]
+    session: str
+    agent: str | None
+    turn_id: str | None
+    is_retry: bool
+    keys: list[bytes] = field(init=False)
+    last: int = field(init=False)  # where the turns begin that nothing in the request answers yet
+
+    def __post_init__(self) -> None:
+        self.keys = [turn.key for turn in self.turns]
+        self.last = len(self.turns)
+        while self.last and self.turns[self.last - 1].message.role != "assistant":
+            self.last -= 1
+
+    def aligned(self, after: str | None) -> Aligned:
+        places: list[int | None] = []  # in the log, of each turn
+        ids: list[str] = []
+        leaf = after or ""
+        for k in range(len(self.turns)):
+            place = self._known(k, leaf)
+            places.append(place)
+            if place is not None:
+                leaf = self.log.nodes[place].id
+            elif k == 0 and not leaf and self.log.nodes and k >= self.last:
+                leaf = self._latest_id(k)  # a client that keeps no history: what is new comes after all
+            else:
+                leaf = self._new_id(k, leaf)
+            ids.append(leaf)
+        return Aligned(
+            new=tuple(self._message(k, ids[k]) for k in self._to_store(places)),
+            unknown=tuple(
+                turn.message for turn, place in zip(self.turns, places, strict=True) if place is None
+            ),
+            passed=self._passed([place for place in places if place is not None]),
+            leaf=leaf,
+        )
+
+    def _passed(self, known: Sequence[int]) -> frozenset[int]:
+        nodes = self.log.nodes
+        later = nodes[max(known) + 1 :] if known else ()
+        return frozenset(node.seq for node in (*(nodes[place] for place in known), *later))
+
+    def _new_id(self, k: int, parent: str) -> str:
+        if k >= self.last and self.turn_id is not None:
+            conversation = _conversation(self.session, self.agent)
+            return _id(_NAMED, conversation, self.turn_id, str(k - self.last), self.keys[k].hex())
+        return self._following(parent, k)
+
+    def _latest_id(self, k: int) -> str:
+        newest = self.log.nodes[-1].id
+        if self.turn_id is not None:
+            return self._new_id(k, newest)
+        return _id(_LATEST, _conversation(self.session, self.agent), newest, self.keys[k].hex())
+
+    def _following(self, parent: str, k: int) -> str:
+        return following(parent, self.keys[k], session=self.session, agent=self.agent)
+
+    def _known(self, k: int, parent: str) -> int | None:
+        """Where the log has a turn of the request, given the id of what stands before it."""
+        if not (parent or self.last or self.log.keeps_history or self.turn_id):
+            return self._again(k)
+        place = self.log.place(self._new_id(k, parent))
+        if place is not None or (k >= self.last and self.turn_id is not None):
+            return place
+        before = self.log.place(parent) if parent else -1
+        if before is not None and before + 1 < len(self.log.nodes):
+            then = self.log.nodes[before + 1]
+            if then.key == self.keys[k] and not then.id.startswith(_FOLLOWING):
+                return before + 1  # stored by other means than a request
+        if k < self.last:
+            return self._elsewhere(k) if (partial := self._broken_off(k, before)) is None else partial
+        return self._again(k)
+
+    def _elsewhere(self, k: int) -> int | None:
+        """Anywhere in the session: the latest, but rather one that the next turn follows."""
+        places = self.log.places(self.keys[k])
+        for place in reversed(places):  # there is a next turn: this one is not among the last
+            if self.log.place(self._following(self.log.nodes[place].id, k + 1)) is not None:
+                return place
+        return places[-1] if places else None
+
+    def _broken_off(self, k: int, before: int | None) -> int | None:
+        """An answer that broke off: the client may have seen less of it than was stored, or more."""
+        if self.turns[k].message.role != "assistant" or before is None:
+            return None
+        then = before + 1
+        if then < len(self.log.nodes) and self.log.nodes[then].is_partial:
+            return then
+        return None
+
+    def _again(self, k: int) -> int | None:
+        """A last turn that is not known by what it follows, when it is a request sent again."""
+        if self.is_retry:
+            places = self.log.places(self.keys[k])
+            return places[-1] if places else None
+        if self.last:
+            return None
+        unanswered = len(self.log.nodes)
+        while unanswered and self.log.nodes[unanswered - 1].role == "user":
+            unanswered -= 1
+        tail = [node.key for node in self.log.nodes[unanswered:]]
+        start = len(tail) - len(self.turns)
+        if start >= 0 and tail[start:] == self.keys:
+            return unanswered + start + k
+        return None
+
+    def _to_store(self, places: Sequence[int | None]) -> list[int]:
+        """The turns that are new, by their places in the request."""
+        stored: list[int] = []
+        run: list[int] = []
+        before = -1
+        for k, place in enumerate(places):
+            if place is None:
+                run.append(k)
+                continue
+            if len(run) == place - before - 1:
+                stored += [edit for edit in run if self.turns[edit].message.role != "tool"]
+            run, before = [], place
+        return stored + run
+
+    def _message(self, k: int, message_id: str) -> Message:
+        message = replace(self.turns[k].message, id=message_id, session=self.session)
+        if k >= self.last or self.log.nodes:
+            return message
+        return replace(
+            message, metadata={**message.metadata, TIME_KNOWN: False}
+        )  # said before memory was there

@@ -1,0 +1,253 @@
+"""One request with memory: what is recalled for it, and what of it and its answer is stored.
+
+Nothing here fails a request: what memory cannot do in time is left out, and the report says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from starlette.datastructures import Headers
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.core import Recall
+from zibaldone.errors import InvalidInput, ZibaldoneError
+from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.loops import LoopRecalls, loop_key
+from zibaldone.server.gateway.recording import Admitted, Recorder
+from zibaldone.server.gateway.report import MemoryReport
+from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
+from zibaldone.server.gateway.turns import WireTurn, as_partial
+from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.metrics import Metrics
+from zibaldone.text.remembered import sweeping
+from zibaldone.threads import in_thread
+
+LONG_BYTES = 2**18  # a body from here on is read in a thread
+T = TypeVar("T")
+_WRITE_S = 10.0  # for which an answer waits for what is stored of it
+_AT_ONCE = 4  # recalls: more would share the processor, and all of them would end late
+_MOST_LATE = 16  # recalls that nobody waits for any more, and still run: until one ends none is begun
+_logger = logging.getLogger(__name__)
+
+
+class BackgroundTasks:
+    """What goes on when nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin; an error that nobody sees is logged, without the words of anybody's message."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            where = "".join(traceback.format_tb(error.__traceback__))
+            level = logging.WARNING if isinstance(error, ZibaldoneError) else logging.ERROR
+            _logger.log(level, "memory: %s in a request:\n%s", type(error).__name__, where)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Wait until all of it is done, or so long."""
+        give_up = time.monotonic() + timeout_s
+        while self._tasks and (left_s := give_up - time.monotonic()) > 0:
+            await asyncio.wait(self._tasks, timeout=left_s)
+
+
+@dataclass(slots=True)
+class Workshop:
+    """What all exchanges share."""
+
+    memory: AsyncMemory
+    recorder: Recorder
+    loops: LoopRecalls
+    background: BackgroundTasks
+    metrics: Metrics
+    recall_timeout_s: float
+    late: int = 0  # recalls that nobody waits for any more
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+
+@dataclass(slots=True)
+class GatewayExchange:
+    """One request and its answer."""
+
+    shop: Workshop
+    wire: WireFormat
+    body: JsonObject
+    scope: MemoryScope
+    options: MemoryOptions
+    read_only: bool
+    is_retry: bool
+    report: MemoryReport = field(default_factory=MemoryReport)
+    _admitted: Admitted = field(init=False)
+    _storing: asyncio.Task[str] | None = None
+    _is_recorded: bool = False
+
+    async def admit(self) -> str:
+        """The body for the upstream, with what is recalled; storing of what is new begins."""
+        began = time.perf_counter()
+        is_long = len(self.body.text) > LONG_BYTES
+        turns = await in_thread(self.wire.turns, self.body) if is_long else self.wire.turns(self.body)
+        self._admitted = self._place(turns)
+        self.report.session = self._admitted.session
+        replaced = await self._recalled(turns) if self.options.enable_retrieval else {}
+        if self.options.enable_writeback and not self.read_only:
+            self._storing = self.shop.background.start(self._store())
+        elif self.read_only and self.options.enable_writeback:
+            self.report.reasons.append("this key may only read: nothing is stored")
+        self.report.ms = (time.perf_counter() - began) * 1000
+        return self.body.rewritten(replaced, removed=[MEMBER]) if replaced else without_member(self.body)
+
+    async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
+        """Have the answer stored; what fails, or takes too long, is in the report."""
+        if self._is_recorded or self._storing is None:
+            return
+        self._is_recorded = True
+        turns = [as_partial(turn) for turn in answer] if is_partial else answer
+        task = self.shop.background.start(self._store_answer(self._storing, turns, answer_id))
+        done, _ = await asyncio.wait([task], timeout=_WRITE_S)
+        if not done:
+            self._degrade("write_timeout", "storing takes longer than usual; it goes on")
+        elif (error := task.exception()) is not None:
+            self._degrade("write_failed", f"not stored: {reason(error)}")
+
+    def leave(self, answer: Sequence[WireTurn]) -> None:
+        """The client is gone, or the upstream: store what has come of the answer, with nobody waiting."""
+        if not self._is_recorded and self._storing is not None:
+            self._is_recorded = True
+            turns = [as_partial(turn) for turn in answer]
+            self.shop.background.start(self._store_answer(self._storing, turns, None))
+
+    async def _store(self) -> str:
+        with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
+            return await self.shop.recorder.store(self._admitted)
+
+    async def _store_answer(
+        self, storing: asyncio.Task[str], turns: Sequence[WireTurn], answer_id: str | None
+    ) -> None:
+        leaf = await asyncio.shield(storing)
+        with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
+            await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
+
+    def _place(self, turns: Sequence[WireTurn]) -> Admitted:
+        before = self.wire.continues(self.body)
+        earlier = self.shop.recorder.answer(self.scope, before) if before else None
+        session = (
+            self.scope.session
+            or self.wire.conversation(self.body)
+            or (earlier[0] if earlier else None)
+            or derived_session(turns)
+        )
+        return Admitted(
+            scope=self.scope,
+            session=session,
+            turns=tuple(turns),
+            turn_id=self.options.turn_id,
+            after=earlier[1] if earlier and earlier[0] == session else None,
+            is_retry=self.is_retry,
+        )
+
+    async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, str]:
+        """The members of the body that change; none when nothing is recalled."""
+        last = next((k for k in reversed(range(len(turns))) if turns[k].message.role == "user"), None)
+        if last is None:
+            return {}
+        asking = turns[last]
+        loop = loop_key(self.scope, self._admitted.session, self.options, turns[: last + 1])
+        is_loop = last + 1 < len(turns)
+        recalled = await self._in_time(self._recall(asking, loop, is_loop=is_loop))
+        self.report.recalled = recalled
+        if not recalled:
+            return {}
+        given = (self.body, asking.place, recalled.quoted())
+        if len(self.body.text) > LONG_BYTES:
+            return dict(await in_thread(self.wire.with_memory, *given))
+        return dict(self.wire.with_memory(*given))
+
+    async def _recall(self, asking: WireTurn, loop: bytes, *, is_loop: bool) -> Recall:
+        with sweeping():
+            recalled = await self.shop.loops.recalled(loop) if is_loop else None
+            if recalled is None:
+                aligned = await self.shop.recorder.aligned(self._admitted)
+                recalled = await self.shop.memory.recall(
+                    asking.message.content,
+                    messages=[*aligned.unknown, asking.message],
+                    exclude_seqs=aligned.passed,
+                    user=self.scope.user,
+                    agent=self.scope.agent,
+                    roles=self.options.roles,
+                    budget_tokens=self.options.budget_tokens,
+                    views=self.options.views,
+                )
+            self.shop.loops.keep(loop, self.scope.user, recalled)
+        return recalled
+
+    async def _in_time(self, work: Coroutine[Any, Any, Recall]) -> Recall | None:
+        """What is recalled within the limit; a thread that is late goes on, and nobody waits for it."""
+        shop = self.shop
+        if shop.late >= _MOST_LATE:
+            work.close()
+            self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
+            return None
+        clock = asyncio.get_running_loop().time
+        until = clock() + shop.recall_timeout_s
+        too_late = f"nothing recalled within {shop.recall_timeout_s * 1000:g} ms"
+        with shop.metrics.stage("recall"):
+            try:
+                async with asyncio.timeout_at(until):
+                    await shop.turns.acquire()
+            except TimeoutError:
+                work.close()
+                self._degrade("recall_timeout", f"{too_late}: others came first")
+                return None
+            try:
+                task = shop.background.start(work)
+                done, _ = await asyncio.wait([task], timeout=until - clock())
+            finally:
+                shop.turns.release()
+        if not done:
+            shop.late += 1
+            task.add_done_callback(lambda _: self._caught_up())
+            self._degrade("recall_timeout", too_late)
+            return None
+        if (error := task.exception()) is not None:
+            self._degrade("recall_failed", f"nothing recalled: {reason(error)}")
+            return None
+        recalled = task.result()
+        shop.metrics.recalled(recalled.tokens)
+        return recalled
+
+    def _degrade(self, figure: str, words: str) -> None:
+        """Note what failed, for the client and for those who watch the server."""
+        self.report.degrade(words)
+        self.shop.metrics.degraded(figure)
+
+    def _caught_up(self) -> None:
+        self.shop.late -= 1
+
+
+def without_member(body: JsonObject) -> str:
+    """The body without what is for memory alone; as it came when it has nothing of that."""
+    return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text
+
+
+def reason(error: BaseException) -> str:
+    """An error in a few words: those of what the caller got wrong, else its name."""
+    return str(error) if isinstance(error, InvalidInput) else type(error).__name__
+
+
+def said_again(headers: Headers) -> bool:
+    """Whether a client says that it sent the same request before, as the SDKs do."""
+    count = headers.get("x-stainless-retry-count", "0")
+    return count.isdigit() and int(count) > 0

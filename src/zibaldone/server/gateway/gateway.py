@@ -1,0 +1,311 @@
+"""The gateway: a model server's own addresses, with memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope, Send
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.errors import InvalidInput
+from zibaldone.server.access import Principal
+from zibaldone.server.gateway.anthropic import AnthropicMessages
+from zibaldone.server.gateway.chat import ChatCompletions
+from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
+from zibaldone.server.gateway.exchange import (
+    LONG_BYTES,
+    BackgroundTasks,
+    GatewayExchange,
+    Workshop,
+    said_again,
+    without_member,
+)
+from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, dumped, encoded, read_object
+from zibaldone.server.gateway.loops import LoopRecalls
+from zibaldone.server.gateway.recording import Recorder
+from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
+from zibaldone.server.gateway.responses import Responses
+from zibaldone.server.gateway.scope import memory_options, memory_scope
+from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, relayed, whole
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, mapping, text
+from zibaldone.server.metrics import Metrics
+from zibaldone.server.settings import ServerSettings
+from zibaldone.threads import in_thread
+
+_PREFIX = "/v1"
+_OWN = "/v1/memory/"
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_DONE = b"[DONE]"
+_LATER = ("queued", "in_progress")  # what Responses says of an answer that is asked for in the background
+_DRAIN_S = 30.0
+Pairs = Sequence[tuple[str, str]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Gateway:
+    """Part of the server: whatever is below /v1 and is not our own goes to the upstream."""
+
+    def __init__(self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics) -> None:
+        """Raises InvalidInput for settings without an upstream, or with an address that is none."""
+        if settings.upstream is None:
+            raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
+        self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
+        self._background = BackgroundTasks()
+        self._metrics = metrics
+        self._shop = Workshop(
+            memory,
+            Recorder(memory),
+            LoopRecalls(memory),
+            self._background,
+            metrics,
+            recall_timeout_s=settings.recall_timeout_ms / 1000,
+        )
+
+    def routes(self) -> list[BaseRoute]:
+        """Of the three formats, and one for all that is passed through."""
+        formats: list[WireFormat] = [ChatCompletions(), Responses(), AnthropicMessages()]
+        return [
+            *(
+                Route(_PREFIX + wire.path + end, self._endpoint(wire), methods=["POST"])
+                for wire in formats
+                for end in ("", "/")
+            ),
+            _AllOthers(_PREFIX + "/{path:path}", self._pass_through, methods=_METHODS),
+        ]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """At the end, waits for all that is still to be stored."""
+        try:
+            yield
+        finally:
+            await self._background.drain(_DRAIN_S)
+            await self._upstream.close()
+
+    def _endpoint(self, wire: WireFormat) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return await self._serve(wire, request)
+
+        return endpoint
+
+    async def _serve(self, wire: WireFormat, request: Request) -> Response:
+        data = await request.body()
+        headers = request.headers
+        try:
+            body = await in_thread(read_object, data) if len(data) > LONG_BYTES else read_object(data)
+        except NotAnObject:
+            return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
+        principal: Principal = request.state.principal
+        options = memory_options(headers, body)
+        scope = memory_scope(principal, headers, body)
+        if scope is None:
+            return await self._relay(
+                request, wire.path, encoded(without_member(body)), _off("nobody says whose memory")
+            )
+        if not (options.enable_retrieval or options.enable_writeback):
+            return await self._relay(
+                request, wire.path, encoded(without_member(body)), _off("the request wants none")
+            )
+        exchange = GatewayExchange(
+            self._shop, wire, body, scope, options, principal.read_only, is_retry=said_again(headers)
+        )
+        content = encoded(await exchange.admit())
+        response = await self._unless_gone(request, wire.path, content)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not response.is_success:
+            return _passed(response, exchange.report)
+        if kind not in ("application/json", "text/event-stream"):
+            exchange.report.degrade("the upstream's answer is neither JSON nor a stream of events")
+            return _passed(response, exchange.report)
+        if kind == "text/event-stream":
+            stream = _answered(response, exchange, wire.reader(body))
+            return _Stream(stream, response.status_code, _pairs(response, exchange.report, changed=True))
+        return await _whole(response, exchange, wire)
+
+    async def _pass_through(self, request: Request) -> Response:
+        headers = request.headers
+        has_body = "content-length" in headers or "transfer-encoding" in headers
+        path = request.scope["raw_path"].decode("latin-1").removeprefix(_PREFIX)
+        return await self._relay(request, path, request.stream() if has_body else b"", None)
+
+    async def _relay(
+        self, request: Request, below: str, content: Content, report: MemoryReport | None
+    ) -> Response:
+        return _passed(await self._send(request, below, content, plain=False), report)
+
+    async def _send(self, request: Request, below: str, content: Content, *, plain: bool) -> UpstreamAnswer:
+        with self._metrics.stage("upstream"):
+            return await self._upstream.send(
+                request.method, below, request.url.query, request.headers, content, plain=plain
+            )
+
+    async def _unless_gone(self, request: Request, below: str, content: bytes) -> UpstreamAnswer:
+        """The upstream's answer, unless the client hangs up while it is waited for."""
+        sending = asyncio.ensure_future(self._send(request, below, content, plain=True))
+        gone = asyncio.ensure_future(_hung_up(request))
+        try:
+            await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                raise ClientDisconnect
+            return sending.result()
+        finally:
+            for task in (sending, gone):
+                if not task.done():
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
+
+
+class _AllOthers(Route):
+    """Whatever is not the server's own, also where that has no such path or method."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """See Route."""
+        is_own = (scope["path"] + "/").startswith(_OWN)
+        return (Match.NONE, {}) if is_own else super().matches(scope)
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:
+    """An answer in one piece, stored before the client has it."""
+    data = await whole(response)
+    report = exchange.report
+    try:
+        body = read_object(data)
+    except NotAnObject:
+        report.degrade("the upstream's answer is no JSON object")
+    else:
+        answer = {member.name: member.value for member in body.members}
+        status = text(answer.get("status"))
+        if status in _LATER:
+            report.degrade("the answer comes later: it will not be stored")
+        turns, answer_id = wire.answer(answer), text(answer.get("id")) or None
+        await exchange.record(turns, answer_id, is_partial=status == "failed")
+        data = encoded(_with_report(body, exchange))
+    return _Whole(data, response.status_code, _pairs(response, report, changed=True))
+
+
+def _with_report(body: JsonObject, exchange: GatewayExchange) -> str:
+    if not exchange.options.report:
+        return body.text
+    return body.rewritten({"memory": dumped(exchange.report.body())})
+
+
+async def _answered(
+    response: UpstreamAnswer, exchange: GatewayExchange, reader: AnswerReader
+) -> AsyncIterator[bytes]:
+    """The events of an answer as they come; before the last one leaves, the answer is stored."""
+    is_over = is_broken = False
+    try:
+        async for events in _events(response):
+            passed = b""
+            for event in events:
+                data = b"" if is_over else event_data(event)
+                body = _event_body(data)
+                if body is not None:
+                    reader.read({member.name: member.value for member in body.members})
+                    is_broken = is_broken or body["error"] is not None or body["type"] == "response.failed"
+                is_over = is_over or data == _DONE or (body is not None and reader.is_complete)
+                if data and is_over:
+                    if passed:
+                        yield passed
+                        passed = b""
+                    await exchange.record(reader.turns(), _answer_id(body), is_partial=is_broken)
+                    yield _last_event(event, body, exchange, reader)
+                else:
+                    passed += event
+            if passed:
+                yield passed
+        await exchange.record(reader.turns(), None, is_partial=True)  # a stream that says of no end
+    finally:
+        exchange.leave(reader.turns())
+        await response.aclose()
+
+
+async def _events(response: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
+    """The events as they come; the last one also when it does not end as it should."""
+    splitter = EventSplitter()
+    async for chunk in response.aiter_bytes():
+        yield list(splitter.events(chunk))
+    if rest := splitter.rest():
+        yield [rest]
+
+
+def _event_body(data: bytes) -> JsonObject | None:
+    if not data or data == _DONE:
+        return None
+    try:
+        return read_object(data)
+    except NotAnObject:
+        return None
+
+
+def _answer_id(body: JsonObject | None) -> str | None:
+    """What the upstream calls the answer that ended with this event."""
+    return None if body is None else text(mapping(body["response"]).get("id")) or None
+
+
+def _last_event(
+    event: bytes, body: JsonObject | None, exchange: GatewayExchange, reader: AnswerReader
+) -> bytes:
+    report = exchange.report
+    if exchange.options.report and body is not None:
+        return with_data(event, encoded(reader.with_report(body, dumped(report.body()))))
+    if report.status is MemoryStatus.DEGRADED or exchange.options.report:
+        return comment(f"memory {dumped(report.body())}") + event
+    return event
+
+
+def _off(reason: str) -> MemoryReport:
+    return MemoryReport(MemoryStatus.OFF, [reason])
+
+
+def _pairs(response: UpstreamAnswer, report: MemoryReport | None, *, changed: bool) -> Pairs:
+    ours = [] if report is None else report.headers
+    theirs = relayed(response.headers.multi_items(), changed=changed)
+    return [*(pair for pair in theirs if not pair[0].startswith("x-memory-")), *ours]
+
+
+def _passed(response: UpstreamAnswer, report: MemoryReport | None) -> Response:
+    """An answer as it came, byte for byte."""
+
+    async def stream() -> AsyncIterator[bytes]:
+        try:
+            async for chunk in response.aiter_raw():
+                yield chunk
+        finally:
+            await response.aclose()
+
+    return _Stream(stream(), response.status_code, _pairs(response, report, changed=False))
+
+
+def _raw(headers: Pairs) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
+
+
+class _Whole(Response):
+    def __init__(self, content: bytes, status: int, headers: Pairs) -> None:
+        super().__init__(content, status)
+        self.raw_headers = [*_raw(headers), (b"content-length", str(len(content)).encode())]
+
+
+class _Stream(StreamingResponse):
+    """Closes its source however it ends, at once."""
+
+    def __init__(self, content: AsyncIterator[bytes], status: int, headers: Pairs) -> None:
+        super().__init__(content, status)
+        self.raw_headers = _raw(headers)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send all of it."""
+        async with aclosing(self.body_iterator):  # type: ignore[type-var] # generators, all of them
+            await super().stream_response(send)

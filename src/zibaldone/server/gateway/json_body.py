@@ -1,0 +1,151 @@
+"""A JSON object whose members can be replaced while every other byte stays as it came."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_decode = json.JSONDecoder().raw_decode
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+class NotAnObject(ValueError):
+    """The text is no JSON object, or one that is nested too deeply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object, and where it stands."""
+
+    name: str
+    value: Any
+    start: int  # of the name's quotation mark
+    value_start: int
+    end: int  # of the value
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """An object in a text: `text[start:end]`."""
+
+    text: str
+    members: tuple[Member, ...]
+    start: int
+    end: int
+
+    def __getitem__(self, name: str) -> Any:
+        """The value; None for a name that is not there. The last one holds where a name stands twice."""
+        return next((member.value for member in reversed(self.members) if member.name == name), None)
+
+    def __contains__(self, name: str) -> bool:
+        return any(member.name == name for member in self.members)
+
+    def member(self, name: str) -> Member:
+        """The member that holds; the name must be there."""
+        return next(member for member in reversed(self.members) if member.name == name)
+
+    def rewritten(self, replaced: Mapping[str, str], *, removed: Sequence[str] = ()) -> str:
+        """The object with values replaced by other JSON, or added; all others as they came."""
+        kept = [member for member in self.members if member.name not in removed]
+        pieces = [
+            f"{self.text[member.start : member.value_start]}{replaced[member.name]}"
+            if member.name in replaced
+            else self.text[member.start : member.end]
+            for member in kept
+        ]
+        there = {member.name for member in kept}
+        pieces += [f"{dumped(name)}:{value}" for name, value in replaced.items() if name not in there]
+        return "{" + ",".join(pieces) + "}"
+
+
+def dumped(value: object) -> str:
+    """JSON of as few bytes as can be."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; half a character, which JSON can hold and UTF-8 cannot, becomes a question mark."""
+    return text.encode(errors="replace")
+
+
+def read_object(data: bytes) -> JsonObject:
+    """The object that a body is. Raises NotAnObject."""
+    try:
+        text = data.decode()
+        read = object_at(text, _after_space(text, 0))
+        if _after_space(text, read.end) != len(text):
+            raise NotAnObject("something follows the object")
+    except (ValueError, RecursionError) as error:
+        raise NotAnObject(str(error)) from error
+    return read
+
+
+def object_at(text: str, at: int) -> JsonObject:
+    """The object that begins there. Raises NotAnObject."""
+    start = at
+    members: list[Member] = []
+    at = _opened(text, at, "{", "}")
+    while at >= 0:
+        name, after_name = _value(text, at)
+        colon = _after_space(text, after_name)
+        if not isinstance(name, str) or text[colon : colon + 1] != ":":
+            raise NotAnObject(f"no member at character {at}")
+        value_start = _after_space(text, colon + 1)
+        value, end = _value(text, value_start)
+        members.append(Member(name, value, at, value_start, end))
+        at, closed = _next(text, end, "}")
+        if at < 0:
+            return JsonObject(text, tuple(members), start, closed)
+    return JsonObject(text, (), start, _after_space(text, start + 1) + 1)
+
+
+def elements_at(text: str, at: int) -> list[tuple[int, int]]:
+    """Where each element of the list that begins there stands. Raises NotAnObject."""
+    elements: list[tuple[int, int]] = []
+    at = _opened(text, at, "[", "]")
+    while at >= 0:
+        _, end = _value(text, at)
+        elements.append((at, end))
+        at, _ = _next(text, end, "]")
+    return elements
+
+
+def with_element(text: str, at: int, place: int, replacement: str) -> str:
+    """The list that begins there, with one of its elements replaced."""
+    elements = elements_at(text, at)
+    pieces = [text[start:end] for start, end in elements]
+    pieces[place] = replacement
+    return f"[{','.join(pieces)}]"
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _decode(text, at)
+    except StopIteration as error:  # what the decoder's scanner raises at the end of a text
+        raise NotAnObject(f"no value at character {at}") from error
+
+
+def _opened(text: str, at: int, opening: str, closing: str) -> int:
+    """Where the first thing inside begins; -1 when there is nothing inside."""
+    if text[at : at + 1] != opening:
+        raise NotAnObject(f"no {opening} at character {at}")
+    first = _after_space(text, at + 1)
+    return -1 if text[first : first + 1] == closing else first
+
+
+def _next(text: str, end: int, closing: str) -> tuple[int, int]:
+    """Where the next thing begins, or (-1, where all is over)."""
+    at = _after_space(text, end)
+    if text[at : at + 1] == closing:
+        return -1, at + 1
+    if text[at : at + 1] != ",":
+        raise NotAnObject(f"no comma at character {at}")
+    return _after_space(text, at + 1), 0
+
+
+def _after_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,114 @@
+"""What is stored of a conversation: new turns of a request, and answers, once each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answered
+from zibaldone.server.gateway.scope import MemoryScope
+from zibaldone.server.gateway.turns import WireTurn
+
+_MOST_SESSIONS, _MOST_TURNS = 1024, 200_000  # that are kept in mind, as hashes
+_READ_BACK = 4000  # turns of a session that is not in mind
+_MOST_ANSWERS = 4096  # of the upstream's own ids of answers
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request's turns, and how they are to be told from those that the log has."""
+
+    scope: MemoryScope
+    session: str
+    turns: tuple[WireTurn, ...]
+    turn_id: str | None
+    after: str | None  # the id of the turn that the request goes on from, when it has no history itself
+    is_retry: bool
+
+
+@dataclass(slots=True)
+class _Session:
+    log: SessionLog = field(default_factory=SessionLog)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    read_to: int = 0  # the seq up to which nothing that others wrote is missing
+
+
+class Recorder:
+    """Writes conversations to memory. Of one event loop."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._memory = memory
+        self._sessions: OrderedDict[tuple[str, str, str | None], _Session] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str | None, str], tuple[str, str]] = OrderedDict()
+
+    async def aligned(self, admitted: Admitted) -> Aligned:
+        """What the log has of a request now."""
+        session = self._session(admitted)
+        async with session.lock:
+            return await self._aligned(session, admitted)
+
+    async def store(self, admitted: Admitted) -> str:
+        """Store what is new in a request; returns the id of its last turn once all of it is durable."""
+        session = self._session(admitted)
+        async with session.lock:
+            aligned = await self._aligned(session, admitted)
+            if aligned.new:
+                scope = admitted.scope
+                session.log.extend(await self._memory.add(aligned.new, user=scope.user, agent=scope.agent))
+            return aligned.leaf
+
+    async def store_answer(
+        self, admitted: Admitted, leaf: str, answer: Sequence[WireTurn], answer_id: str | None
+    ) -> None:
+        """Store an answer to the turn `leaf`; it is durable when this returns.
+
+        `answer_id` is what the upstream calls it, if requests may go on from there.
+        """
+        messages = answered(leaf, answer, session=admitted.session, agent=admitted.scope.agent)
+        if not messages:
+            return
+        session, scope = self._session(admitted), admitted.scope
+        async with session.lock:
+            session.log.extend(await self._memory.add(messages, user=scope.user, agent=scope.agent))
+        if answer_id and messages[-1].id:
+            self._answers[scope.user, scope.agent, answer_id] = (admitted.session, messages[-1].id)
+            while len(self._answers) > _MOST_ANSWERS:
+                self._answers.popitem(last=False)
+
+    def answer(self, scope: MemoryScope, answer_id: str) -> tuple[str, str] | None:
+        """The session and the id of the last turn of an answer that the upstream gave in this scope."""
+        return self._answers.get((scope.user, scope.agent, answer_id))
+
+    def _session(self, admitted: Admitted) -> _Session:
+        key = (admitted.scope.user, admitted.session, admitted.scope.agent)
+        session = self._sessions.setdefault(key, _Session())
+        self._sessions.move_to_end(key)
+        turns = sum(len(kept.log.nodes) for kept in self._sessions.values())
+        while len(self._sessions) > 1 and (len(self._sessions) > _MOST_SESSIONS or turns > _MOST_TURNS):
+            _, oldest = self._sessions.popitem(last=False)
+            turns -= len(oldest.log.nodes)
+        return session
+
+    async def _aligned(self, session: _Session, admitted: Admitted) -> Aligned:
+        """Take in what was stored since, by whomever, and walk the request."""
+        messages = await self._memory.messages(
+            user=admitted.scope.user,
+            session=admitted.session,
+            agent=admitted.scope.agent,
+            after=session.read_to,
+            last=None if session.read_to else _READ_BACK,
+        )
+        session.log.extend(messages)
+        session.read_to = max((message.seq for message in messages), default=session.read_to)
+        return align(
+            session.log,
+            admitted.turns,
+            session=admitted.session,
+            agent=admitted.scope.agent,
+            turn_id=admitted.turn_id,
+            after=admitted.after,
+            is_retry=admitted.is_retry,
+        )

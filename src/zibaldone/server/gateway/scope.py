@@ -1,0 +1,172 @@
+"""Whose memory a request is about, and what it wants of it.
+
+The first that is there names the user: the key's own, the header X-Memory-User, `memory.user` in the body,
+`metadata.user_id`, `safety_identifier`, `user`. The last three are not meant for memory, and clients send
+them for the upstream's sake: beside a key that is bound to a user they say nothing. What is meant for memory
+and names another user than the key's is refused, and so for agents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import Headers
+
+from zibaldone.server.access import Principal, named_in
+from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, read_object
+from zibaldone.server.gateway.turns import WireTurn
+from zibaldone.server.gateway.wire import mapping, text
+from zibaldone.server.problems import Problem
+
+MEMBER = "memory"  # of a request's body, and of an answer's
+_DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = 1000, 100_000
+_LONGEST_NAME = 512
+# As coding agents write metadata.user_id: who, and behind that the session; newer ones write it as JSON.
+_WITH_SESSION = re.compile(r"(?P<user>.+)_session_(?P<session>[0-9a-fA-F-]{8,})")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScope:
+    """Whose memory, and what of it."""
+
+    user: str
+    session: str | None  # None: the request names none
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """What a request wants of memory, beside whose it is."""
+
+    turn_id: str | None = None
+    enable_retrieval: bool = True
+    enable_writeback: bool = True
+    report: bool = True  # whether the answer says what memory did
+    budget_tokens: int = _DEFAULT_BUDGET_TOKENS
+    views: tuple[str, ...] | None = None
+    roles: tuple[str, ...] | None = None  # whose messages are recalled; None: everybody's
+
+
+def memory_scope(principal: Principal, headers: Headers, body: JsonObject) -> MemoryScope | None:
+    """Whose memory; None when nobody says. Raises a 403 Problem for somebody else's than the key's."""
+    named = mapping(body[MEMBER])
+    named_user = _header(headers, "x-memory-user") or _name(named, "user")
+    for name in (named_user, _name(named, "user")):  # one that the other hides, too
+        principal.whose(name or principal.user or "-")
+    agent = principal.which_agent(_header(headers, "x-memory-agent") or _name(named, "agent"))
+    principal.which_agent(_name(named, "agent") or agent)
+    session = _header(headers, "x-memory-session") or _name(named, "session")
+    user = principal.user or named_user
+    if user is None:
+        user, its_session = _who_and_where(text(mapping(body["metadata"]).get("user_id")))
+        session = session or its_session
+        user = user or text(body["safety_identifier"]) or text(body["user"])
+        if not _is_name(user):  # the upstream may know what to do with it
+            return None
+    return MemoryScope(user, session, agent) if user else None
+
+
+def _who_and_where(user_id: str) -> tuple[str, str | None]:
+    """The user that metadata.user_id names, and the session if it has one."""
+    if match := _WITH_SESSION.fullmatch(user_id):
+        return match["user"], match["session"]
+    try:
+        parts = read_object(user_id.encode(errors="replace"))
+    except NotAnObject:
+        return user_id, None
+    session, device, account = (text(parts[name]) for name in ("session_id", "device_id", "account_uuid"))
+    if not session or not _is_name(session):
+        return user_id, None
+    return f"user_{device}_account_{account}" if device or account else "", session
+
+
+def memory_options(headers: Headers, body: JsonObject) -> MemoryOptions:
+    """What the body's `memory` says. Raises a 400 Problem for what it cannot say."""
+    given = body[MEMBER]
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise _refused(f"memory must be an object, not {type(given).__name__}")
+    unknown = sorted(set(given) - _KNOWN)
+    if unknown:
+        raise _refused(f"memory has no {unknown[0]!r}: it has {', '.join(sorted(_KNOWN))}")
+    wanted = {name: read(name, given[name]) for name, read in _READ.items() if name in given}
+    if headers.get("x-memory-report", "").lower() in ("off", "false", "0"):
+        wanted["report"] = False
+    return MemoryOptions(**wanted)
+
+
+def derived_session(turns: Sequence[WireTurn]) -> str:
+    """A session for a request that names none: the same for all that begin with the same turn of the user."""
+    first = next((turn for turn in turns if turn.message.role == "user"), None)
+    words = " ".join(first.message.content.split()) if first else ""
+    return f"chat-{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+
+
+def _header(headers: Headers, name: str) -> str | None:
+    value = named_in(headers, name)
+    return _checked(value) if value else None
+
+
+def _name(given: Mapping[str, Any], name: str) -> str | None:
+    """A user, session or agent that the body names."""
+    value = given.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise _refused(f"memory.{name} must be a text, not {type(value).__name__}")
+    return _checked(value)
+
+
+def _checked(name: str) -> str:
+    if not _is_name(name):
+        raise _refused(f"a user, session or agent has at most {_LONGEST_NAME} whole characters")
+    return name
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and name.encode(errors="replace").decode() == name
+
+
+def _refused(detail: str) -> Problem:
+    return Problem(400, "invalid-memory", detail)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _refused(f"memory.{name} must be true or false")
+    return value
+
+
+def _budget(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_BUDGET_TOKENS:
+        raise _refused(f"memory.{name} must be a whole number from 1 to {_MOST_BUDGET_TOKENS}")
+    return value
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+        raise _refused(f"memory.{name} must be a list of names")
+    return tuple(value)
+
+
+def _turn_id(name: str, value: object) -> str | None:
+    return _name({name: value}, name)
+
+
+_READ: dict[str, Callable[[str, object], Any]] = {
+    "turn_id": _turn_id,
+    "enable_retrieval": _flag,
+    "enable_writeback": _flag,
+    "report": _flag,
+    "budget_tokens": _budget,
+    "views": _names,
+    "roles": _names,
+}
+_KNOWN = {"user", "session", "agent", *_READ}

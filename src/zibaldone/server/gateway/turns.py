@@ -1,0 +1,95 @@
+"""A turn of a request or an answer, whatever the wire format, and how the same turn is known again.
+
+Clients send their history as they keep it: the text of a turn may come back as a string or as parts, with
+other white space, with a tool call's arguments formatted anew. `turn_key` is the same for all of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from zibaldone.core import EDITOR, Message
+from zibaldone.errors import InvalidMessage
+from zibaldone.message_input import to_messages
+
+UNSAID = frozenset({"system", "developer", EDITOR})  # roles of nobody in the conversation
+PARTIAL = "partial"  # in a message's metadata: true where the client hung up, or the upstream broke off
+_KEY_BYTES = 16
+# What some models think aloud before they answer; most clients leave it out of the history.
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class WireTurn:
+    """What one speaker said at once, or one result of a tool."""
+
+    message: Message
+    place: int  # of the element of the request's list that it stands in; -1 in an answer
+    key: bytes  # see turn_key
+
+
+def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
+    """A turn from the OpenAI chat shape; None for what nobody said, or what cannot be read."""
+    role = shape.get("role")
+    if not isinstance(role, str) or role in UNSAID:
+        return None
+    if role == "assistant" and isinstance(shape.get("content"), str):
+        shape = {**shape, "content": _THOUGHT.sub("", shape["content"])}
+    try:
+        (message,) = to_messages(_whole(shape), session=None)
+    except (InvalidMessage, RecursionError):  # the upstream will say what is wrong with it
+        return None
+    if not message.content.strip() and not message.metadata.get("tool_calls"):
+        return None
+    return WireTurn(message, place, turn_key(message))
+
+
+def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
+    """A call of a tool in the chat shape; its arguments are JSON text there."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def as_partial(turn: WireTurn) -> WireTurn:
+    """The turn, marked as broken off."""
+    metadata = {**turn.message.metadata, PARTIAL: True}
+    return replace(turn, message=replace(turn.message, metadata=metadata))
+
+
+def turn_key(message: Message) -> bytes:
+    """Equal for two messages that say the same in one role; 16 bytes."""
+    parts: list[object] = [message.role, " ".join(message.content.split())]
+    calls = message.metadata.get("tool_calls")
+    if isinstance(calls, Sequence) and not isinstance(calls, str):
+        parts = [message.role, "calls", *(_call_key(call) for call in calls)]
+    elif message.role == "tool":
+        parts.append(message.metadata.get("tool_call_id"))
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=_KEY_BYTES).digest()
+
+
+def _call_key(call: object) -> list[object]:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
+        return [repr(call)]
+    arguments = function.get("arguments")
+    try:
+        arguments = json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        arguments = str(arguments)
+    return [call.get("id"), function.get("name"), arguments]
+
+
+def _whole(value: Any) -> Any:
+    """The same value without halves of characters, which JSON can spell and nothing can store."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    return value

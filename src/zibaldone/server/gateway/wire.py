@@ -1,0 +1,83 @@
+"""What one wire format has to say: where its turns are, where memory goes, and what the answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.turns import WireTurn
+
+
+class AnswerReader(Protocol):
+    """Puts an answer together from the events of its stream."""
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Take in one event."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last event that was read ends the answer."""
+        ...
+
+    def turns(self) -> list[WireTurn]:
+        """The answer, as far as it has come."""
+        ...
+
+    def with_report(self, event: JsonObject, report: str) -> str:
+        """The last event, saying in `report` (JSON) what memory did."""
+        ...
+
+
+class WireFormat(Protocol):
+    """One of the shapes in which clients and upstreams talk."""
+
+    path: str  # below the upstream's address, such as "/chat/completions"
+
+    def turns(self, body: JsonObject) -> list[WireTurn]:
+        """The request's turns, without what the program itself tells the model."""
+        ...
+
+    def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
+        """The members (JSON) that change when a block goes to the front of the turn at `place`.
+
+        Empty where there is nowhere to put it.
+        """
+        ...
+
+    def continues(self, body: JsonObject) -> str | None:
+        """The id of an answer kept by the upstream that the request goes on from."""
+        ...
+
+    def conversation(self, body: JsonObject) -> str | None:
+        """The conversation that the request itself names."""
+        ...
+
+    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
+        """What an answer in one piece says."""
+        ...
+
+    def reader(self, body: JsonObject) -> AnswerReader:
+        """A reader of the streamed answer to a request."""
+        ...
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one: upstreams send what they like."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: object) -> Sequence[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else ()
+
+
+def index(value: object) -> int:
+    """The value if it is a number, else 0: of one thing alone some upstreams say no index."""
+    return value if isinstance(value, int) else 0
+
+
+def text(value: object) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,167 @@
+"""Keys of the server: who may use which memory.
+
+A token is `zbd_<id>_<secret>`. Its secret has 256 random bits, so that one SHA-256 of it is stored: what slow
+hashes are for, guessing what people choose, does not apply. The id finds the row, the digest is compared in
+constant time, and nothing is cached: a key that was revoked by another process is refused at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Row, select, update
+
+from zibaldone.errors import InvalidInput
+from zibaldone.log import from_us, to_us
+from zibaldone.memory import now_utc
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import server_keys
+from zibaldone.validation import flag, key, shown
+
+PREFIX = "zbd_"
+_ID_BYTES, _SECRET_BYTES = 6, 32
+_NO_DIGEST = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKey:
+    """One key as it is stored: without its secret."""
+
+    id: str
+    user: str | None  # whose memory; None: an admin's, for any user
+    agent: str | None  # whose messages of it alone; None: all
+    read_only: bool
+    created: datetime
+    used: datetime | None  # last, give or take half a minute; None: never
+    revoked: datetime | None  # None: it opens
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it opens every user's memory."""
+        return self.user is None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedKey:
+    """A new key, and its token, which is shown this once."""
+
+    key: ServerKey
+    token: str
+
+
+class KeyStore:
+    """The keys of one memory's folder, in its database. Safe to share among threads."""
+
+    def __init__(
+        self, folder: Path, *, clock: Callable[[], datetime] = now_utc, busy_timeout_s: float = 30.0
+    ) -> None:
+        """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
+        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._clock = clock
+        self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
+        self._lock = threading.Lock()
+        self._any = False
+
+    def close(self) -> None:
+        """Note what was used, and close; idempotent."""
+        if self._used:
+            self.note_used()
+        self._database.close()
+
+    def create(self, *, user: str | None, agent: str | None = None, read_only: bool = False) -> CreatedKey:
+        """A key for a user's memory, of one agent in it where one is named; for no user: an admin's."""
+        if user is not None:
+            key("user", user)
+        if agent is not None:
+            key("agent", agent)
+            if user is None:
+                raise InvalidInput("a key for an agent is a user's: name the user, too")
+        flag("read_only", read_only)
+        key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        now = self._clock()
+        values = {
+            "id": key_id,
+            "digest": _digest(secret),
+            "user": user,
+            "agent": agent,
+            "read_only": int(read_only),
+            "created_us": to_us(now),
+        }
+        with self._database.write() as connection:
+            connection.execute(server_keys.insert().values(values))
+        created = ServerKey(key_id, user, agent, read_only, now, used=None, revoked=None)
+        return CreatedKey(created, f"{PREFIX}{key_id}_{secret}")
+
+    def all_keys(self) -> list[ServerKey]:
+        """All of them, revoked ones too, in the order in which they were made."""
+        self.note_used()
+        query = select(server_keys).order_by(server_keys.c.created_us, server_keys.c.id)
+        with self._database.read() as connection:
+            return [_of_row(row) for row in connection.execute(query)]
+
+    def revoke(self, key_id: str) -> ServerKey:
+        """Let it open nothing from now on; it stays in the list. Raises InvalidInput for none of that id."""
+        c = server_keys.c
+        with self._database.write() as connection:
+            revoking = update(server_keys).where(c.id == key_id, c.revoked_us.is_(None))
+            connection.execute(revoking.values(revoked_us=to_us(self._clock())))
+            row = connection.execute(select(server_keys).where(c.id == key_id)).first()
+        if row is None:
+            raise InvalidInput(f"no key {shown(key_id)}: zibaldone keys list shows their ids")
+        return _of_row(row)
+
+    def exist(self) -> bool:
+        """Whether there is any key, revoked or not: from then on nobody is served without one."""
+        if not self._any:
+            with self._database.read() as connection:
+                self._any = connection.execute(select(server_keys.c.id).limit(1)).first() is not None
+        return self._any
+
+    def authenticate(self, token: str) -> ServerKey | None:
+        """The key of a token; None when there is none, or it was revoked."""
+        if not token.isascii():
+            return None
+        key_id, _, secret = token.removeprefix(PREFIX).partition("_")
+        with self._database.read() as connection:
+            row = connection.execute(select(server_keys).where(server_keys.c.id == key_id)).first()
+        same = hmac.compare_digest(row.digest if row else _NO_DIGEST, _digest(secret))
+        if row is None or not same or row.revoked_us is not None:
+            return None
+        with self._lock:
+            self._used[row.id] = to_us(self._clock())
+        return _of_row(row)
+
+    def note_used(self) -> None:
+        """Store when keys were used; called now and then, so that no request waits for it."""
+        with self._lock:
+            used, self._used = self._used, {}
+        if not used:
+            return
+        with self._database.write() as connection:
+            for key_id, used_us in used.items():
+                connection.execute(
+                    update(server_keys).where(server_keys.c.id == key_id).values(used_us=used_us)
+                )
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _of_row(row: Row[tuple[object, ...]]) -> ServerKey:
+    return ServerKey(
+        id=row.id,
+        user=row.user,
+        agent=row.agent,
+        read_only=bool(row.read_only),
+        created=from_us(row.created_us),
+        used=None if row.used_us is None else from_us(row.used_us),
+        revoked=None if row.revoked_us is None else from_us(row.revoked_us),
+    )

@@ -1,0 +1,150 @@
+"""Limits: how large a body may be, how slowly it may come, and how many requests a key may send."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from asyncio import TimerHandle
+from collections.abc import Callable
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from zibaldone.server.access import Principal
+from zibaldone.server.problems import Problem
+from zibaldone.server.settings import ServerSettings
+
+_LONGEST_HEADERS_BYTES = 2**16  # h11 has a limit for those alone that come in pieces
+
+
+class Limits:
+    """The ASGI middleware that raises a Problem for too much: 408, 413 or 429."""
+
+    def __init__(
+        self, app: ASGIApp, *, settings: ServerSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app, self._settings, self._clock = app, settings, clock
+        self._buckets: dict[str, _Bucket] = {}  # one per key, so there are no more than keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or raise a Problem."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        principal: Principal | None = scope.get("state", {}).get("principal")
+        if principal and principal.key_id and self._settings.requests_per_minute:
+            self._take(principal.key_id)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > _LONGEST_HEADERS_BYTES:
+            raise Problem(431, "headers-too-large", "the headers are too long")
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self._settings.max_body_bytes:
+            raise self._too_large()
+        await self._app(scope, self._limited(receive), send)
+
+    def _take(self, key_id: str) -> None:
+        settings, now = self._settings, self._clock()
+        bucket = self._buckets.setdefault(key_id, _Bucket(settings.burst, now))
+        wait_s = bucket.take(now, settings.requests_per_minute / 60, settings.burst)
+        if wait_s:
+            raise Problem(
+                429,
+                "too-many-requests",
+                f"a key may send {settings.requests_per_minute} requests a minute: wait",
+                headers={"Retry-After": str(math.ceil(wait_s))},
+            )
+
+    def _limited(self, receive: Receive) -> Receive:
+        taken = 0
+        ended = False
+        give_up = self._clock() + self._settings.body_timeout_s
+
+        async def limited() -> Message:
+            nonlocal taken, ended
+            if ended:  # what comes now is the client's going
+                return await receive()
+            try:
+                async with asyncio.timeout(max(0.0, give_up - self._clock())):
+                    message = await receive()
+            except TimeoutError as error:
+                raise Problem(
+                    408, "too-slow", "the body did not come in time", headers={"Connection": "close"}
+                ) from error
+            taken += len(message.get("body", b""))
+            if taken > self._settings.max_body_bytes:
+                raise self._too_large()
+            ended = not message.get("more_body", False)
+            return message
+
+        return limited
+
+    def _too_large(self) -> Problem:
+        return Problem(
+            413, "too-large", f"a body may have {self._settings.max_body_bytes} bytes: send it in parts"
+        )
+
+
+class _Bucket:
+    """As many tokens as a key may use now."""
+
+    __slots__ = ("_at", "_tokens")
+
+    def __init__(self, tokens: float, now: float) -> None:
+        self._tokens, self._at = tokens, now
+
+    def take(self, now: float, per_s: float, most: float) -> float:
+        """Take one and return 0, or return after how many seconds there will be one."""
+        self._tokens = min(most, self._tokens + (now - self._at) * per_s)
+        self._at = now
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return 0.0
+        return (1 - self._tokens) / per_s
+
+
+class ImpatientProtocol(H11Protocol):
+    """Uvicorn's HTTP, and a limit on how long a request's headers may take, which it lacks.
+
+    Whoever opens a connection and says nothing, or says it byte by byte, is cut off; and so is who goes on
+    sending a body that was answered already.
+    """
+
+    header_timeout_s: float  # set by the subclass that `impatient` makes
+    _patience: TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_watching()
+
+    def _watch(self) -> None:
+        """Be impatient while no request is being answered."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering or self.transport.is_closing():
+            self._stop_watching()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(self.header_timeout_s, self.transport.close)
+
+    def _stop_watching(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+
+def impatient(header_timeout_s: float) -> type[ImpatientProtocol]:
+    """The protocol with this limit, in seconds."""
+    attributes: dict[str, Any] = {"header_timeout_s": header_timeout_s}
+    return type("ImpatientProtocol", (ImpatientProtocol,), attributes)

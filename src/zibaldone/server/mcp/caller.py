@@ -1,0 +1,40 @@
+"""Whose memory a message of the protocol is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.server.access import Principal, named_in
+from zibaldone.server.problems import Problem
+
+_USER, _AGENT = "x-memory-user", "x-memory-agent"
+
+
+@dataclass(frozen=True, slots=True)
+class McpCaller:
+    """One user's memory, and what may be done with it."""
+
+    memory: AsyncMemory
+    user: str
+    agent: str | None = None  # whose messages alone; None: all of the user's
+    read_only: bool = False
+
+
+def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
+    """Who asks over HTTP: the key's user, or whom the header X-Memory-User names where no key does.
+
+    Raises a Problem for somebody else than the key's user or agent, and where nobody is named.
+    """
+    principal: Principal = request.state.principal
+    named = named_in(request.headers, _USER)
+    if principal.user is None and not named:
+        raise Problem(400, "no-user", "say whose memory: send the header X-Memory-User, or a user's key")
+    return McpCaller(
+        memory,
+        principal.whose(named),
+        principal.which_agent(named_in(request.headers, _AGENT)),
+        principal.read_only,
+    )

@@ -1,0 +1,85 @@
+"""The memory as resources: the profile, the sessions, the topic documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from zibaldone.core import Message, quotation
+from zibaldone.rendering import line
+from zibaldone.server.mcp.caller import McpCaller
+
+SCHEME = "memory://"
+PROFILE, SESSIONS, TOPICS = f"{SCHEME}profile", f"{SCHEME}sessions/", f"{SCHEME}topics/"
+PLAIN, MARKDOWN = "text/plain", "text/markdown"
+_MOST_LISTED = 200  # of sessions; older ones are read by their names
+_MOST_MESSAGES = 500  # the newest of a session
+_BUDGET_TOKENS = 2000  # of the profile
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryResource:
+    """Something to be read."""
+
+    uri: str
+    name: str
+    description: str
+    media_type: str
+
+
+async def resources_of(caller: McpCaller) -> list[MemoryResource]:
+    """What there is to read: the newest sessions first, then the topic documents."""
+    sessions = [
+        MemoryResource(f"{SESSIONS}{_escaped(session)}", session, "A conversation.", PLAIN)
+        for session in await _sessions(caller)
+    ]
+    if caller.agent is not None:
+        return sessions
+    documents = [
+        MemoryResource(
+            f"{TOPICS}{_escaped(document.id)}", document.title or document.id, "A topic document.", MARKDOWN
+        )
+        for document in await caller.memory.topics(caller.user).documents()
+    ]
+    profile = MemoryResource(PROFILE, "profile", "What is always known of the user.", PLAIN)
+    return [profile, *sessions, *documents]
+
+
+async def read_resource(caller: McpCaller, uri: str) -> tuple[str, str] | None:
+    """A resource's text and media type; None where there is none of this address.
+
+    Raises InvalidInput for a topic document that is not there.
+    """
+    if uri == PROFILE and caller.agent is None:
+        return await caller.memory.profile(caller.user).text(_BUDGET_TOKENS), PLAIN
+    if uri.startswith(SESSIONS) and uri != SESSIONS:
+        messages = await caller.memory.messages(
+            user=caller.user,
+            agent=caller.agent,
+            session=unquote(uri.removeprefix(SESSIONS)),
+            last=_MOST_MESSAGES,
+        )
+        return (quotation("\n".join(map(_message_line, messages))), PLAIN) if messages else None
+    if uri.startswith(TOPICS) and caller.agent is None:
+        return await caller.memory.topics(caller.user).text(unquote(uri.removeprefix(TOPICS))), MARKDOWN
+    return None
+
+
+async def _sessions(caller: McpCaller) -> Sequence[str]:
+    if caller.agent is None:
+        known = await caller.memory.sessions(user=caller.user)
+        names = [session.session for session in sorted(known, key=lambda session: session.last_seq)]
+    else:
+        own = await caller.memory.messages(user=caller.user, agent=caller.agent)
+        names = list(dict.fromkeys(message.session for message in reversed(own)))[::-1]
+    return names[::-1][:_MOST_LISTED]
+
+
+def _message_line(message: Message) -> str:
+    day = f"{message.time:%Y-%m-%d %H:%M}" if message.time and message.is_dated else "no date"
+    return f"[message {message.seq}, {day}] {line(message.speaker, message.content)}"
+
+
+def _escaped(name: str) -> str:
+    return quote(name, safe="")

@@ -1,0 +1,109 @@
+"""What Prometheus is told: counts and times per route and stage; never a name, an id or a word of anybody."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from zibaldone.errors import MissingExtra
+from zibaldone.inspection import Stats
+
+try:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_TOKENS = (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """The figures of one app, in a registry of its own. Safe to share among threads."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "zibaldone_requests", "Requests answered.", ["method", "route", "status"], registry=registry
+        )
+        self._request_seconds = Histogram(
+            "zibaldone_request_seconds",
+            "From the headers to the last byte of the answer.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._under_way = Gauge(
+            "zibaldone_requests_under_way", "Requests not answered yet.", registry=registry
+        )
+        self._stage_seconds = Histogram(
+            "zibaldone_stage_seconds",
+            "What one step of a request took: recall, write_back, upstream ...",
+            ["stage"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._recalled_tokens = Histogram(
+            "zibaldone_recalled_tokens", "Tokens of a recalled text.", buckets=_TOKENS, registry=registry
+        )
+        self._degraded = Counter(
+            "zibaldone_degraded", "Requests that memory served less well.", ["reason"], registry=registry
+        )
+        self._queued = Gauge(
+            "zibaldone_queue_depth", "Write-backs that are not stored yet.", registry=registry
+        )
+        self._users = Gauge("zibaldone_users", "Users that the memory has.", registry=registry)
+        self._messages = Gauge("zibaldone_messages", "Messages that the memory has.", registry=registry)
+        self._bytes = Gauge("zibaldone_storage_bytes", "Size of the memory's folder.", registry=registry)
+        self._behind = Gauge(
+            "zibaldone_messages_behind", "Messages that a view has not read yet.", ["view"], registry=registry
+        )
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time one step of a request; `name` is one of a few."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._stage_seconds.labels(name).observe(time.perf_counter() - began)
+
+    @contextmanager
+    def queued(self) -> Iterator[None]:
+        """One write-back, from when it is known to when it is stored."""
+        with self._queued.track_inprogress():
+            yield
+
+    def recalled(self, tokens: int) -> None:
+        """A text was recalled."""
+        self._recalled_tokens.observe(tokens)
+
+    def degraded(self, reason: str) -> None:
+        """Memory served a request less well; `reason` is one of a few, such as "recall_timeout"."""
+        self._degraded.labels(reason).inc()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """A request, while it is under way."""
+        with self._under_way.track_inprogress():
+            yield
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered; `route` is the path's template."""
+        shown = method if method in _METHODS else "OTHER"
+        self._requests.labels(shown, route, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    def holds(self, stats: Stats) -> None:
+        """What the memory holds now."""
+        self._users.set(stats.users)
+        self._messages.set(stats.messages)
+        self._bytes.set(stats.bytes_on_disk)
+        for view in stats.views:
+            self._behind.labels(view.view).set(view.lag)
+
+    def exposition(self) -> bytes:
+        """All figures in Prometheus' text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,123 @@
+"""Problem details (RFC 9457): every error that a client gets, in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from zibaldone.errors import (
+    ClosedMemory,
+    IdConflict,
+    InvalidInput,
+    InvalidMessage,
+    MissingExtra,
+    ModelFailed,
+    ModelUnavailable,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+    UnknownName,
+    ZibaldoneError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+_URN = "urn:zibaldone:problem:"
+# What the OpenAI and Anthropic clients read of an error is beside the problem where these are the clients.
+_OWN_SHAPE = ("/v1/memory", "/mcp", "/healthz", "/readyz", "/metrics")
+_KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
+_KINDS |= {413: "request_too_large", 429: "rate_limit_error"}
+
+# An error's class, first match: its name, status, and after how many seconds to try again.
+_ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
+    (IdConflict, "id-conflict", 409, None),
+    (InvalidMessage, "invalid-message", 422, None),
+    (UnknownName, "unknown-name", 422, None),
+    (InvalidInput, "invalid-input", 422, None),
+    (MissingExtra, "missing-extra", 501, None),
+    (ModelUnavailable, "model-unavailable", 503, 5),
+    (ModelFailed, "model-failed", 502, None),
+    (ClosedMemory, "closed", 503, 1),
+    (StorageBusy, "storage-busy", 503, 1),
+    (StorageFull, "storage-full", 507, None),
+    (StorageError, "storage-failed", 500, None),
+)
+# What these say names files of the server's machine: a client is told this instead.
+_HIDDEN: dict[str, str] = {
+    "closed": "the server is shutting down: try again",
+    "storage-busy": "others are writing to the memory, and nothing of this request was stored: try again",
+    "storage-full": "no space is left for the memory, and nothing of this request was stored",
+    "storage-failed": "the memory's folder cannot be used: the server's log says why",
+}
+
+
+class Problem(Exception):
+    """A request that cannot be answered as it wishes; raise it anywhere below the app."""
+
+    def __init__(
+        self,
+        status: int,
+        name: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        errors: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """`name` is the last part of the problem's type; `errors` say what is wrong where."""
+        super().__init__(detail)
+        self.status, self.name, self.detail = status, name, detail
+        self.headers, self.errors = dict(headers or {}), tuple(errors)
+
+    def body(self, path: str) -> dict[str, Any]:
+        """The problem as JSON, for a request to this path."""
+        shown: dict[str, Any] = {
+            "type": f"{_URN}{self.name}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.errors:
+            shown["errors"] = [dict(error) for error in self.errors]
+        if not path.startswith(_OWN_SHAPE):
+            kind = _KINDS.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+            shown["error"] = {"message": self.detail, "type": kind, "code": self.name, "param": None}
+        return shown
+
+    def response(self, path: str) -> JSONResponse:
+        """The answer to a request to this path."""
+        return JSONResponse(
+            self.body(path), status_code=self.status, headers=self.headers, media_type=MEDIA_TYPE
+        )
+
+
+def problem_of(error: Exception) -> Problem:
+    """What an error is to a client; one that nobody meant is a 500 without its words."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        return Problem(error.status_code, name, _sentence(error), headers=error.headers)
+    for kind, name, status, retry_after_s in _ERRORS:
+        if isinstance(error, kind):
+            detail = _HIDDEN.get(name, str(error))
+            headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+            return Problem(status, name, detail, headers=headers)
+    return Problem(500, "internal", "the server failed: its log says where")
+
+
+def _sentence(error: HTTPException) -> str:
+    if error.status_code == 404:
+        return "nothing is here: /v1/memory/openapi.json lists what there is"
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "others")
+        return f"this method is not for this path: use {allowed}"
+    return error.detail
+
+
+async def answer_problem(request: Request, error: Exception) -> JSONResponse:
+    """An exception handler for Starlette."""
+    return problem_of(error).response(request.url.path)

@@ -1,0 +1,56 @@
+"""REST: the memory under /v1/memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.server.metrics import Metrics
+from zibaldone.server.rest import messages, recalling, views
+from zibaldone.server.rest.openapi import document
+from zibaldone.server.rest.operation import Operation, Resource
+
+DOCUMENT = "/v1/memory/openapi.json"
+ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+OPERATIONS: tuple[Operation, ...] = (*messages.OPERATIONS, *recalling.OPERATIONS, *views.OPERATIONS)
+
+
+class Rest:
+    """The part of the server that serves /v1/memory."""
+
+    def __init__(self, memory: AsyncMemory, metrics: Metrics) -> None:
+        self._memory, self._metrics = memory, metrics
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """A route per path."""
+        shown = document(OPERATIONS, version("zibaldone"))
+
+        async def openapi(_: Request) -> Response:
+            return JSONResponse(shown)
+
+        by_path: dict[str, list[Operation]] = {}
+        for operation in OPERATIONS:
+            by_path.setdefault(operation.path, []).append(operation)
+
+        async def nothing(_: Request) -> Response:
+            raise HTTPException(404)  # or the gateway would pass on what is misspelt
+
+        resources = (Resource(same, self._memory, self._metrics) for same in by_path.values())
+        return [
+            Route(DOCUMENT, openapi),
+            *(resource.route() for resource in resources),
+            Route("/v1/memory", nothing, methods=ANY),
+            Route("/v1/memory/{path:path}", nothing, methods=ANY),
+        ]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Nothing to open or to drain: a request is done when it is answered."""
+        yield

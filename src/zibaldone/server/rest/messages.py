@@ -1,0 +1,264 @@
+"""Operations on messages: add, list, get, correct, forget, export; sessions and users."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+
+from pydantic import JsonValue
+from starlette.responses import Response, StreamingResponse
+
+from zibaldone.core import AGENT, EDITOR, Message
+from zibaldone.importers.export import to_line
+from zibaldone.server.problems import Problem
+from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.shapes import (
+    AddedJson,
+    AddMessagesJson,
+    AgentQuery,
+    CorrectionJson,
+    ForgetJson,
+    MessageJson,
+    MessagePageJson,
+    MessagesQuery,
+    PagedQuery,
+    PagedUsersQuery,
+    ReceiptJson,
+    SessionJson,
+    SessionPageJson,
+    UserPageJson,
+    UserQuery,
+)
+
+_EXPORT_PAGE = 500  # messages that are in memory at once
+JSON_LINES = "application/jsonl"
+
+
+async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
+    """201 where anything is new, 200 where all was known."""
+    body, user = call.body, call.user
+    for message in body.messages:
+        call.agent(_agent_in(message.metadata))
+        if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
+            raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
+    given = [message.given() for message in body.messages]
+    newest = await call.memory.messages(user=user, last=1)
+    stored = await call.memory.add(given, user=user, session=body.session, agent=call.agent(body.agent))
+    last_seq = newest[-1].seq if newest else 0
+    new = len({message.seq for message in stored if message.seq > last_seq})
+    shown = AddedJson(messages=[MessageJson.model_validate(message) for message in stored], new=new)
+    return Reply(shown, 201 if new else 200)
+
+
+async def list_messages(call: RestCall[MessagesQuery, None]) -> Reply:
+    """A page, or the newest."""
+    query = call.query
+    page = await call.memory.messages(
+        user=call.user,
+        session=query.session,
+        after=query.after,
+        limit=query.limit if query.last is None else None,
+        last=query.last,
+        roles=query.roles,
+        since=query.since,
+        until=query.until,
+        metadata=query.metadata,
+        agent=call.agent(query.agent),
+    )
+    more = query.last is None and len(page) == query.limit
+    return Reply(
+        MessagePageJson(
+            messages=[MessageJson.model_validate(message) for message in page],
+            next=page[-1].seq if more else None,
+        )
+    )
+
+
+async def get(call: RestCall[AgentQuery, None]) -> Reply:
+    """One message by its id."""
+    return Reply(MessageJson.model_validate(await _message(call)))
+
+
+async def correct(call: RestCall[AgentQuery, CorrectionJson]) -> Reply:
+    """The correction, which is a message."""
+    message = await _message(call)
+    body = call.body
+    call.agent(_agent_in(body.metadata))
+    corrected = await call.memory.update(message.seq, body.content, user=call.user, metadata=body.metadata)
+    return Reply(MessageJson.model_validate(corrected), 201)
+
+
+def _agent_in(metadata: Mapping[str, JsonValue] | None) -> str | None:
+    """Whom metadata names as the agent: nobody, or a name that a key of another agent may not give."""
+    named = None if metadata is None else metadata.get(AGENT)
+    return None if named is None else str(named)
+
+
+async def _message(call: RestCall[AgentQuery, CorrectionJson] | RestCall[AgentQuery, None]) -> Message:
+    message = await call.memory.get(call.path["id"], user=call.user)
+    agent = call.agent(call.query.agent)
+    if message is None or (agent is not None and message.metadata.get(AGENT) != agent):
+        raise Problem(404, "no-message", "there is no message of this id")
+    return message
+
+
+async def forget(call: RestCall[UserQuery, ForgetJson]) -> Reply:
+    """The receipt."""
+    body, user = call.body, call.user
+    if call.principal.agent is not None:
+        await _must_be_own(call, user)
+    receipt = await call.memory.forget(
+        user=user,
+        seqs=body.seqs,
+        session=body.session,
+        before=body.before,
+        everything=body.everything,
+        dry_run=body.dry_run,
+    )
+    return Reply(ReceiptJson.model_validate(receipt))
+
+
+async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None:
+    """A key of one agent may forget what that agent said and heard, message by message, and nothing else."""
+    if call.body.seqs is None:
+        raise Problem(403, "other-agent", "this key is for one agent's messages: forget by seqs")
+    for seq in call.body.seqs:
+        message = await call.memory.get(seq, user=user)
+        if message is not None and message.metadata.get(AGENT) != call.principal.agent:
+            raise Problem(403, "other-agent", "this key is for one agent's messages, not for all of these")
+
+
+async def export(call: RestCall[AgentQuery, None]) -> Response:
+    """JSON Lines, page by page, so that a long memory is never whole in this process."""
+    user, agent = call.user, call.agent(call.query.agent)
+    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE)
+
+    async def lines() -> AsyncIterator[str]:
+        page = first
+        while page:
+            yield "".join(f"{to_line(message)}\n" for message in page)
+            page = await call.memory.messages(user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE)
+
+    return StreamingResponse(lines(), media_type=JSON_LINES)
+
+
+async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
+    """A page of sessions."""
+    call.must_be_for_all_agents()
+    query = call.query
+    after = [held for held in await call.memory.sessions(user=call.user) if held.first_seq > query.after]
+    page = after[: query.limit]
+    return Reply(
+        SessionPageJson(
+            sessions=[SessionJson.model_validate(held) for held in page],
+            next=page[-1].first_seq if len(after) > len(page) else None,
+        )
+    )
+
+
+async def list_users(call: RestCall[PagedUsersQuery, None]) -> Reply:
+    """A page of users."""
+    query = call.query
+    after = [name for name in await call.memory.users() if name > query.after]
+    page = after[: query.limit]
+    return Reply(UserPageJson(users=page, next=page[-1] if len(after) > len(page) else None))
+
+
+_TALK = [
+    {"id": "chat-7/1", "content": "I moved to Lisbon in May.", "time": "2024-06-01T09:00:00Z"},
+    {"id": "chat-7/2", "role": "assistant", "content": "How do you like Lisbon?"},
+]
+
+OPERATIONS = (
+    Operation(
+        name="addMessages",
+        method="POST",
+        path="/v1/memory/messages",
+        handle=add,
+        summary="Keep messages, all of them or none; a message whose id is known adds nothing.",
+        body=AddMessagesJson,
+        replies={201: AddedJson, 200: AddedJson},
+        problems=(409,),
+        writes=True,
+        example={"query": {"user": "ann"}, "body": {"session": "chat-7", "messages": _TALK}},
+    ),
+    Operation(
+        name="listMessages",
+        method="GET",
+        path="/v1/memory/messages",
+        handle=list_messages,
+        summary="List messages in the order in which they were stored, page by page.",
+        query=MessagesQuery,
+        replies={200: MessagePageJson},
+        example={"query": {"user": "ann", "session": "chat-7", "limit": 50}},
+    ),
+    Operation(
+        name="getMessage",
+        method="GET",
+        path="/v1/memory/messages/{id:path}",
+        handle=get,
+        summary="Get one message by its id.",
+        query=AgentQuery,
+        replies={200: MessageJson},
+        problems=(404,),
+        example={"query": {"user": "ann"}, "path": {"id": "chat-7/1"}},
+    ),
+    Operation(
+        name="correctMessage",
+        method="PATCH",
+        path="/v1/memory/messages/{id:path}",
+        handle=correct,
+        summary="Correct a message: a new one of the role editor takes its place, and the log keeps both.",
+        query=AgentQuery,
+        body=CorrectionJson,
+        replies={201: MessageJson},
+        problems=(404,),
+        writes=True,
+        example={
+            "query": {"user": "ann"},
+            "path": {"id": "chat-7/1"},
+            "body": {"content": "I moved to Lisbon in April."},
+        },
+    ),
+    Operation(
+        name="listSessions",
+        method="GET",
+        path="/v1/memory/sessions",
+        handle=list_sessions,
+        summary="List sessions in the order of their first messages.",
+        query=PagedQuery,
+        replies={200: SessionPageJson},
+        example={"query": {"user": "ann"}},
+    ),
+    Operation(
+        name="listUsers",
+        method="GET",
+        path="/v1/memory/users",
+        handle=list_users,
+        summary="List users that have, or had, messages.",
+        query=PagedUsersQuery,
+        replies={200: UserPageJson},
+        for_admins=True,
+        example={"query": {"limit": 10}},
+    ),
+    Operation(
+        name="exportMessages",
+        method="GET",
+        path="/v1/memory/export",
+        handle=export,
+        summary="Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly.",
+        query=AgentQuery,
+        streams=JSON_LINES,
+        example={"query": {"user": "ann"}},
+    ),
+    Operation(
+        name="forget",
+        method="POST",
+        path="/v1/memory/forget",
+        handle=forget,
+        summary="Delete messages and all that was made from them, for good; a dry run only counts.",
+        body=ForgetJson,
+        replies={200: ReceiptJson},
+        writes=True,
+        example={"query": {"user": "ann"}, "body": {"session": "chat-7", "dry_run": True}},
+    ),
+)

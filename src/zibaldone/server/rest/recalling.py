@@ -1,0 +1,111 @@
+"""Operations that ask memory: recall, search, timeline."""
+
+from __future__ import annotations
+
+from zibaldone.core import Evidence, Recall
+from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.shapes import (
+    CitationJson,
+    EvidenceJson,
+    PassagesJson,
+    RecalledJson,
+    RecallJson,
+    SearchJson,
+    TimelineJson,
+    TimelineQuery,
+    UserQuery,
+)
+
+
+async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
+    """The evidence for a question."""
+    body = call.body
+    recalled = await call.memory.recall(
+        body.query,
+        messages=None if body.messages is None else [message.given() for message in body.messages],
+        user=call.user,
+        agent=call.agent(body.agent),
+        budget_tokens=body.budget_tokens,
+        views=body.views,
+        floor=body.floor,
+        **body.narrowing(),
+    )
+    call.metrics.recalled(recalled.tokens)
+    return Reply(_shown(recalled))
+
+
+async def search(call: RestCall[UserQuery, SearchJson]) -> Reply:
+    """Passages, best first."""
+    body = call.body
+    passages = await call.memory.search(
+        body.query, user=call.user, agent=call.agent(body.agent), limit=body.limit, **body.narrowing()
+    )
+    return Reply(PassagesJson(passages=[_evidence(passage) for passage in passages]))
+
+
+async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
+    """Dated lines on a subject."""
+    query = call.query
+    recalled = await call.memory.recall(
+        query.query,
+        user=call.user,
+        agent=call.agent(query.agent),
+        session=query.session,
+        since=query.since,
+        until=query.until,
+        budget_tokens=query.budget_tokens,
+        views=["timeline"],
+        floor=0.0,
+    )
+    return Reply(TimelineJson(text=recalled.text, lines=[_evidence(line) for line in recalled.evidence]))
+
+
+def _shown(recalled: Recall) -> RecalledJson:
+    return RecalledJson(
+        query=recalled.query,
+        text=recalled.text,
+        quoted=recalled.quoted(),
+        tokens=recalled.tokens,
+        confidence=recalled.confidence,
+        ms=recalled.trace.ms,
+        evidence=[_evidence(evidence) for evidence in recalled.evidence],
+        citations=[CitationJson.model_validate(citation) for citation in recalled.citations],
+    )
+
+
+def _evidence(evidence: Evidence) -> EvidenceJson:
+    return EvidenceJson.model_validate(evidence)
+
+
+OPERATIONS = (
+    Operation(
+        name="recall",
+        method="POST",
+        path="/v1/memory/recall",
+        handle=recall,
+        summary="Recall the evidence for a question: cited, in the order of time, within a budget of tokens.",
+        body=RecallJson,
+        replies={200: RecalledJson},
+        example={"query": {"user": "ann"}, "body": {"query": "Where does Ann live?", "budget_tokens": 500}},
+    ),
+    Operation(
+        name="search",
+        method="POST",
+        path="/v1/memory/search",
+        handle=search,
+        summary="List the passages that fit a query best, best first, without a budget.",
+        body=SearchJson,
+        replies={200: PassagesJson},
+        example={"query": {"user": "ann"}, "body": {"query": "Lisbon", "limit": 5}},
+    ),
+    Operation(
+        name="timeline",
+        method="GET",
+        path="/v1/memory/timeline",
+        handle=timeline,
+        summary="Dated lines of what was done and asked, on a subject.",
+        query=TimelineQuery,
+        replies={200: TimelineJson},
+        example={"query": {"user": "ann", "query": "moving to Lisbon"}},
+    ),
+)

@@ -1,0 +1,582 @@
+"""What goes in and out of the REST interface, as pydantic models; the OpenAPI document is made of them.
+
+Input is strict: unknown fields, and values of another type than the one that is named, are refused. Names in
+the document are those here without "Json".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
+
+from zibaldone.validation import to_time
+
+PAGE, LONGEST_PAGE = 100, 1000
+_LARGEST = 2**63 - 1
+
+
+def _to_time(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise ValueError("must be an ISO 8601 string")  # noqa: TRY004 - what pydantic turns into its own
+    return to_time(value)
+
+
+def _whole(value: object) -> object:
+    """JSON knows one kind of number, and 3.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _one_of(**fields: JsonValue) -> ConfigDict:
+    """For the document: exactly one of these fields, each with a value like this."""
+    kinds: list[JsonValue] = [
+        {"required": [name], "properties": {name: value}} for name, value in fields.items()
+    ]
+    return ConfigDict(json_schema_extra={"oneOf": kinds})
+
+
+def _any_of(**fields: JsonValue) -> ConfigDict:
+    """For the document: at least one of these fields, with a value like this."""
+    kinds: list[JsonValue] = [
+        {"required": [name], "properties": {name: value}} for name, value in fields.items()
+    ]
+    return ConfigDict(json_schema_extra={"anyOf": kinds})
+
+
+View = Literal["chunks", "hierarchy", "messages", "profile", "timeline", "topics", "updates"]
+Time = Annotated[datetime, BeforeValidator(_to_time)]
+Name = Annotated[str, Field(min_length=1)]
+Line = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
+Seq = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_whole)]
+Cursor = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
+Budget = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)]
+Passages = Annotated[int, Field(ge=1, le=200), BeforeValidator(_whole)]
+PageSize = Annotated[int, Field(ge=1, le=LONGEST_PAGE)]
+
+
+class InputShape(BaseModel):
+    """What a client sends in a body."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class QueryShape(BaseModel):
+    """What a client says in a URL, where all values are text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class OutputShape(BaseModel):
+    """What a client gets."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+# What is asked for in a URL
+
+
+class NothingQuery(QueryShape):
+    """No parameters."""
+
+
+class UserQuery(QueryShape):
+    """Whose memory."""
+
+    user: Name | None = Field(None, description="Whose memory. Not needed with a user's key.")
+
+
+class AgentQuery(UserQuery):
+    """Whose memory, and which agent's part of it."""
+
+    agent: Name | None = Field(None, description="Only what was said to or by this agent.")
+
+
+class PagedUsersQuery(QueryShape):
+    """A page of names."""
+
+    after: str = Field("", description="Only names that come after this one.")
+    limit: PageSize = PAGE
+
+
+class PagedQuery(UserQuery):
+    """A page of what is in the order of seqs."""
+
+    after: Cursor = Field(0, description="The `next` of the page before; 0 is the first page.")
+    limit: PageSize = PAGE
+
+
+class MessagesQuery(AgentQuery):
+    """Which messages."""
+
+    session: Name | None = Field(None, description="Only this session.")
+    roles: list[Name] | None = Field(None, description="Only these roles (repeat the parameter).")
+    since: Time | None = Field(None, description="Only from then on.")
+    until: Time | None = Field(None, description="Only before then.")
+    metadata: Json[dict[str, Any]] | None = Field(
+        None, description='Only with this metadata: {"key": value}, or operators such as {"n": {"$gte": 3}}.'
+    )
+    after: Cursor = Field(0, description="The `next` of the page before; 0 is the first page.")
+    limit: PageSize = PAGE
+    last: PageSize | None = Field(None, description="The newest so many, in place of a page.")
+
+
+class ProfileQuery(UserQuery):
+    """How long a profile may be."""
+
+    budget_tokens: Budget = Field(400, description="Of the text.")
+
+
+class TimelineQuery(AgentQuery):
+    """What the dated lines are to be about."""
+
+    query: str = Field(description="What the lines are to be about.")
+    session: Name | None = None
+    since: Time | None = None
+    until: Time | None = None
+    budget_tokens: Budget = 1000
+
+
+# What is sent
+
+
+class ContentPartJson(BaseModel):
+    """A part of a message in the shape of a chat client: text word for word, anything else described."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    type: str
+    text: str | None = None
+
+
+class NewMessageJson(InputShape):
+    """A message in the OpenAI chat shape, and what belongs to it."""
+
+    model_config = _any_of(content={"type": ["string", "array"]}, tool_calls={"type": "array", "minItems": 1})
+    content: str | list[ContentPartJson] | None = None
+    role: Line = "user"
+    name: Line | None = None
+    time: Time | None = Field(None, description="When it was said; unless given, now.")
+    session: Name | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    id: Name | None = Field(
+        None, description="Your own; sending a message of the same id again adds nothing."
+    )
+    tool_calls: list[dict[str, JsonValue]] | None = None
+    tool_call_id: str | None = None
+    refusal: str | None = None
+
+    @model_validator(mode="after")
+    def _says(self) -> NewMessageJson:
+        if self.content is None and not self.tool_calls:
+            raise ValueError("give a content, or tool calls")
+        return self
+
+    def given(self) -> Mapping[str, Any]:
+        """What `Memory.add` takes."""
+        return self.model_dump(exclude_none=True, exclude_defaults=True) | {"content": self._content()}
+
+    def _content(self) -> object:
+        if isinstance(self.content, list):
+            return [part.model_dump(exclude_none=True) for part in self.content]
+        return self.content
+
+
+class AddMessagesJson(InputShape):
+    """Messages to be kept, all of them or none."""
+
+    messages: list[NewMessageJson] = Field(min_length=1, max_length=1000)
+    session: Name | None = Field(None, description="Of those that name none.")
+    agent: Name | None = Field(None, description="The agent that they were said to or by.")
+
+
+class CorrectionJson(InputShape):
+    """What a message should have said."""
+
+    content: str
+    metadata: dict[str, JsonValue] | None = None
+
+
+class NarrowedJson(InputShape):
+    """What a recall or a search is narrowed to."""
+
+    session: Name | None = None
+    exclude_session: Name | None = None
+    roles: list[Name] | None = None
+    since: Time | None = None
+    until: Time | None = Field(None, description="Not itself.")
+    metadata: dict[str, JsonValue] | None = Field(
+        None, description='{"key": value}, or operators such as {"n": {"$gte": 3}}.'
+    )
+    agent: Name | None = None
+    now: Time | None = Field(None, description='What "last week" in the query is relative to.')
+
+    def narrowing(self) -> dict[str, Any]:
+        """Keywords of `Memory.recall` and `Memory.search`, without the agent."""
+        names = ("session", "exclude_session", "roles", "since", "until", "metadata", "now")
+        return {name: getattr(self, name) for name in names}
+
+
+class SearchJson(NarrowedJson):
+    """A search: passages, best first."""
+
+    query: str
+    limit: Passages = 20
+
+
+class RecallJson(NarrowedJson):
+    """A recall: a question, or the messages of a chat of which the user's last one is the question."""
+
+    model_config = _any_of(query={"type": "string"}, messages={"type": "array", "minItems": 1})
+    query: str | None = None
+    messages: list[NewMessageJson] | None = Field(None, max_length=1000)
+    budget_tokens: Budget = 1000
+    views: list[View] | None = Field(None, min_length=1, max_length=20)
+    floor: float | None = Field(None, ge=0, le=1, description="Recall nothing below this confidence.")
+
+    @model_validator(mode="after")
+    def _asks(self) -> RecallJson:
+        if self.query is None and not self.messages:
+            raise ValueError("give a query, or the messages of a chat")
+        return self
+
+
+class ForgetJson(InputShape):
+    """What to forget: exactly one of seqs, session, before and everything."""
+
+    model_config = _one_of(
+        seqs={"type": "array"},
+        session={"type": "string"},
+        before={"type": "string"},
+        everything={"const": True},
+    )
+    seqs: list[Seq] | None = Field(None, min_length=1, max_length=10_000)
+    session: Name | None = None
+    before: Time | None = None
+    everything: bool = False
+    dry_run: bool = Field(False, description="Count what would go, and change nothing.")
+
+    @model_validator(mode="after")
+    def _selects(self) -> ForgetJson:
+        if (
+            sum((self.seqs is not None, self.session is not None, self.before is not None, self.everything))
+            != 1
+        ):
+            raise ValueError("give exactly one of seqs, session, before and everything")
+        return self
+
+
+class MaintainJson(InputShape):
+    """Which views to bring to the end of the log."""
+
+    views: list[View] | None = Field(None, min_length=1, max_length=20)
+
+
+class EntryChangeJson(InputShape):
+    """One change of a profile's entry: exactly one of the three."""
+
+    model_config = _one_of(text={"type": "string"}, pinned={"type": "boolean"}, retired={"const": True})
+    text: Name | None = Field(None, description="What it says instead; one that was retired holds again.")
+    pinned: bool | None = Field(None, description="Whether it comes first in the text.")
+    retired: bool | None = Field(None, description="true: it holds no longer.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> EntryChangeJson:
+        if sum(value is not None for value in (self.text, self.pinned, self.retired)) != 1:
+            raise ValueError("give exactly one of text, pinned and retired")
+        if self.retired is False:
+            raise ValueError("a retired entry holds again with a new text")
+        return self
+
+
+class TopicTextJson(InputShape):
+    """A topic document as somebody has edited it."""
+
+    text: Name
+    before: str | None = Field(
+        None, description="As it was when the edit began: what changed since is a conflict."
+    )
+
+
+# What is given back
+
+
+class MessageJson(OutputShape):
+    """A message as it is stored."""
+
+    id: str
+    seq: int
+    session: str
+    role: str
+    name: str | None
+    content: str
+    time: datetime
+    metadata: dict[str, Any]
+
+
+class AddedJson(OutputShape):
+    """The messages as they are stored; one whose id was known is as it was first stored."""
+
+    messages: list[MessageJson]
+    new: int = Field(description="How many of them were not stored before.")
+
+
+class MessagePageJson(OutputShape):
+    """Messages in the order in which they were stored."""
+
+    messages: list[MessageJson]
+    next: int | None = Field(description="`after` of the next page; null: this is the last.")
+
+
+class SessionJson(OutputShape):
+    """One conversation."""
+
+    session: str
+    messages: int
+    first_seq: int
+    last_seq: int
+    start: datetime
+    end: datetime
+
+
+class SessionPageJson(OutputShape):
+    """Sessions in the order of their first messages."""
+
+    sessions: list[SessionJson]
+    next: int | None
+
+
+class UserPageJson(OutputShape):
+    """Names of users, in order."""
+
+    users: list[str]
+    next: str | None
+
+
+class OutdatedJson(OutputShape):
+    """What held once and holds no more."""
+
+    since: datetime | None
+    by: int = Field(description="Seq of the message that says otherwise.")
+    sentence: str
+
+
+class EvidenceJson(OutputShape):
+    """A passage, word for word."""
+
+    text: str
+    speaker: str | None
+    role: str | None
+    sources: list[int] = Field(description="Seqs of its messages.")
+    ids: list[str]
+    session: str
+    time: datetime
+    is_dated: bool = Field(description="false: its time is that of an import.")
+    view: str
+    kind: str
+    score: float
+    tokens: int
+    standing: bool = Field(description="It always holds, and was not recalled for this question alone.")
+    outdated: OutdatedJson | None
+    metadata: dict[str, Any]
+
+
+class PassagesJson(OutputShape):
+    """What was found, best first."""
+
+    passages: list[EvidenceJson]
+
+
+class CitationJson(OutputShape):
+    """Where text[start:end] of a recall comes from."""
+
+    seq: int
+    id: str | None
+    role: str | None
+    session: str
+    time: datetime
+    start: int
+    end: int
+
+
+class RecalledJson(OutputShape):
+    """The evidence for a question."""
+
+    query: str
+    text: str = Field(description="Ready for a prompt; empty when nothing was recalled.")
+    quoted: str = Field(description="The text, declared to be a quotation and no instruction.")
+    tokens: int
+    confidence: float = Field(description="How likely memory has the answer, 0 to 1.")
+    ms: float
+    evidence: list[EvidenceJson]
+    citations: list[CitationJson]
+
+
+class CountedJson(OutputShape):
+    """So many rows of a kind."""
+
+    kind: str
+    rows: int
+
+
+class RemovedJson(OutputShape):
+    """What one view lost."""
+
+    view: str
+    counts: list[CountedJson]
+
+
+class ReceiptJson(OutputShape):
+    """What forgetting removed, or in a dry run would remove."""
+
+    user: str
+    dry_run: bool
+    messages: int
+    seqs: list[int]
+    views: list[RemovedJson]
+    purged: bool = Field(description="No file has the text any more; false in a dry run.")
+
+
+class ViewStatsJson(OutputShape):
+    """What one view holds."""
+
+    view: str
+    counts: list[CountedJson]
+    lag: int = Field(description="Messages that it has not read yet.")
+
+
+class StatsJson(OutputShape):
+    """What a memory holds."""
+
+    user: str | None
+    users: int
+    messages: int
+    sessions: int
+    views: list[ViewStatsJson]
+    bytes_on_disk: int | None = Field(description="Of the whole folder; null with a user's key.")
+
+
+class BehindJson(OutputShape):
+    """A view that could not be brought to the end of the log."""
+
+    user: str
+    view: str
+    reason: str
+
+
+class MaintainedJson(OutputShape):
+    """What a maintenance did."""
+
+    users: int
+    messages: int = Field(description="Read by views, each view's counted.")
+    behind: list[BehindJson]
+    model_calls: int
+    degraded: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class ProfileEntryJson(OutputShape):
+    """One thing that is known of a user."""
+
+    id: str
+    kind: str
+    text: str
+    topic: str
+    speaker: str
+    sources: list[int]
+    time: datetime
+    session: str
+    holds: bool
+    pinned: bool
+    retired: bool
+    edited: bool
+    supersedes: list[str]
+    superseded_by: str | None
+
+
+class ProfileJson(OutputShape):
+    """What should always be known of a user."""
+
+    text: str = Field(description="For a system prompt.")
+    entries: list[ProfileEntryJson]
+
+
+class TopicLineJson(OutputShape):
+    """A topic document before it is opened."""
+
+    id: str
+    title: str
+    summary: str
+    tokens: int
+
+
+class TopicsJson(OutputShape):
+    """All topic documents but the one that is not filed yet."""
+
+    topics: list[TopicLineJson]
+
+
+class TopicJson(OutputShape):
+    """A topic document, as Markdown."""
+
+    id: str
+    text: str
+
+
+class TopicEditedJson(OutputShape):
+    """What became of an edit."""
+
+    edits: int = Field(description="Stored; 0 when there was nothing to change.")
+    conflicts: list[str] = Field(
+        description="What changed meanwhile, as differences; then nothing was stored."
+    )
+
+
+class SemanticJson(OutputShape):
+    """A fact, and who says so."""
+
+    id: int
+    text: str
+    seqs: list[int]
+    time: datetime
+
+
+class ThemeJson(OutputShape):
+    """Facts that belong together."""
+
+    id: int
+    name: str
+    near: list[int]
+    semantics: list[SemanticJson]
+
+
+class ThemesJson(OutputShape):
+    """All themes, in the order in which they began."""
+
+    themes: list[ThemeJson]
+
+
+class TimelineJson(OutputShape):
+    """Dated lines of what was done and asked, in the order of time."""
+
+    text: str
+    lines: list[EvidenceJson]
+
+
+class FaultJson(OutputShape):
+    """What is wrong where in a request."""
+
+    at: str
+    detail: str
+
+
+class ProblemJson(OutputShape):
+    """What went wrong (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str = Field(description="urn:zibaldone:problem: and a name that stays.")
+    title: str
+    status: int
+    detail: str
+    errors: list[FaultJson] | None = None

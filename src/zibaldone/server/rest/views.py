@@ -1,0 +1,201 @@
+"""Operations on what views made: profile, topics, themes; figures and maintenance."""
+
+from __future__ import annotations
+
+from zibaldone.errors import InvalidInput
+from zibaldone.profile import AsyncProfile
+from zibaldone.server.problems import Problem
+from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.shapes import (
+    EntryChangeJson,
+    MaintainedJson,
+    MaintainJson,
+    ProfileEntryJson,
+    ProfileJson,
+    ProfileQuery,
+    StatsJson,
+    ThemeJson,
+    ThemesJson,
+    TopicEditedJson,
+    TopicJson,
+    TopicLineJson,
+    TopicsJson,
+    TopicTextJson,
+    UserQuery,
+)
+from zibaldone.views.profile import ProfileEntry
+
+
+async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
+    """Its text, and every entry."""
+    call.must_be_for_all_agents()
+    opened = call.memory.profile(call.user)
+    entries = [ProfileEntryJson.model_validate(entry) for entry in await opened.entries()]
+    return Reply(ProfileJson(text=await opened.text(call.query.budget_tokens), entries=entries))
+
+
+async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
+    """The entry as it is now."""
+    call.must_be_for_all_agents()
+    opened, body = call.memory.profile(call.user), call.body
+    entry = await _entry(opened, call.path["id"])
+    if body.text is not None:
+        entry = await opened.edit(entry, body.text)
+    elif body.retired:
+        entry = await opened.retire(entry)
+    else:
+        entry = await (opened.pin(entry) if body.pinned else opened.unpin(entry))
+    return Reply(ProfileEntryJson.model_validate(entry))
+
+
+async def _entry(opened: AsyncProfile, entry_id: str) -> ProfileEntry:
+    for entry in await opened.entries():
+        if entry.id == entry_id:
+            return entry
+    raise Problem(404, "no-entry", "the profile has no entry of this id")
+
+
+async def topics(call: RestCall[UserQuery, None]) -> Reply:
+    """The catalogue."""
+    call.must_be_for_all_agents()
+    lines = await call.memory.topics(call.user).catalogue()
+    return Reply(TopicsJson(topics=[TopicLineJson.model_validate(line) for line in lines]))
+
+
+async def topic(call: RestCall[UserQuery, None]) -> Reply:
+    """One document."""
+    call.must_be_for_all_agents()
+    doc_id = call.path["id"]
+    return Reply(TopicJson(id=doc_id, text=await _topic_text(call, doc_id)))
+
+
+async def edit_topic(call: RestCall[UserQuery, TopicTextJson]) -> Reply:
+    """What became of the edit."""
+    call.must_be_for_all_agents()
+    doc_id = call.path["id"]
+    await _topic_text(call, doc_id)
+    edited = await call.memory.topics(call.user).edit(doc_id, call.body.text, before=call.body.before)
+    conflicts = [conflict.diff for conflict in edited.conflicts]
+    return Reply(TopicEditedJson(edits=len(edited.edits), conflicts=conflicts))
+
+
+async def _topic_text(
+    call: RestCall[UserQuery, TopicTextJson] | RestCall[UserQuery, None], doc_id: str
+) -> str:
+    try:
+        return await call.memory.topics(call.user).text(doc_id)
+    except InvalidInput as error:
+        raise Problem(404, "no-topic", "there is no topic document of this id") from error
+
+
+async def themes(call: RestCall[UserQuery, None]) -> Reply:
+    """All themes with their facts."""
+    call.must_be_for_all_agents()
+    held = await call.memory.themes(user=call.user)
+    return Reply(ThemesJson(themes=[ThemeJson.model_validate(theme) for theme in held]))
+
+
+async def stats(call: RestCall[UserQuery, None]) -> Reply:
+    """Figures of one user; of all for those who may."""
+    call.must_be_for_all_agents()
+    shown = StatsJson.model_validate(await call.memory.stats(user=call.user_or_all))
+    if call.principal.user is not None:  # the folder's size tells of others
+        shown = shown.model_copy(update={"bytes_on_disk": None})
+    return Reply(shown)
+
+
+async def maintain(call: RestCall[UserQuery, MaintainJson]) -> Reply:
+    """What was done."""
+    done = await call.memory.maintain(user=call.user_or_all, views=call.body.views)
+    return Reply(MaintainedJson.model_validate(done))
+
+
+OPERATIONS = (
+    Operation(
+        name="getProfile",
+        method="GET",
+        path="/v1/memory/profile",
+        handle=profile,
+        summary="What should always be known of the user, as text for a prompt and entry by entry.",
+        query=ProfileQuery,
+        replies={200: ProfileJson},
+        example={"query": {"user": "ann", "budget_tokens": 200}},
+    ),
+    Operation(
+        name="changeProfileEntry",
+        method="PATCH",
+        path="/v1/memory/profile/{id}",
+        handle=change_entry,
+        summary="Correct, pin or retire one entry of the profile.",
+        body=EntryChangeJson,
+        replies={200: ProfileEntryJson},
+        problems=(404,),
+        writes=True,
+        example={"query": {"user": "ann"}, "path": {"id": "1.0"}, "body": {"pinned": True}},
+    ),
+    Operation(
+        name="listTopics",
+        method="GET",
+        path="/v1/memory/topics",
+        handle=topics,
+        summary="List the topic documents that maintenance of the view topics has made.",
+        replies={200: TopicsJson},
+        example={"query": {"user": "ann"}},
+    ),
+    Operation(
+        name="getTopic",
+        method="GET",
+        path="/v1/memory/topics/{id}",
+        handle=topic,
+        summary="Get one topic document as Markdown.",
+        replies={200: TopicJson},
+        problems=(404,),
+        example={"query": {"user": "ann"}, "path": {"id": "topic-0001"}},
+    ),
+    Operation(
+        name="editTopic",
+        method="PUT",
+        path="/v1/memory/topics/{id}",
+        handle=edit_topic,
+        summary="Take over one topic document's edited text.",
+        body=TopicTextJson,
+        replies={200: TopicEditedJson},
+        problems=(404,),
+        writes=True,
+        example={
+            "query": {"user": "ann"},
+            "path": {"id": "topic-0001"},
+            "body": {"text": "Ann lives in Lisbon."},
+        },
+    ),
+    Operation(
+        name="listThemes",
+        method="GET",
+        path="/v1/memory/themes",
+        handle=themes,
+        summary="List the themes that maintenance of the view hierarchy has made, with their facts.",
+        replies={200: ThemesJson},
+        example={"query": {"user": "ann"}},
+    ),
+    Operation(
+        name="getStats",
+        method="GET",
+        path="/v1/memory/stats",
+        handle=stats,
+        summary="Count what is stored, of one user or, for those who may, of all.",
+        replies={200: StatsJson},
+        example={"query": {"user": "ann"}},
+    ),
+    Operation(
+        name="maintain",
+        method="POST",
+        path="/v1/memory/maintain",
+        handle=maintain,
+        summary="Let views read what they have not read yet; the server does so by itself in the background.",
+        body=MaintainJson,
+        body_may_be_missing=True,
+        replies={200: MaintainedJson},
+        writes=True,
+        example={"query": {"user": "ann"}, "body": {"views": ["topics", "hierarchy"]}},
+    ),
+)

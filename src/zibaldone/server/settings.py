@@ -1,0 +1,24 @@
+"""How a server is set up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What `zibaldone serve` is told; times in seconds unless the name says otherwise."""
+
+    host: str = "127.0.0.1"
+    port: int = 8787  # 0: any that is free
+    upstream: str | None = None  # such as http://localhost:8000/v1; None: no gateway
+    upstream_key: str | None = field(default=None, repr=False)  # sent upstream in place of the client's own
+    allowed_hosts: tuple[str, ...] = ()  # names that a Host header may say besides loopback and `host`
+    max_body_bytes: int = 32 * 2**20
+    header_timeout_s: float = 10.0  # from the first byte, or the opening, to the end of the headers
+    body_timeout_s: float = 60.0  # from the end of the headers to that of the body
+    max_connections: int = 4000
+    requests_per_minute: int = 6000  # of one key; 0: no limit
+    burst: int = 500  # requests that a key may send at once
+    shutdown_timeout_s: int = 15
+    recall_timeout_ms: int = 300  # the gateway goes on without memory afterwards

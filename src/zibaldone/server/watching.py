@@ -1,0 +1,43 @@
+"""What those ask who watch a server: is it alive, can it answer, what are its figures."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from zibaldone.aio import AsyncMemory
+from zibaldone.server.metrics import CONTENT_TYPE, Metrics
+
+_FRESH_S = 60.0  # what the memory holds is counted again after that
+_SHARE = 20  # and takes at most one part in so many of the time
+
+
+def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
+    """/healthz, /readyz and /metrics."""
+    counting = asyncio.Lock()
+    next_count = 0.0
+
+    async def alive(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def ready(_: Request) -> Response:
+        await memory.sessions(user="readyz")  # nobody's: the database answers, or a problem says why not
+        return JSONResponse({"status": "ok"})
+
+    async def figures(request: Request) -> Response:
+        nonlocal next_count
+        request.state.principal.must_be_admin()
+        async with counting:
+            began = time.monotonic()
+            if began >= next_count:
+                metrics.holds(await memory.stats())
+                ended = time.monotonic()
+                next_count = ended + max(_FRESH_S, _SHARE * (ended - began))
+        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+
+    return [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", figures)]

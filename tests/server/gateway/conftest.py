@@ -1,0 +1,97 @@
+"""Clients of a gateway, and what its memory holds."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import anthropic
+import openai
+import pytest
+from upstream import FakeUpstream, shared_upstream, upstream
+
+from zibaldone import Memory, Message
+
+__all__ = ["shared_upstream", "upstream"]
+
+
+@pytest.fixture
+def gateway(serving, upstream: FakeUpstream) -> str:
+    """The address of a server without keys before the upstream."""
+    return serving(upstream=upstream.url, recall_timeout_ms=20_000)
+
+
+@pytest.fixture
+def raw_gateway(serving) -> Iterator[Callable[..., str]]:
+    """Serves before an upstream that answers anything with these bytes; gives the address."""
+    listeners: list[socket.socket] = []
+
+    def raw_gateway(media_type: bytes, body: bytes, more_headers: bytes = b"") -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(2**16)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: " + media_type + b"\r\n" + more_headers)
+                connection.sendall(b"connection: close\r\n\r\n" + body)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(2**16):
+                    pass
+
+        threading.Thread(target=answer, daemon=True).start()
+        host, port = listener.getsockname()
+        return serving(upstream=f"http://{host}:{port}/v1", recall_timeout_ms=20_000)
+
+    yield raw_gateway
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.fixture
+def chat(gateway) -> Iterator[openai.OpenAI]:
+    """OpenAI's client, as Ann in session s."""
+    with openai.OpenAI(
+        base_url=f"{gateway}/v1",
+        api_key="upstream-key",
+        default_headers={"X-Memory-User": "ann", "X-Memory-Session": "s"},
+        max_retries=0,
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def claude(gateway) -> Iterator[anthropic.Anthropic]:
+    """Anthropic's client, as Ann in session s."""
+    with anthropic.Anthropic(
+        base_url=gateway,
+        api_key="upstream-key",
+        default_headers={"X-Memory-User": "ann", "X-Memory-Session": "s"},
+        max_retries=0,
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def logged(memory_path) -> Callable[..., list[Message]]:
+    """What the log holds of a user."""
+
+    def logged(user: str = "ann", session: str | None = None) -> list[Message]:
+        with Memory(memory_path) as memory:
+            return memory.messages(user=user, session=session)
+
+    return logged
+
+
+@pytest.fixture
+def told(memory_path, clock) -> Callable[..., None]:
+    """Puts something into memory before, in a session of another day."""
+
+    def told(*texts: str, user: str = "ann", session: str = "earlier", **fields) -> None:
+        with Memory(memory_path, clock=clock) as memory:
+            memory.add([{"content": text, **fields} for text in texts], user=user, session=session)
+            memory.maintain()
+
+    return told

@@ -1,0 +1,185 @@
+"""A fault of memory never fails a request, and one of the upstream is passed on as it is."""
+
+import asyncio
+import threading
+import time
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from upstream import Reply
+
+from zibaldone import AsyncMemory, StorageFull
+from zibaldone.server.gateway import exchange
+from zibaldone.server.gateway.exchange import BackgroundTasks
+
+
+@pytest.fixture
+def ask(chat):
+    """Asks one question; gives the answer with its headers."""
+
+    def ask(text="Who is my dentist?", **options):
+        messages = [{"role": "user", "content": text}]
+        return chat.chat.completions.with_raw_response.create(model="fake", messages=messages, **options)
+
+    return ask
+
+
+def broken(monkeypatch, name, error):
+    """Let a method of the memory fail."""
+
+    async def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(AsyncMemory, name, fail)
+
+
+@pytest.mark.parametrize("error", [StorageFull("no space"), RuntimeError("a secret word")])
+def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeypatch, logged, error):
+    """The answer says so, and what was said is stored."""
+    broken(monkeypatch, "recall", error)
+    answer = ask()
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert type(error).__name__ in answer.headers["x-memory-reason"]
+    assert "secret" not in str(answer.headers)
+    assert answer.parse().model_extra["memory"]["status"] == "degraded"
+    assert upstream.last.json["messages"] == [{"role": "user", "content": "Who is my dentist?"}]
+    assert len(logged()) == 2
+
+
+def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, told):
+    """After the limit the request goes on without it; the next one has its own."""
+    told("My dentist is Dr. Moss.")
+    may_end = threading.Event()
+    recall = AsyncMemory.recall
+
+    async def slow(*given, **options):
+        await asyncio.to_thread(may_end.wait, 20)
+        return await recall(*given, **options)
+
+    monkeypatch.setattr(AsyncMemory, "recall", slow)
+    base = serving(upstream=upstream.url, recall_timeout_ms=50)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
+    began = time.perf_counter()
+    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
+    assert time.perf_counter() - began < 15
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert "50 ms" in answer.headers["x-memory-reason"]
+    assert upstream.last.json["messages"] == body["messages"]
+    may_end.set()
+
+
+def test_a_recall_that_has_no_turn_in_time_is_left_out(serving, upstream, monkeypatch, told):
+    """So many go on at once; who would wait for them longer than the limit goes on without."""
+    told("My dentist is Dr. Moss.")
+    monkeypatch.setattr(exchange, "_AT_ONCE", 0)
+    base = serving(upstream=upstream.url, recall_timeout_ms=50)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
+    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert "others came first" in answer.headers["x-memory-reason"]
+    assert upstream.last.json["messages"] == body["messages"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_cannot_be_stored_is_said(ask, monkeypatch, stream):
+    """The answer comes all the same, with its report."""
+    broken(monkeypatch, "add", StorageFull("no space"))
+    answer = ask(stream=stream)
+    if stream:
+        chunks = list(answer.parse())
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Noted."
+        memory = chunks[-1].model_extra["memory"]
+    else:
+        assert answer.headers["x-memory-status"] == "degraded"
+        memory = answer.parse().model_extra["memory"]
+    assert memory["status"] == "degraded"
+    assert memory["reason"] == "not stored: StorageFull"
+
+
+def test_what_was_not_stored_comes_with_the_next_request(chat, ask, monkeypatch, logged):
+    """The history has it."""
+    with monkeypatch.context() as patched:
+        broken(patched, "add", StorageFull("no space"))
+        ask("one")
+    messages = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "two"},
+    ]
+    chat.chat.completions.create(model="fake", messages=messages)
+    assert [m.content for m in logged()] == ["one", "Noted.", "two", "Noted."]
+
+
+@pytest.mark.parametrize(
+    ("status", "raised"),
+    [(400, openai.BadRequestError), (401, openai.AuthenticationError), (429, openai.RateLimitError)],
+)
+def test_errors_of_the_upstream_are_its_own(ask, upstream, status, raised, logged):
+    """Status, headers and body; the question was asked, and is stored once."""
+    error = {"error": {"message": "No.", "type": "some_error", "code": "some_code", "param": "model"}}
+    upstream.replies(Reply(status=status, error=error))
+    for _ in range(2):
+        with pytest.raises(raised) as caught:
+            ask()
+        assert caught.value.body == error["error"]
+        assert caught.value.response.headers["retry-after"] == "0"
+    assert [m.content for m in logged()] == ["Who is my dentist?"]
+
+
+def test_a_retry_of_the_sdk_is_one_turn(gateway, upstream, logged):
+    """Refused twice, then answered."""
+    refused = Reply(status=429, error={"error": {"message": "Wait."}})
+    upstream.replies(refused, refused, Reply("Dr. Moss."))
+    with openai.OpenAI(base_url=f"{gateway}/v1", api_key="k", max_retries=3) as client:
+        client.chat.completions.create(
+            model="fake", user="ann", messages=[{"role": "user", "content": "Who is my dentist?"}]
+        )
+    assert [m.content for m in logged()] == ["Who is my dentist?", "Dr. Moss."]
+
+
+def test_anthropic_s_errors_are_its_own(claude, upstream):
+    """In its own shape."""
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Busy."}}
+    upstream.replies(Reply(status=529, error=error))
+    with pytest.raises(anthropic.APIStatusError) as caught:
+        claude.messages.create(model="f", max_tokens=9, messages=[{"role": "user", "content": "Hello."}])
+    assert caught.value.body == error
+
+
+def test_an_upstream_that_is_not_there(serving):
+    """A gateway's error, in the shape in which clients read errors."""
+    base = serving(upstream="http://127.0.0.1:9/v1")
+    client = openai.OpenAI(base_url=f"{base}/v1", api_key="k", max_retries=0)
+    messages = [{"role": "user", "content": "Hello."}]
+    with client, pytest.raises(openai.InternalServerError) as caught:
+        client.chat.completions.create(model="f", user="ann", messages=messages)
+    assert caught.value.status_code == 502
+    assert "upstream" in caught.value.message
+
+
+def test_answers_that_nobody_understands_are_passed_on(gateway, upstream, logged):
+    """What is no chat completion is relayed; there is nothing of it to store."""
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}], "user": "ann"}
+    upstream.reply = lambda _: Reply(status=201, error={"choices": "none", "x": [1]})
+    answer = httpx2.post(f"{gateway}/v1/chat/completions", json=body)
+    assert answer.json()["choices"] == "none"
+    assert [m.content for m in logged()] == ["Hello."]
+
+
+def test_what_goes_on_in_the_background_is_waited_for():
+    """The server's end drains what is still to be stored."""
+    done = []
+
+    async def late():
+        await asyncio.sleep(0.05)
+        done.append(1)
+
+    async def run():
+        tasks = BackgroundTasks()
+        tasks.start(late())
+        await tasks.drain(10)
+        assert done
+
+    asyncio.run(run())

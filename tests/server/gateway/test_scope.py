@@ -1,0 +1,227 @@
+"""Whose memory a request is about: what comes first, and the wall between users."""
+
+import json
+
+import httpx2
+import pytest
+
+SECRET = "The code of the safe is 7391."
+QUESTION = "What is the code of the safe?"
+
+
+@pytest.fixture
+def post(gateway):
+    """Sends a chat completion to the gateway; gives the answer."""
+
+    def post(*, headers=None, content=QUESTION, **body):
+        given = {"model": "fake", "messages": [{"role": "user", "content": content}], **body}
+        return httpx2.post(f"{gateway}/v1/chat/completions", json=given, headers=headers, timeout=60)
+
+    return post
+
+
+NAMES = [
+    {"headers": {"X-Memory-User": "ann"}},
+    {"memory": {"user": "ann"}},
+    {"metadata": {"user_id": "ann"}},
+    {"safety_identifier": "ann"},
+    {"user": "ann"},
+]
+
+
+@pytest.mark.parametrize("place", range(len(NAMES)))
+def test_the_first_that_is_there_names_the_user(post, logged, place):
+    """In this order; what comes later names somebody else here."""
+    later = {}
+    for name in NAMES[place + 1 :]:
+        later |= {key: json.loads(json.dumps(value).replace("ann", "bea")) for key, value in name.items()}
+    assert post(**(later | NAMES[place])).status_code == 200
+    assert [m.role for m in logged("ann")] == ["user", "assistant"]
+    assert logged("bea") == []
+
+
+def test_body_and_headers_say_the_rest(post, logged, upstream):
+    """Session and agent; none of it goes upstream."""
+    memory = {"user": "ann", "session": "one", "agent": "helper"}
+    post(memory=memory)
+    post(memory=memory, headers={"X-Memory-Session": "two", "X-Memory-Agent": "other"}, content="And now?")
+    assert [(m.session, m.metadata["agent"]) for m in logged("ann")] == [("one", "helper")] * 2 + [
+        ("two", "other")
+    ] * 2
+    for sent in upstream.sent:
+        assert "memory" not in sent.json
+        assert not [name for name in sent.headers if name.startswith("x-memory")]
+
+
+def test_what_two_agents_hear_in_one_session_is_each_one_s(post, logged):
+    """The same words, too: neither lacks what was said to it."""
+    for agent in ("clerk", "cook", "clerk"):
+        answer = post(memory={"user": "ann", "session": "s", "agent": agent}).json()
+        assert answer["memory"]["status"] == "ok"
+    assert [(m.role, m.metadata["agent"]) for m in logged("ann")] == [
+        ("user", "clerk"),
+        ("assistant", "clerk"),
+        ("user", "cook"),
+        ("assistant", "cook"),
+    ]
+
+
+def test_names_for_the_upstream_that_are_none_of_ours(post, logged, upstream):
+    """What a request says to the upstream alone is no fault of it: it is passed on."""
+    answer = post(user="a" * 600)
+    assert (answer.status_code, answer.headers["x-memory-status"]) == (200, "off")
+    assert upstream.last.json["user"] == "a" * 600
+
+
+def test_an_agent_recalls_what_was_said_to_it(post, told, upstream):
+    """And not what was said to another."""
+    told(SECRET, metadata={"agent": "clerk"})
+    post(memory={"user": "ann", "agent": "clerk"})
+    assert "7391" in upstream.last.body.decode()
+    post(memory={"user": "ann", "agent": "gardener", "session": "x"})
+    assert "7391" not in upstream.last.body.decode()
+
+
+def test_without_a_session_the_first_words_tell_it(post, logged):
+    """Requests that begin alike are of one session; others are of another."""
+    post(user="ann", content="Hello.")
+    post(user="ann", content="  Hello. ")
+    post(user="ann", content="Good morning.")
+    assert [m.content.strip() for m in logged("ann")] == ["Hello.", "Noted.", "Good morning.", "Noted."]
+    assert len({m.session for m in logged("ann")}) == 2
+
+
+def test_writing_and_reading_can_be_left_out(post, logged, told, upstream):
+    """Each alone, and the report, too."""
+    told(SECRET)
+    post(memory={"user": "ann", "session": "s", "enable_retrieval": False})
+    assert "7391" not in upstream.last.body.decode()
+    assert len(logged("ann", "s")) == 2
+    answer = post(memory={"user": "ann", "session": "t", "enable_writeback": False, "report": False})
+    assert "7391" in upstream.last.body.decode()
+    assert logged("ann", "t") == []
+    assert "memory" not in answer.json()
+    answer = post(memory={"user": "ann", "enable_writeback": False, "enable_retrieval": False})
+    assert answer.headers["x-memory-status"] == "off"
+
+
+def test_what_is_recalled_can_be_narrowed(post, told, upstream):
+    """To roles, to views, to a budget."""
+    told("My flight leaves at nine from gate B12.", role="tool")
+    asked = {"content": "When does my flight leave?"}
+    post(memory={"user": "ann", "session": "1"}, **asked)
+    assert "B12" in upstream.last.body.decode()
+    post(memory={"user": "ann", "session": "2", "roles": ["user", "assistant"]}, **asked)
+    assert "B12" not in upstream.last.body.decode()
+    answer = post(memory={"user": "ann", "session": "3", "budget_tokens": 1}, **asked)
+    assert answer.json()["memory"]["tokens"] <= 1
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        [],
+        "ann",
+        {"user": ["ann"]},
+        {"user": "ann", "budget_tokens": 0},
+        {"user": "ann", "budget_tokens": True},
+        {"user": "ann", "enable_retrieval": "no"},
+        {"user": "ann", "views": "messages"},
+        {"user": "ann", "usr": "bea"},
+        {"user": "a" * 1000},
+    ],
+)
+def test_what_memory_cannot_be_told_is_refused(post, upstream, memory):
+    """Before anything is sent on, in the shape in which the client reads errors."""
+    answer = post(memory=memory)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert upstream.sent == []
+
+
+# Every way in which a request can name a user, a session or an agent.
+CROSSINGS = [
+    {"headers": {"X-Memory-User": "ann"}},
+    {"memory": {"user": "ann"}},
+    {"metadata": {"user_id": "ann"}},
+    {"safety_identifier": "ann"},
+    {"user": "ann"},
+    {"headers": {"X-Memory-User": "ANN"}},
+    {"headers": {"X-Memory-User": "bea,ann"}},
+    {"metadata": {"user_id": "ann_session_00000000-0000"}},
+]
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+def test_a_key_opens_its_own_user_alone(serving, upstream, make_key, told, logged, path):
+    """Whatever headers, body and metadata say: refused, or the key's own memory; never Ann's."""
+    told(SECRET, user="ann", session="s")
+    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
+    key = make_key("bea")
+    for number, crossing in enumerate(CROSSINGS, 1):
+        body = {"model": "fake", "max_tokens": 9, "messages": [{"role": "user", "content": QUESTION}]}
+        body |= {"input": QUESTION, **{name: crossing[name] for name in crossing if name != "headers"}}
+        headers = {"X-Memory-Key": key, "X-Memory-Session": str(number), **crossing.get("headers", {})}
+        answer = httpx2.post(f"{base}/v1/{path}", json=body, headers=headers, timeout=60)
+        names_memory = "headers" in crossing or "memory" in crossing
+        assert answer.status_code == (403 if names_memory else 200)
+        assert "is 7391" not in answer.text
+        assert len(logged("bea", str(number))) == (0 if names_memory else 2)
+    assert all(b"is 7391" not in sent.body for sent in upstream.sent)
+    assert [m.content for m in logged("ann")] == [SECRET]
+
+
+def test_an_agent_s_key_is_that_agent_s(serving, upstream, make_key, logged):
+    """Another agent is refused; without a name it is its own."""
+    base = serving(upstream=upstream.url)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}]}
+    headers = {"X-Memory-Key": make_key("ann", agent="clerk")}
+    url = f"{base}/v1/chat/completions"
+    assert httpx2.post(url, json=body, headers={**headers, "X-Memory-Agent": "boss"}).status_code == 403
+    assert httpx2.post(url, json={**body, "memory": {"agent": "boss"}}, headers=headers).status_code == 403
+    assert httpx2.post(url, json=body, headers=headers).status_code == 200
+    assert [m.metadata["agent"] for m in logged("ann")] == ["clerk", "clerk"]
+
+
+def test_a_key_that_may_only_read_stores_nothing(serving, upstream, make_key, told, logged):
+    """It recalls."""
+    told(SECRET)
+    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
+    body = {"model": "fake", "messages": [{"role": "user", "content": QUESTION}]}
+    headers = {"X-Memory-Key": make_key("ann", read_only=True)}
+    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers)
+    assert answer.headers["x-memory-status"] == "ok"
+    assert "7391" in upstream.last.body.decode()
+    assert len(logged("ann")) == 1
+
+
+def test_our_key_never_goes_upstream(serving, upstream, make_key):
+    """As bearer, as x-api-key and as X-Memory-Key; the client's own key beside it does."""
+    base = serving(upstream=upstream.url)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}]}
+    key, other = make_key("ann"), make_key("bea")
+    for headers in (
+        {"X-Memory-Key": key, "Authorization": f"Bearer {other}", "x-api-key": other},
+        {"Authorization": f"Bearer {key}"},
+        {"x-api-key": key},
+        {"X-Memory-Key": key},
+        {"X-Memory-Key": key, "Authorization": f"Bearer {key}"},
+    ):
+        assert httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers).status_code == 200
+        assert not {token for token in (key, other) if token in str(upstream.last.headers)}
+    own = {"X-Memory-Key": key, "Authorization": "Bearer theirs"}
+    httpx2.post(f"{base}/v1/chat/completions", json=body, headers=own)
+    assert upstream.last.headers["authorization"] == "Bearer theirs"
+
+
+def test_the_server_s_key_for_the_upstream_takes_the_client_s_place(serving, upstream, make_key):
+    """As the upstream's format wants it."""
+    base = serving(upstream=upstream.url, upstream_key="server-key")
+    body = {"model": "fake", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}]}
+    headers = {"Authorization": f"Bearer {make_key('ann')}"}
+    httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers)
+    assert upstream.last.headers["authorization"] == "Bearer server-key"
+    headers["anthropic-version"] = "2023-06-01"
+    httpx2.post(f"{base}/v1/messages", json=body, headers=headers)
+    assert upstream.last.headers["x-api-key"] == "server-key"
+    assert "authorization" not in upstream.last.headers

@@ -1,0 +1,173 @@
+"""Streams that end otherwise than they should, and the record of them."""
+
+import asyncio
+import time
+
+import httpx2
+import openai
+import pytest
+
+from zibaldone import AsyncMemory
+
+QUESTION = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": "Hello."}]}
+LONG = "This is a long answer of many words, which somebody stops listening to."
+
+
+def eventually(condition):
+    """Wait until it holds."""
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never came about")
+
+
+def ask(client, text, **options):
+    """One question, streamed."""
+    messages = [{"role": "user", "content": text}]
+    return client.chat.completions.create(model="fake", messages=messages, stream=True, **options)
+
+
+def test_pieces_come_before_the_end(chat, upstream):
+    """The first one is there while the upstream still speaks."""
+    upstream.says(LONG, pause_s=0.05)
+    stream = ask(chat, "Tell me.")
+    began = time.perf_counter()
+    for chunk in stream:
+        if chunk.choices[0].delta.content:
+            first = time.perf_counter() - began
+            break
+    list(stream)
+    assert first < (time.perf_counter() - began) / 2
+
+
+def test_who_hangs_up_leaves_a_partial_answer(chat, upstream, logged):
+    """As far as it had come; the upstream is told to stop."""
+    upstream.says(LONG, pause_s=0.05)
+    stream = ask(chat, "Tell me.")
+    heard = ""
+    for chunk in stream:
+        heard += chunk.choices[0].delta.content or ""
+        if len(heard) > 12:
+            break
+    stream.close()
+    eventually(lambda: len(logged()) == 2)
+    question, answer = logged()
+    assert question.content == "Tell me."
+    assert answer.metadata["partial"] is True
+    assert LONG.startswith(answer.content)
+    assert len(heard) <= len(answer.content) < len(LONG)
+    eventually(lambda: upstream.hung_up == 1)
+
+
+def test_who_hangs_up_before_anything_came_leaves_the_question(chat, upstream, logged):
+    """Nobody answered it."""
+    upstream.says(LONG, delay_s=5)
+    with pytest.raises(openai.APITimeoutError):
+        ask(chat, "Tell me.", timeout=0.5)
+    eventually(lambda: len(logged()) == 1)
+    assert logged()[0].content == "Tell me."
+
+
+def test_an_upstream_that_breaks_off(chat, upstream, logged):
+    """The client sees it break, too; what had come is there, marked."""
+    upstream.says(LONG, break_after=5)
+    with pytest.raises(openai.APIConnectionError):
+        list(ask(chat, "Tell me."))
+    eventually(lambda: len(logged()) == 2)
+    assert logged()[1].metadata["partial"] is True
+    assert LONG.startswith(logged()[1].content)
+
+
+@pytest.mark.parametrize("done", [b"data: [DONE]\n\n", b""])
+def test_an_error_in_a_stream_is_no_end_of_an_answer(raw_gateway, logged, done):
+    """What came before it is a part, also where the stream ends as it should."""
+    address = raw_gateway(
+        b"text/event-stream",
+        b'data: {"choices":[{"index":0,"delta":{"content":"By Mon"}}]}\n\n'
+        b'data: {"error":{"message":"overloaded"}}\n\n' + done,
+    )
+    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    assert b"overloaded" in answer.content
+    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), ("By Mon", True)]
+
+
+def test_a_last_event_without_its_empty_line(raw_gateway, logged):
+    """It is read all the same, as clients do."""
+    address = raw_gateway(
+        b"text/event-stream",
+        b'data: {"choices":[{"index":0,"delta":{"content":"By Monday."},"finish_reason":"stop"}]}',
+    )
+    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    assert b'"memory":{"status":"ok"' in answer.content
+    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [
+        ("Hello.", None),
+        ("By Monday.", None),
+    ]
+
+
+def test_an_answer_in_one_piece_that_breaks_off(raw_gateway, logged):
+    """It is the upstream's fault, and is said to be."""
+    address = raw_gateway(b"application/json", b'{"choices":', b"content-length: 1000\r\n")
+    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream-broke-off")
+    assert [m.content for m in logged()] == ["Hello."]
+
+
+def test_an_answer_that_comes_later_is_said_not_to_be_stored(raw_gateway, logged):
+    """The upstream gives it to who asks again, by another path."""
+    address = raw_gateway(b"application/json", b'{"id":"resp_1","status":"queued","output":[]}')
+    body = {"model": "fake", "input": "Hello.", "background": True}
+    answer = httpx2.post(f"{address}/v1/responses", json=body, headers={"X-Memory-User": "ann"})
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert [m.content for m in logged()] == ["Hello."]
+
+
+def test_a_stream_that_does_not_say_that_it_is_over(chat, upstream, logged):
+    """It is passed on as it is, and its answer is marked."""
+    upstream.says("Well, then.", end=False)
+    chunks = list(ask(chat, "Tell me."))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Well, then."
+    eventually(lambda: len(logged()) == 2)
+    assert logged()[1].metadata["partial"] is True
+
+
+def test_a_question_that_is_tried_again_is_stored_once(chat, upstream, logged):
+    """Its partial answer stays beside the whole one."""
+    upstream.says(LONG, break_after=5)
+    with pytest.raises(openai.APIConnectionError):
+        list(ask(chat, "Tell me."))
+    upstream.says("Fine.")
+    list(ask(chat, "Tell me."))
+    eventually(lambda: len(logged()) == 3)
+    assert sorted((m.role, bool(m.metadata)) for m in logged()) == [
+        ("assistant", False),
+        ("assistant", True),
+        ("user", False),
+    ]
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_answer_is_in_the_log_before_its_last_byte_leaves(gateway, upstream, monkeypatch, path, stream):
+    """However long storing takes: when the report is there, so are question and answer, and it is whole."""
+    stored = []
+    add = AsyncMemory.add
+
+    async def slow(*given, **options):
+        await asyncio.sleep(0.2)
+        messages = await add(*given, **options)
+        stored.extend((message.content, message.metadata) for message in messages)
+        return messages
+
+    monkeypatch.setattr(AsyncMemory, "add", slow)
+    upstream.says("Now it is stored.")
+    question = {"messages": [{"role": "user", "content": "Is it?"}], "input": "Is it?", "max_tokens": 9}
+    body = {"model": "fake", "stream": stream, "user": "ann", **question}
+    with httpx2.stream("POST", f"{gateway}/v1/{path}", json=body, timeout=60) as answer:
+        for line in answer.iter_lines():
+            if '"citations"' in line:
+                assert stored == [("Is it?", {}), ("Now it is stored.", {})]
+                break
+        else:
+            raise AssertionError("no report")

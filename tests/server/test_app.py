@@ -1,0 +1,77 @@
+"""The app: who is let in, and what is answered where nothing else is."""
+
+import importlib
+import sys
+
+import httpx2
+import pytest
+
+from zibaldone import MissingExtra
+
+
+def test_it_is_alive_and_ready(shared_client):
+    """Both say so."""
+    assert shared_client.get("/healthz").json() == {"status": "ok"}
+    assert shared_client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_what_is_not_there_is_a_problem(shared_client):
+    """A path that nobody serves is a 404 in the shape of RFC 9457."""
+    answer = shared_client.get("/v1/memory/nothing")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:zibaldone:problem:not-found"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "", "10.0.0.1"]
+)
+def test_another_host_is_refused(shared_client, host):
+    """A name that somebody else made to lead here (DNS rebinding) is not answered."""
+    assert shared_client.get("/readyz", headers={"Host": host}).status_code in (400, 421)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1", "http://localhost:1", "http://["]
+)
+def test_a_page_of_another_origin_is_refused(shared_client, origin):
+    """Neither another name nor another port of this machine may."""
+    assert shared_client.get("/readyz", headers={"Origin": origin}).status_code == 403
+
+
+def test_keys_are_needed_once_there_are_any(serving, make_key):
+    """Also in a server that runs already; the token opens, another does not."""
+    base = serving()
+    with httpx2.Client(base_url=base) as client:
+        assert client.get("/nothing").status_code == 404
+        token = make_key("ann")
+        assert client.get("/nothing").status_code == 401
+        assert client.get("/nothing", headers={"Authorization": f"Bearer {token}"}).status_code == 404
+        assert client.get("/nothing", headers={"X-Memory-Key": token}).status_code == 404
+        assert client.get("/nothing", headers={"X-Memory-Key": token[:-1] + "~"}).status_code == 401
+        assert client.get("/healthz").status_code == 200
+
+
+def test_metrics_name_nobody(serving, make_key):
+    """Routes and storage are counted, without users and paths; and only an admin sees it."""
+    base = serving()
+    admin, ann = make_key(), make_key("ann-the-user")
+    with httpx2.Client(base_url=base) as client:
+        client.get("/no-such-thing/ann-the-user", headers={"X-Memory-Key": ann})
+        assert client.get("/metrics", headers={"X-Memory-Key": ann}).status_code == 403
+        text = client.get("/metrics", headers={"X-Memory-Key": admin}).text
+    assert 'zibaldone_requests_total{method="GET",route="none",status="404"} 1.0' in text
+    assert 'zibaldone_messages_behind{view="messages"} 0.0' in text
+    assert "ann-the-user" not in text
+
+
+@pytest.mark.parametrize(
+    ("module", "needs"),
+    [("zibaldone.server", "starlette"), ("zibaldone.server.metrics", "prometheus_client")],
+)
+def test_without_the_extra(monkeypatch, module, needs):
+    """Whoever imports the server is told what to install."""
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, needs, None)
+    with pytest.raises(MissingExtra, match=r"zibaldone\[server\]"):
+        importlib.import_module(module)

@@ -1,0 +1,157 @@
+"""Keys: made, listed and revoked on the command line; what is stored of them; what a running server does."""
+
+import hmac
+import json
+import sqlite3
+
+import httpx2
+import pytest
+from typer.testing import CliRunner
+
+from zibaldone import InvalidInput, Memory
+from zibaldone.cli.app import app
+from zibaldone.server.keys import PREFIX, KeyStore
+from zibaldone.testing import FrozenClock
+
+
+@pytest.fixture
+def keys(memory_path):
+    """The keys of an empty folder."""
+    store = KeyStore(memory_path, clock=FrozenClock())
+    yield store
+    store.close()
+
+
+def run(*args, memory_path):
+    """The command line's answer."""
+    return CliRunner().invoke(app, ["keys", *args, "--memory", str(memory_path)])
+
+
+def test_a_token_opens_until_it_is_revoked(keys):
+    """And a revoked key stays in the list, with when."""
+    created = keys.create(user="ann", agent="notes", read_only=True)
+    assert keys.authenticate(created.token) == created.key
+    assert (created.key.user, created.key.agent, created.key.read_only) == ("ann", "notes", True)
+    keys.revoke(created.key.id)
+    assert keys.authenticate(created.token) is None
+    assert [key.revoked is not None for key in keys.all_keys()] == [True]
+
+
+def test_no_other_token_opens(keys):
+    """Neither another's secret, nor the beginning of one, nor none, nor what is no token at all."""
+    one, other = keys.create(user="ann").token, keys.create(user="bob").token
+    key_id, secret = one.removeprefix(PREFIX).split("_", 1)
+    crossed = f"{PREFIX}{key_id}_{other.removeprefix(PREFIX).split('_', 1)[1]}"
+    for token in (
+        crossed,
+        one[:-1],
+        one + "x",
+        f"{PREFIX}{key_id}_",
+        f"{PREFIX}{key_id}",
+        secret,
+        "",
+        "é\udcff",
+    ):
+        assert keys.authenticate(token) is None, token
+
+
+def test_the_secret_is_nowhere(keys, memory_path):
+    """No file of the folder has it: a copy of the folder opens nothing."""
+    token = keys.create(user="ann").token
+    keys.authenticate(token)
+    keys.close()
+    secret = token.removeprefix(PREFIX).split("_", 1)[1].encode()
+    assert all(secret not in file.read_bytes() for file in memory_path.rglob("*") if file.is_file())
+
+
+def test_digests_are_compared_in_constant_time(keys, monkeypatch):
+    """For an unknown id too, so that time tells nothing."""
+    compared = []
+    real = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda *given: compared.append(given) or real(*given))
+    keys.authenticate(keys.create(user="ann").token)
+    keys.authenticate(f"{PREFIX}000000000000_secret")
+    assert [len(digest) for pair in compared for digest in pair] == [64] * 4
+
+
+def test_when_a_key_was_used_is_noted(keys):
+    """The list says when it was last, and that another never was."""
+    keys.authenticate(keys.create(user="ann").token)
+    keys.create(user="bob")
+    used = {key.user: key.used for key in keys.all_keys()}
+    assert used["ann"] == FrozenClock()()
+    assert used["bob"] is None
+
+
+@pytest.mark.parametrize(
+    "given", [{"user": ""}, {"user": None, "agent": "notes"}, {"user": "ann", "agent": ""}]
+)
+def test_keys_that_cannot_be(keys, given):
+    """A key of nobody, or of an agent of everybody."""
+    with pytest.raises(InvalidInput):
+        keys.create(**given)
+
+
+def test_making_keys_on_the_command_line(memory_path):
+    """The token alone is on standard output; the list never has it."""
+    created = run("create", "--user", "ann", "--read-only", memory_path=memory_path)
+    token = created.stdout.strip()
+    assert token.startswith(PREFIX)
+    listed = run("list", memory_path=memory_path)
+    assert token.rsplit("_", 1)[1] not in listed.stdout
+    (key,) = json.loads(run("list", "--json", memory_path=memory_path).stdout)
+    assert (key["user"], key["read_only"], key["revoked"]) == ("ann", True, None)
+    assert run("revoke", key["id"], memory_path=memory_path).exit_code == 0
+    assert run("revoke", "nonsense", memory_path=memory_path).exit_code == 2
+    assert json.loads(run("list", "--json", memory_path=memory_path).stdout)[0]["revoked"]
+
+
+@pytest.mark.parametrize("args", [[], ["--user", "ann", "--admin"]])
+def test_a_key_is_for_one_user_or_for_all(memory_path, args):
+    """One of the two is said; nothing is the default of what opens everything."""
+    assert run("create", *args, memory_path=memory_path).exit_code == 2
+
+
+def test_a_revoked_key_is_refused_at_once(serving, make_key, memory_path):
+    """In the very next request of a server that has just taken it, though another process revoked it."""
+    token = make_key("ann")
+    with httpx2.Client(base_url=serving(), headers={"X-Memory-Key": token}) as client:
+        assert client.get("/v1/memory/messages").status_code == 200
+        run("revoke", token.split("_")[1], memory_path=memory_path)
+        answer = client.get("/v1/memory/messages")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_without_its_last_key_a_server_stays_shut(serving, make_key, memory_path):
+    """Revoking all keys lets nobody in; it does not let everybody in."""
+    token = make_key("ann")
+    run("revoke", token.split("_")[1], memory_path=memory_path)
+    assert httpx2.get(f"{serving()}/v1/memory/users").status_code == 401
+
+
+@pytest.mark.parametrize("header", ["Authorization", "X-Memory-Key", "x-api-key"])
+def test_where_a_key_may_stand(serving, make_key, header):
+    """Where OpenAI's and Anthropic's clients put theirs, and in a header of its own."""
+    token = make_key("ann")
+    value = f"Bearer {token}" if header == "Authorization" else token
+    assert httpx2.get(f"{serving()}/v1/memory/messages", headers={header: value}).status_code == 200
+
+
+def test_keys_outlive_a_forgetting(keys, memory_path):
+    """Forgetting everything of a user leaves the key: it opens what comes then."""
+    token = keys.create(user="ann").token
+    with Memory(memory_path) as memory:
+        memory.add("A secret.", user="ann")
+        memory.forget(user="ann", everything=True)
+    assert keys.authenticate(token)
+
+
+def test_a_folder_of_before_has_no_keys_and_gets_a_table(memory_path):
+    """The migration adds the table, and changes nothing else."""
+    with Memory(memory_path) as memory:
+        memory.add("Kept.", user="ann")
+    (file,) = memory_path.glob("*.sqlite3")
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM server_keys").fetchone() == (0,)
+    connection.close()

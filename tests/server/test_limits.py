@@ -1,0 +1,159 @@
+"""Limits: too much, too slow, too often, too many; and who behaves is served meanwhile."""
+
+import http.client
+import socket
+import time
+from contextlib import suppress
+from statistics import median
+
+import httpx2
+import pytest
+
+from zibaldone.server.limits import _Bucket
+
+ADD = "/v1/memory/messages?user=ann"
+JSON = {"Content-Type": "application/json"}
+
+
+def connected(base):
+    """A raw connection."""
+    host, port = base.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def post(base, *headers):
+    """The head of a request."""
+    lines = [f"POST {ADD} HTTP/1.1", f"Host: {base.removeprefix('http://')}", *headers]
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def left(connection):
+    """Whatever the server still says, until it hangs up."""
+    answer = b""
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+def test_a_body_that_is_too_large(serving):
+    """413, by its declared length or as it comes, and nothing is stored."""
+    with httpx2.Client(base_url=serving(max_body_bytes=1000)) as client:
+        for content in (b"x" * 1001, iter([b"x" * 600, b"y" * 600])):
+            answer = client.post(ADD, content=content, headers=JSON)
+            assert answer.status_code == 413
+            assert answer.json()["type"] == "urn:zibaldone:problem:too-large"
+        assert client.get(ADD).json()["messages"] == []
+
+
+def test_headers_that_never_end(serving):
+    """Who says nothing, or headers byte by byte, is cut off; others are served meanwhile."""
+    base = serving(header_timeout_s=0.4)
+    with connected(base) as silent, connected(base) as slow, httpx2.Client(base_url=base) as client:
+        slow.sendall(b"GET /healthz HT")
+        began = time.monotonic()
+        assert client.get("/healthz").status_code == 200
+        for byte in b"TP/1.1\r\nX-Slow: ":
+            slow.sendall(bytes([byte]))
+            time.sleep(0.01)
+        assert left(silent) == b""
+        assert left(slow) == b""
+        assert time.monotonic() - began < 5
+
+
+def test_a_body_that_never_ends(serving):
+    """408, however often a byte of it comes."""
+    base = serving(body_timeout_s=0.4)
+    with connected(base) as slow:
+        slow.sendall(post(base, "Content-Type: application/json", "Content-Length: 100"))
+        for _ in range(3):
+            slow.sendall(b"x")
+            time.sleep(0.05)
+        assert left(slow).startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_that_goes_on_after_the_answer(serving):
+    """Who is refused and sends on is cut off, and keeps no connection."""
+    base = serving(header_timeout_s=0.4, max_body_bytes=10)
+    with connected(base) as slow:
+        slow.sendall(post(base, "Content-Length: 100"))
+        began = time.monotonic()
+        assert left(slow).startswith(b"HTTP/1.1 413")
+        assert time.monotonic() - began < 5
+
+
+def test_a_client_that_leaves_midway(serving, caplog):
+    """Neither an error in the log nor a message."""
+    base = serving()
+    with connected(base) as leaving:
+        leaving.sendall(
+            post(base, "Content-Type: application/json", "Content-Length: 1000") + b'{"messages": ['
+        )
+    assert httpx2.get(f"{base}{ADD}").json()["messages"] == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+)
+def test_what_is_no_http(shared_client, request_line):
+    """It is refused or hung up on; the server goes on."""
+    with connected(str(shared_client.base_url).rstrip("/")) as connection:
+        connection.sendall(request_line + b"\r\n\r\n")
+        answered = left(connection)
+    assert not answered or answered.startswith(b"HTTP/1.1 4")
+    assert shared_client.get("/healthz").status_code == 200
+
+
+def test_a_header_that_is_too_long(shared_client):
+    """It is refused, or hung up on while it is still coming; and the server goes on."""
+    with suppress(httpx2.TransportError):
+        answer = shared_client.get("/healthz", headers={"X-Long": "x" * 100_000})
+        assert answer.status_code in (400, 431)
+    assert shared_client.get("/healthz").status_code == 200
+
+
+def test_pipelined_requests(shared_client):
+    """Sent at once, answered in order on one connection."""
+    base = str(shared_client.base_url).rstrip("/")
+    host = base.removeprefix("http://")
+    with connected(base) as connection:
+        wanted = [b"/healthz", b"/nothing", b"/readyz"]
+        connection.sendall(
+            b"".join(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, host.encode()) for path in wanted)
+        )
+        statuses = []
+        for _ in wanted:
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            response.read()
+            statuses.append(response.status)
+    assert statuses == [200, 404, 200]
+
+
+def test_too_many_requests_of_a_key(serving, make_key):
+    """429 with Retry-After; another key is served meanwhile."""
+    ann, bob = make_key("ann"), make_key("bob")
+    with httpx2.Client(base_url=serving(requests_per_minute=1, burst=2)) as client:
+        statuses = [client.get("/v1/memory/stats", headers={"X-Memory-Key": ann}) for _ in range(3)]
+        assert [answer.status_code for answer in statuses] == [200, 200, 429]
+        assert 1 <= int(statuses[2].headers["retry-after"]) <= 60
+        assert client.get("/v1/memory/stats", headers={"X-Memory-Key": bob}).status_code == 200
+
+
+def test_a_bucket_fills_again():
+    """As fast as it is said, and never above its size."""
+    bucket = _Bucket(2, now=0)
+    assert [bucket.take(0, 0.5, 2) for _ in range(3)] == [0, 0, 2]
+    assert [bucket.take(2, 0.5, 2), bucket.take(2, 0.5, 2)] == [0, 2]
+    assert [bucket.take(1000, 0.5, 2) for _ in range(3)] == [0, 0, 2]
+
+
+def test_no_answer_waits_for_more(shared_client):
+    """Head and body of an answer are two packets: the second waits for no acknowledgement."""
+    took = []
+    for _ in range(15):
+        began = time.monotonic()
+        shared_client.get("/healthz")
+        took.append(time.monotonic() - began)
+    assert median(took) < 0.035  # a delayed acknowledgement takes 40 ms

@@ -1,0 +1,171 @@
+"""`zibaldone serve` as a process: what it says, how it ends, and what it has stored when it is killed."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+import httpx2
+import pytest
+from typer.testing import CliRunner
+
+from zibaldone import Memory
+from zibaldone.cli.app import app
+
+COMMAND = [sys.executable, "-c", "from zibaldone.cli.app import app; app()", "serve", "--port", "0"]
+START_S = 60
+
+
+@contextmanager
+def serving_process(memory_path, *args, **environment):
+    """A server of its own; gives the process and its base URL."""
+    memory_path.mkdir(exist_ok=True)
+    log = memory_path.with_name("log")  # a pipe that nobody reads would stop the server
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [*COMMAND, *args],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, "ZIBALDONE_MEMORY": str(memory_path), **environment},
+        )
+    try:
+        line = process.stdout.readline()
+        if not line:
+            raise AssertionError(log.read_text())
+        base = re.search(r"http://\S+", line)[0]
+        until = time.monotonic() + START_S
+        while True:
+            with suppress(httpx2.TransportError):
+                httpx2.get(f"{base}/healthz").raise_for_status()
+                break
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        yield process, base
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def refused(memory_path, *args):
+    """The exit code and the words of a server that does not start."""
+    done = CliRunner().invoke(app, ["serve", "--port", "0", *args, "--memory", str(memory_path)])
+    return done.exit_code, done.stderr
+
+
+def test_it_says_where_and_for_whom_and_ends_in_order(memory_path):
+    """Address, folder, keys, upstream; on SIGTERM it answers what is under way and closes the memory."""
+    with serving_process(memory_path) as (process, base):
+        answer = httpx2.post(
+            f"{base}/v1/memory/messages",
+            params={"user": "ann"},
+            json={"messages": [{"content": "the eagle lands at midnight"}]},
+        )
+        assert answer.status_code == 201
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        words = memory_path.with_name("log").read_text()
+    assert str(memory_path) in words
+    assert "no keys" in words
+    assert "stopped" in words
+    assert "eagle" not in words
+    assert "Traceback" not in words
+    assert not list(memory_path.glob("*-wal"))  # the last connection was closed in order
+    with Memory(memory_path) as memory:
+        assert len(memory.messages(user="ann")) == 1
+
+
+def test_other_machines_need_a_key(memory_path):
+    """Without one the server refuses to listen to them, and says how to make one."""
+    code, words = refused(memory_path, "--host", "0.0.0.0")
+    assert code == 2
+    assert "zibaldone keys create" in words
+
+
+def test_an_address_that_is_taken(memory_path, shared_client):
+    """A sentence, not a traceback."""
+    code, words = refused(memory_path, "--port", str(shared_client.base_url.port))
+    assert code == 2
+    assert "choose another" in words
+    assert "Traceback" not in words
+
+
+def test_a_key_that_is_not_set(memory_path):
+    """The variable's name is said."""
+    code, words = refused(
+        memory_path, "--upstream", "http://127.0.0.1:1/v1", "--upstream-key-env", "NO_SUCH_KEY"
+    )
+    assert code == 2
+    assert "NO_SUCH_KEY" in words
+
+
+def test_killed_under_load_it_has_all_that_it_acknowledged(memory_path):
+    """Kill -9 while eight clients add: every message whose 201 arrived is there, word for word."""
+    acknowledged: dict[str, str] = {}
+    enough = threading.Event()
+    with serving_process(memory_path) as (process, base):
+
+        def add(client_number):
+            with httpx2.Client(base_url=base) as client, suppress(httpx2.TransportError):
+                for number in range(10_000):
+                    message = {
+                        "id": f"{client_number}-{number}",
+                        "content": f"Fact {number} of {client_number}.",
+                    }
+                    answer = client.post(
+                        "/v1/memory/messages",
+                        params={"user": f"user{client_number % 3}"},
+                        json={"messages": [message]},
+                    )
+                    assert answer.status_code == 201
+                    acknowledged[message["id"]] = message["content"]
+                    if len(acknowledged) >= 200:
+                        enough.set()
+
+        with ThreadPoolExecutor(8) as clients:
+            done = [clients.submit(add, number) for number in range(8)]
+            assert enough.wait(60)
+            process.kill()
+            for future in done:
+                future.result()
+    with Memory(memory_path) as memory:
+        assert memory.check_integrity().ok
+        stored = {
+            message.id: message.content for user in memory.users() for message in memory.messages(user=user)
+        }
+    assert acknowledged.items() <= stored.items()
+
+
+@pytest.mark.exhaustive
+def test_a_thousand_connections(memory_path):
+    """A thousand clients at once, all of them answered, none of them with an error."""
+
+    async def one(base, number):
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(base.rsplit(":", 1)[1]))
+        body = json.dumps({"messages": [{"content": f"Fact {number}."}]}).encode()
+        await everybody.wait()
+        writer.write(
+            f"POST /v1/memory/messages?user=user{number % 10} HTTP/1.1\r\nHost: {base[7:]}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        await writer.drain()
+        status = await reader.readline()
+        writer.close()
+        return status.split()[1]
+
+    async def thousand(base):
+        everybody.set()
+        return await asyncio.gather(*(one(base, number) for number in range(1000)))
+
+    everybody = asyncio.Event()
+    with serving_process(memory_path) as (_, base):
+        assert set(asyncio.run(thousand(base))) == {b"201"}
+        assert httpx2.get(f"{base}/v1/memory/stats").json()["messages"] == 1000

@@ -1,0 +1,327 @@
+"""A model server on the loopback that speaks chat completions, responses and Anthropic's messages.
+
+It says what a test tells it to, as slowly or as badly, and keeps what it was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from zibaldone.server.app import base_url, listening
+from zibaldone.server.settings import ServerSettings
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Reply:
+    """What the model says to one request."""
+
+    text: str = "Noted."
+    calls: list[tuple[str, str, Json]] = field(default_factory=list)  # id, name, arguments
+    status: int = 200
+    error: Json | None = None  # the body of an answer that is no success
+    delay_s: float = 0.0  # before anything is said
+    pause_s: float = 0.0  # between two pieces of a stream
+    break_after: int | None = None  # pieces of text, after which the connection is cut
+    end: bool = True  # whether a stream says that it is over
+
+
+@dataclass
+class Sent:
+    """One request as it came."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Json:
+        """Its body."""
+        return json.loads(self.body)
+
+
+class FakeUpstream:
+    """Answers with `reply`, which a test may replace; `sent` holds the requests."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.reply: Callable[[Json], Reply] = lambda _: Reply()
+        self.hung_up = 0  # streams that a client left
+        self._count = 0
+        app = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+                Route("/v1/responses", self._responses, methods=["POST"]),
+                Route("/v1/messages", self._messages, methods=["POST"]),
+                Route("/v1/models", self._models),
+                Route("/{path:path}", self._echo, methods=["GET", "POST", "PUT", "DELETE"]),
+            ]
+        )
+        bound = listening(ServerSettings(port=0))
+        config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="off")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [bound]}, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.002)
+        self.url = base_url(bound) + "/v1"
+
+    def start_anew(self) -> None:
+        """Know nothing of earlier tests."""
+        self.sent, self.hung_up = [], 0
+        self.reply = lambda _: Reply()
+
+    def says(self, *texts: str, **options: Any) -> None:
+        """Answer with these, one after the other, and then with the last again."""
+        left = list(texts)
+        self.reply = lambda _: Reply(left.pop(0) if len(left) > 1 else left[0], **options)
+
+    def replies(self, *replies: Reply) -> None:
+        """Answer so, one after the other, and then with the last again."""
+        left = list(replies)
+        self.reply = lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+    @property
+    def last(self) -> Sent:
+        """The newest request."""
+        return self.sent[-1]
+
+    def stop(self) -> None:
+        """Shut down."""
+        self._server.should_exit = True
+        self._server.force_exit = True
+        self._thread.join(10)
+
+    async def _begin(self, request: Request) -> tuple[Json, Reply]:
+        await self._keep(request)
+        body = self.last.json
+        reply = self.reply(body)
+        self._count += 1
+        await asyncio.sleep(reply.delay_s)
+        return body, reply
+
+    async def _keep(self, request: Request) -> None:
+        headers = dict(request.headers)
+        self.sent.append(
+            Sent(request.method, request.url.path, request.url.query, headers, await request.body())
+        )
+
+    async def _models(self, request: Request) -> Response:
+        await self._keep(request)
+        return JSONResponse({"object": "list", "data": [{"id": "fake", "object": "model", "created": 1}]})
+
+    async def _echo(self, request: Request) -> Response:
+        await self._keep(request)
+        return Response(self.last.body, media_type="application/octet-stream", headers={"x-upstream": "1"})
+
+    async def _chat(self, request: Request) -> Response:
+        body, reply = await self._begin(request)
+        if reply.status != 200:
+            return JSONResponse(reply.error, reply.status, headers={"retry-after": "0"})
+        head = {"id": f"chatcmpl-{self._count}", "created": 1, "model": body["model"]}
+        calls = [
+            {"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for i, name, arguments in reply.calls
+        ]
+        finish = "tool_calls" if calls else "stop"
+        if not body.get("stream"):
+            message = {"role": "assistant", "content": reply.text or None, "refusal": None}
+            if calls:
+                message["tool_calls"] = calls
+            choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+            usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+            whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+            return JSONResponse(whole, headers={"x-request-id": "req-1"})
+
+        def chunk(delta: Json, finish_reason: str | None = None) -> bytes:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+            return _event({**head, "object": "chat.completion.chunk", "choices": [choice]})
+
+        def events() -> Iterator[bytes]:
+            yield chunk({"role": "assistant", "content": ""})
+            for piece in _pieces(reply.text):
+                yield chunk({"content": piece})
+            for index, call in enumerate(calls):
+                function = call["function"]
+                yield chunk(
+                    {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
+                )
+                for piece in _pieces(function["arguments"]):
+                    yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            if reply.end:
+                yield b": ping\n\n"
+                yield chunk({}, finish)
+                if (body.get("stream_options") or {}).get("include_usage"):
+                    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+                    yield _event({**head, "object": "chat.completion.chunk", "choices": [], "usage": usage})
+                yield b"data: [DONE]\n\n"
+
+        return self._stream(events(), reply)
+
+    async def _responses(self, request: Request) -> Response:
+        body, reply = await self._begin(request)
+        if reply.status != 200:
+            return JSONResponse(reply.error, reply.status)
+        part = {"type": "output_text", "text": reply.text, "annotations": []}
+        output: list[Json] = []
+        if reply.text:
+            output.append(
+                {
+                    "type": "message",
+                    "id": "msg_1",
+                    "role": "assistant",
+                    "status": "completed",
+                    "content": [part],
+                }
+            )
+        output += [
+            {
+                "type": "function_call",
+                "id": f"fc_{i}",
+                "call_id": i,
+                "name": name,
+                "arguments": json.dumps(arguments),
+                "status": "completed",
+            }
+            for i, name, arguments in reply.calls
+        ]
+        whole = {
+            "id": f"resp_{self._count}",
+            "object": "response",
+            "created_at": 1,
+            "model": body["model"],
+            "output": output,
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "status": "completed",
+        }
+        if not body.get("stream"):
+            return JSONResponse(whole)
+
+        def events() -> Iterator[bytes]:
+            number = 0
+
+            def event(kind: str, **fields: Any) -> bytes:
+                nonlocal number
+                number += 1
+                return _event({"type": kind, "sequence_number": number - 1, **fields}, name=kind)
+
+            started = {**whole, "output": [], "status": "in_progress"}
+            yield event("response.created", response=started)
+            for index, item in enumerate(output):
+                at = {"output_index": index}
+                if item["type"] == "message":
+                    yield event("response.output_item.added", item={**item, "content": []}, **at)
+                    at |= {"item_id": item["id"], "content_index": 0}
+                    yield event("response.content_part.added", part={**part, "text": ""}, **at)
+                    for piece in _pieces(reply.text):
+                        yield event("response.output_text.delta", delta=piece, logprobs=[], **at)
+                    yield event("response.output_text.done", text=reply.text, logprobs=[], **at)
+                    yield event("response.content_part.done", part=part, **at)
+                else:
+                    yield event("response.output_item.added", item={**item, "arguments": ""}, **at)
+                    at |= {"item_id": item["id"]}
+                    for piece in _pieces(item["arguments"]):
+                        yield event("response.function_call_arguments.delta", delta=piece, **at)
+                    yield event("response.function_call_arguments.done", arguments=item["arguments"], **at)
+                yield event("response.output_item.done", output_index=index, item=item)
+            if reply.end:
+                yield event("response.completed", response=whole)
+
+        return self._stream(events(), reply)
+
+    async def _messages(self, request: Request) -> Response:
+        body, reply = await self._begin(request)
+        if reply.status != 200:
+            return JSONResponse(reply.error, reply.status)
+        content: list[Json] = [{"type": "text", "text": reply.text}] if reply.text else []
+        content += [
+            {"type": "tool_use", "id": i, "name": name, "input": given} for i, name, given in reply.calls
+        ]
+        stop = "tool_use" if reply.calls else "end_turn"
+        whole = {
+            "id": f"msg_{self._count}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": content,
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 3, "output_tokens": 2},
+        }
+        if not body.get("stream"):
+            return JSONResponse(whole)
+
+        def events() -> Iterator[bytes]:
+            def event(kind: str, **fields: Any) -> bytes:
+                return _event({"type": kind, **fields}, name=kind)
+
+            yield event("message_start", message={**whole, "content": [], "stop_reason": None})
+            for index, block in enumerate(content):
+                is_text = block["type"] == "text"
+                begun = {**block, "text": ""} if is_text else {**block, "input": {}}
+                yield event("content_block_start", index=index, content_block=begun)
+                for piece in _pieces(block["text"] if is_text else json.dumps(block["input"])):
+                    kind, name = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
+                    yield event("content_block_delta", index=index, delta={"type": kind, name: piece})
+                yield event("content_block_stop", index=index)
+            if reply.end:
+                delta = {"stop_reason": stop, "stop_sequence": None}
+                yield event("message_delta", delta=delta, usage={"output_tokens": 2})
+                yield event("message_stop")
+
+        return self._stream(events(), reply)
+
+    def _stream(self, events: Iterator[bytes], reply: Reply) -> Response:
+        async def stream() -> AsyncIterator[bytes]:
+            try:
+                for place, event in enumerate(events):
+                    if place == reply.break_after:
+                        raise ConnectionAbortedError
+                    yield event
+                    await asyncio.sleep(reply.pause_s)
+            except asyncio.CancelledError:
+                self.hung_up += 1
+                raise
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+def _event(data: Json, *, name: str | None = None) -> bytes:
+    return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def _pieces(text: str, size: int = 5) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+@pytest.fixture(scope="session")
+def shared_upstream() -> Iterator[FakeUpstream]:
+    """One for all tests."""
+    server = FakeUpstream()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def upstream(shared_upstream: FakeUpstream) -> FakeUpstream:
+    """A model server to which nothing was sent yet."""
+    shared_upstream.start_anew()
+    return shared_upstream
