@@ -1,0 +1,1 @@
+"""Memory where other libraries look for it: one file per library, each needing that library's extra."""

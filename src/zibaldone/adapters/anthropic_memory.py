@@ -1,0 +1,349 @@
+"""Anthropic's memory tool (`memory_20250818`): files below /memories, kept as a user's items.
+
+    files = MemoryFiles(memory, user="ann")
+    files.run({"command": "view", "path": "/memories"})  # a tool_use's input -> a tool_result's text
+    client.beta.messages.tool_runner(tools=[memory_tool(files)], ...)  # or let Anthropic's SDK do it
+
+MemoryFiles needs no SDK, `memory_tool` the extra `anthropic`. Results and errors are worded as Anthropic's
+own implementation words them: models are trained on these. Every version of a file is a message; recall and
+search find the newest, and a deleted file is forgotten.
+"""
+
+from __future__ import annotations
+
+import inspect
+import posixpath
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zibaldone.errors import IdConflict, InvalidInput, MissingExtra
+from zibaldone.items import ItemPut, StoredItem
+from zibaldone.memory import Memory
+from zibaldone.threads import in_thread
+from zibaldone.validation import shown, whole_text
+
+if TYPE_CHECKING:
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+ROOT = "/memories"
+_NAMESPACE = "files"  # what the namespaces of files begin with among a user's items
+_MOST_LINES = 999_999
+_NUMBER_WIDTH = 6
+_AROUND = 2  # lines shown on either side of a change
+_LEVELS = 2  # of a listing
+_UNLISTED = "node_modules"
+_EVERY = 2**31
+
+Parts = tuple[str, ...]  # a path below the root
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """All files, by their parts."""
+
+    files: Mapping[Parts, StoredItem]
+
+    def below(self, folder: Parts) -> list[Parts]:
+        """The files in a folder and in its folders, sorted."""
+        return sorted(parts for parts in self.files if parts[: len(folder)] == folder and parts != folder)
+
+    def is_folder(self, parts: Parts) -> bool:
+        """Whether there is such a folder; the root always is."""
+        return not parts or bool(self.below(parts))
+
+    def bytes_of(self, parts: Parts) -> int:
+        """The size of a file, or of all that is below a folder."""
+        files = [parts] if parts in self.files else self.below(parts)
+        return sum(len(self.files[file].text.encode()) for file in files)
+
+
+class MemoryFiles:
+    """One user's files below /memories. What cannot be done raises InvalidInput, in the tool's own words."""
+
+    def __init__(self, memory: Memory, *, user: str) -> None:
+        self._items = memory.items(user)
+
+    def run(self, command: Mapping[str, Any]) -> str:
+        """Do what a model asked for, by the input of its tool_use block; returns the result's text.
+
+        An InvalidInput's words are the text of a result with `is_error`.
+        """
+        if not isinstance(command, Mapping):
+            raise InvalidInput(f"a command must be a mapping, not {shown(command)}")
+        name = command.get("command")
+        methods: dict[str, Callable[..., str]] = {
+            "view": self.view,
+            "create": self.create,
+            "str_replace": self.str_replace,
+            "insert": self.insert,
+            "delete": self.delete,
+            "rename": self.rename,
+        }
+        if name not in methods:
+            raise InvalidInput(f"Unknown command: {name}")
+        given = {key: value for key, value in command.items() if key != "command" and value is not None}
+        try:
+            inspect.signature(methods[name]).bind(**given)
+        except TypeError as error:
+            raise InvalidInput(f"Invalid parameters of {name}: {error}") from error
+        return methods[name](**given)
+
+    def view(self, path: str, view_range: list[int] | None = None) -> str:
+        """A folder's files, two levels deep, or a file's lines with their numbers."""
+        parts = _parts(path)
+        tree = self._tree()
+        if parts in tree.files:
+            return _numbered(path, tree.files[parts].text, view_range)
+        if not tree.is_folder(parts):
+            raise _missing(path)
+        lines = [f"{_size(tree.bytes_of(parts))}\t{path}"]
+        lines += [
+            f"{_size(tree.bytes_of(parts + inner))}\t{shown_as}" for inner, shown_as in _listed(tree, parts)
+        ]
+        head = f"Here're the files and directories up to {_LEVELS} levels deep in {path},"
+        return "\n".join([f"{head} excluding hidden items and {_UNLISTED}:", *lines])
+
+    def create(self, path: str, file_text: str) -> str:
+        """Make a new file."""
+        parts = _parts(path)
+        text = whole_text("file_text", file_text)
+        tree = self._tree()
+        if parts in tree.files or tree.is_folder(parts):
+            raise InvalidInput(f"File {path} already exists")
+        self._check_folders(tree, parts)
+        try:
+            self._items.put_all([_put(parts, text, 0)])
+        except IdConflict as error:
+            raise InvalidInput(f"File {path} already exists") from error
+        return f"File created successfully at: {path}"
+
+    def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
+        """Put other words in the place of some that stand in a file once."""
+        old, new = whole_text("old_str", old_str), whole_text("new_str", new_str)
+
+        def replaced(text: str) -> str:
+            times = text.count(old) if old else 0
+            if not times:
+                raise InvalidInput(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+                )
+            if times > 1:
+                lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in _places(text, old))
+                raise InvalidInput(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines:"
+                    f" {lines}. Please ensure it is unique"
+                )
+            return text.replace(old, new)
+
+        before, after = self._edit(path, replaced)
+        changed = before.count("\n", 0, before.find(old))
+        first = max(0, changed - _AROUND)
+        snippet = _with_numbers(after.split("\n")[first : changed + _AROUND + 1], first + 1)
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            + snippet
+        )
+
+    def insert(self, path: str, insert_line: int, insert_text: str) -> str:
+        """Put lines behind a line of a file; behind line 0 is before the first."""
+        new = whole_text("insert_text", insert_text).rstrip("\n")
+
+        def inserted(text: str) -> str:
+            lines = text.removesuffix("\n").split("\n") if text else []
+            if type(insert_line) is not int or not 0 <= insert_line <= len(lines):
+                raise InvalidInput(
+                    f"Invalid `insert_line` parameter: {insert_line}."
+                    f" It should be within the range [0, {len(lines)}]."
+                )
+            return "\n".join([*lines[:insert_line], new, *lines[insert_line:]]) + "\n"
+
+        self._edit(path, inserted)
+        return f"The file {path} has been edited."
+
+    def delete(self, path: str) -> str:
+        """Forget a file, or all that is below a folder, with all earlier versions."""
+        parts = _parts(path)
+        if not parts:
+            raise InvalidInput(f"Cannot delete the {ROOT} directory itself")
+        tree = self._tree()
+        gone = [parts] if parts in tree.files else tree.below(parts)
+        if not gone:
+            raise InvalidInput(f"The path {path} does not exist")
+        self._forget(gone)
+        return f"Successfully deleted {path}"
+
+    def rename(self, old_path: str, new_path: str) -> str:
+        """Move a file or a folder. What a file said earlier is forgotten with its old name."""
+        old, new = _parts(old_path), _parts(new_path)
+        if not old:
+            raise InvalidInput(f"Cannot rename the {ROOT} directory itself")
+        tree = self._tree()
+        moved = [old] if old in tree.files else tree.below(old)
+        if new in tree.files or tree.is_folder(new):
+            raise InvalidInput(f"The destination {new_path} already exists")
+        if not moved:
+            raise InvalidInput(f"The path {old_path} does not exist")
+        if new[: len(old)] == old:
+            raise InvalidInput(f"Cannot rename {old_path} to {new_path}, which is inside it")
+        self._check_folders(tree, new)
+        targets = {new + parts[len(old) :]: tree.files[parts].text for parts in moved}
+        try:
+            self._items.put_all(_put(parts, text, 0) for parts, text in targets.items())
+        except IdConflict as error:
+            raise InvalidInput(f"The destination {new_path} already exists") from error
+        self._forget(moved)
+        return f"Successfully renamed {old_path} to {new_path}"
+
+    def clear(self) -> str:
+        """Forget all files."""
+        self._forget(list(self._tree().files))
+        return "All memory cleared"
+
+    def _tree(self) -> _Tree:
+        items = self._items.search((_NAMESPACE,), limit=_EVERY)
+        return _Tree({(*item.namespace[1:], item.key): item for item in items})
+
+    def _edit(self, path: str, change: Callable[[str], str]) -> tuple[str, str]:
+        """Change a file's text; returns the old one and the new one. Begins anew where others came first."""
+        parts = _parts(path)
+        while True:
+            item = self._items.get((_NAMESPACE, *parts[:-1]), parts[-1]) if parts else None
+            if item is None:
+                if self._tree().is_folder(parts):
+                    raise InvalidInput(f"The path {path} is not a file.")
+                raise _missing(path)
+            after = change(item.text)
+            try:
+                self._items.put_all([_put(parts, after, item.seq)])
+            except IdConflict:
+                continue
+            return item.text, after
+
+    def _forget(self, files: list[Parts]) -> None:
+        self._items.delete(((_NAMESPACE, *parts[:-1]), parts[-1]) for parts in files)
+
+    def _check_folders(self, tree: _Tree, parts: Parts) -> None:
+        for depth in range(1, len(parts)):
+            if parts[:depth] in tree.files:
+                raise InvalidInput(f"The path {'/'.join((ROOT, *parts[:depth]))} is not a directory.")
+
+
+def memory_tool(files: MemoryFiles) -> BetaAbstractMemoryTool:
+    """The files as a tool of Anthropic's SDK, for its tool runner. Raises MissingExtra without the SDK."""
+    sdk = _sdk()
+
+    class _MemoryTool(sdk.BetaAbstractMemoryTool):  # type: ignore[misc, name-defined] # imported just now
+        def call(self, input: object) -> str:  # noqa: A002 - the SDK's word
+            return _answer(files, input)
+
+        def execute(self, command: Any) -> str:
+            return _answer(files, command)
+
+        view = create = str_replace = insert = delete = rename = execute
+
+        def clear_all_memory(self) -> str:
+            return files.clear()
+
+    tool: BetaAbstractMemoryTool = _MemoryTool()
+    return tool
+
+
+def async_memory_tool(files: MemoryFiles) -> BetaAsyncAbstractMemoryTool:
+    """As `memory_tool`, for the SDK's asynchronous client."""
+    sdk = _sdk()
+
+    class _AsyncMemoryTool(sdk.BetaAsyncAbstractMemoryTool):  # type: ignore[misc, name-defined]
+        async def call(self, input: object) -> str:  # noqa: A002
+            return await in_thread(_answer, files, input)
+
+        async def execute(self, command: Any) -> str:
+            return await in_thread(_answer, files, command)
+
+        view = create = str_replace = insert = delete = rename = execute
+
+        async def clear_all_memory(self) -> str:
+            return await in_thread(files.clear)
+
+    tool: BetaAsyncAbstractMemoryTool = _AsyncMemoryTool()
+    return tool
+
+
+def _sdk() -> Any:
+    try:
+        from anthropic.lib import tools
+    except ImportError as error:
+        raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[anthropic]'") from error
+    return tools
+
+
+def _answer(files: MemoryFiles, command: Any) -> str:
+    try:
+        return files.run(command if isinstance(command, Mapping) else command.to_dict())
+    except InvalidInput as error:
+        raise _sdk().ToolError(str(error)) from error
+
+
+def _put(parts: Parts, text: str, after: int) -> ItemPut:
+    return ItemPut((_NAMESPACE, *parts[:-1]), parts[-1], {}, text, after)
+
+
+def _parts(path: object) -> Parts:
+    """A path below /memories, taken apart; `..` may not lead out of it."""
+    if not isinstance(path, str) or not (path == ROOT or path.startswith(f"{ROOT}/")):
+        raise InvalidInput(f"Path must start with {ROOT}, got: {path}")
+    if path.splitlines() != [path] or not path.isprintable():
+        raise InvalidInput(f"Path {shown(path)} has a line break or another control character")
+    normal = posixpath.normpath(path)
+    if normal != ROOT and not normal.startswith(f"{ROOT}/"):
+        raise InvalidInput(f"Path {path} would escape {ROOT} directory")
+    return tuple(normal.removeprefix(ROOT).split("/")[1:])
+
+
+def _missing(path: str) -> InvalidInput:
+    return InvalidInput(f"The path {path} does not exist. Please provide a valid path.")
+
+
+def _places(text: str, old: str) -> list[int]:
+    return [place for place in range(len(text)) if text.startswith(old, place)]
+
+
+def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:
+    """What stands in a folder, two levels deep: each file, and each folder with a slash behind its name."""
+    lines: dict[Parts, str] = {}
+    base = "/".join((ROOT, *folder))
+    for parts in tree.below(folder):
+        inner = parts[len(folder) :]
+        if any(name.startswith(".") or name == _UNLISTED for name in inner):
+            continue
+        for depth in range(1, min(len(inner), _LEVELS) + 1):
+            is_file = depth == len(inner)
+            lines[inner[:depth]] = "/".join((base, *inner[:depth])) + ("" if is_file else "/")
+    return sorted(lines.items())
+
+
+def _numbered(path: str, text: str, view_range: list[int] | None) -> str:
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES:
+        raise InvalidInput(f"File {path} exceeds maximum line limit of 999,999 lines.")
+    first, last = 1, len(lines)
+    if view_range is not None:
+        if not isinstance(view_range, list) or [type(line) for line in view_range] != [int, int]:
+            raise InvalidInput(f"Invalid `view_range` parameter: {view_range}. It should be [start, end].")
+        first = max(1, view_range[0])
+        last = len(lines) if view_range[1] == -1 else view_range[1]
+    shown_lines = lines[first - 1 : max(0, last)]
+    return f"Here's the content of {path} with line numbers:\n{_with_numbers(shown_lines, first)}"
+
+
+def _with_numbers(lines: list[str], first: int) -> str:
+    return "\n".join(f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _size(size_bytes: int) -> str:
+    """Such as 0B, 412B, 4K or 1.5M."""
+    if not size_bytes:
+        return "0B"
+    power = min((size_bytes.bit_length() - 1) // 10, 3)
+    size = size_bytes / 1024**power
+    return f"{int(size) if size == int(size) else f'{size:.1f}'}{'BKMG'[power]}"

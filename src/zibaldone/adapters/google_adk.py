@@ -1,0 +1,217 @@
+"""Google's ADK: a memory service over a memory's folder (extra `google-adk`).
+
+    runner = Runner(agent=agent, app_name="concierge", memory_service=MemoryService(memory), ...)
+
+On the command line, `adk web --memory_service_uri zibaldone:///srv/memory`, with `register()` in the agents'
+`services.py`, or a `services.yaml` that names the class.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from zibaldone.adapters.quotation import without_tags
+from zibaldone.aio import AsyncMemory
+from zibaldone.core import DEFAULT_SESSION, Evidence
+from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.rendering import indented, mark
+from zibaldone.validation import count, function, key, option, shown
+
+try:
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai import types
+except ModuleNotFoundError as error:
+    raise MissingExtra("no module 'google.adk': pip install 'zibaldone[google-adk]'") from error
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session as AdkSession
+
+SCHEME = "zibaldone"
+DELETED = "adk_deleted"  # in the metadata of an empty message: an event of this id is not taken again
+_TAG = "PAST_CONVERSATIONS"  # what ADK puts around what it preloads
+_DIRECT = "memories"  # the session of what is written without one
+
+
+def user_of_app(app_name: str, user_id: str) -> str:
+    """A user of ours for each user of each app: "app/user", with a slash in either one escaped."""
+    return f"{quote(key('app_name', app_name), safe=' ')}/{quote(key('user_id', user_id), safe=' @')}"
+
+
+class MemoryService(BaseMemoryService):
+    """ADK's memory service. Users of different apps are different users, unless `user` says otherwise."""
+
+    def __init__(
+        self,
+        memory: AsyncMemory | None = None,
+        *,
+        uri: str | None = None,
+        user: Callable[[str, str], str] = user_of_app,
+        budget_tokens: int = 1000,
+        **_: Any,
+    ) -> None:
+        """Over a memory, or the folder of a `uri`: zibaldone:///absolute/path, zibaldone://relative/path.
+
+        `user` gives whose memory it is, from the app's name and the user's id; `budget_tokens` is how much a
+        search gives at most. Other arguments are those that ADK gives to every service. Raises InvalidInput,
+        and what opening the folder raises.
+        """
+        if (memory is None) == (uri is None):
+            raise InvalidInput("give either a memory or a uri")
+        self._user = function("user", user)
+        self._budget_tokens = count("budget_tokens", budget_tokens, least=1)
+        option("memory", memory, AsyncMemory)
+        self._opened = memory is None
+        self._memory = AsyncMemory(_folder(uri)) if memory is None else memory
+
+    async def add_session_to_memory(self, session: AdkSession) -> None:
+        """Store what the session's events say; those that are stored, or were deleted, are left alone."""
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store what these events say. Raises InvalidMessage, StorageError."""
+        session = session_id or DEFAULT_SESSION
+        given = [turn for event in events for turn in _turns_of(event, session, dict(custom_metadata or {}))]
+        await self._add(self._user(app_name, user_id), session, given)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store entries as they are, each with its author and time. Raises InvalidMessage, StorageError."""
+        given = []
+        for entry in memories:
+            metadata = {**entry.custom_metadata, **(custom_metadata or {})}
+            author = entry.author or entry.content.role or "user"
+            given += _turns(entry.content, author, entry.timestamp, entry.id, metadata)
+        await self._add(self._user(app_name, user_id), _DIRECT, given)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """What memory says of a query, within the budget, in the order of time; an id is a message's seq."""
+        recalled = await self._memory.recall(
+            query, user=self._user(app_name, user_id), budget_tokens=self._budget_tokens
+        )
+        return SearchMemoryResponse(memories=[_entry(unit) for unit in recalled.evidence])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Forget the messages of an entry, also when their session is added again. Raises InvalidInput."""
+        if not memory_id:
+            return
+        if not all(seq.isdecimal() for seq in memory_id.split("-")):
+            raise InvalidInput(
+                f"memory_id {shown(memory_id)} is none: give the id of an entry that was found"
+            )
+        seqs = [int(seq) for seq in memory_id.split("-")]
+        user = self._user(app_name, user_id)
+        gone = [message for seq in seqs if (message := await self._memory.get(seq, user=user)) is not None]
+        await self._memory.forget(user=user, seqs=seqs)
+        for message in gone:
+            empty = {"role": "system", "content": "", "id": message.id, "metadata": {DELETED: True}}
+            await self._memory.add(empty, user=user, session=message.session)
+
+    async def close(self) -> None:
+        """Close the memory, if the service opened it."""
+        if self._opened:
+            await self._memory.close()
+
+    async def _add(self, user: str, session: str, given: Sequence[dict[str, Any]]) -> None:
+        known = {message.id for message in await self._memory.messages(user=user, session=session)}
+        fresh = [turn for turn in given if turn.get("id") not in known]
+        if fresh:
+            await self._memory.add(fresh, user=user, session=session)
+
+
+def register(scheme: str = SCHEME) -> None:
+    """Let ADK's command line open a memory by its URI, such as zibaldone:///srv/memory."""
+    from google.adk.cli.service_registry import get_service_registry
+
+    def open_service(uri: str, **kwargs: Any) -> MemoryService:
+        return MemoryService(uri=uri, **kwargs)
+
+    get_service_registry().register_memory_service(scheme, open_service)
+
+
+def _folder(uri: str | None) -> str:
+    parts = urlsplit(key("uri", uri))
+    folder = unquote(parts.netloc + parts.path)
+    if not parts.scheme or not folder:
+        raise InvalidInput(f"uri {shown(uri)} names no folder: write {SCHEME}:///absolute/path")
+    return folder
+
+
+def _turns_of(event: Event, session: str, metadata: dict[str, object]) -> list[dict[str, Any]]:
+    """What an event says; a part of a stream says nothing, since the whole of it follows."""
+    if event.content is None or event.partial:
+        return []
+    time = datetime.fromtimestamp(event.timestamp, UTC)
+    name = f"{session}/{event.id}" if event.id else None
+    return _turns(event.content, event.author, time, name, metadata)
+
+
+def _turns(
+    content: types.Content,
+    author: str,
+    time: datetime | str | None,
+    name: str | None,
+    metadata: Mapping[str, object],
+) -> list[dict[str, Any]]:
+    """A content's words and calls as one message, and one for each result; thoughts are nobody's words."""
+    role = "user" if author == "user" else "assistant"
+    words: list[str] = []
+    calls: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
+    for part in content.parts or []:
+        if part.text and not part.thought:
+            words.append(part.text)
+        elif call := part.function_call:
+            called = {"name": call.name, "arguments": _json(call.args or {})}
+            calls.append({"id": call.id, "type": "function", "function": called})
+        elif result := part.function_response:
+            output = _json(result.response or {})
+            turns.append({"role": "tool", "content": output, "name": result.name, "tool_call_id": result.id})
+        elif kind := next((kind for kind in ("inline_data", "file_data") if getattr(part, kind)), None):
+            words.append(f"[{getattr(part, kind).mime_type or 'file'}]")
+    if words or calls:
+        speaker = None if author in ("user", "model", "assistant") else author
+        turns.insert(0, {"role": role, "content": "\n".join(words) or None, "name": speaker})
+        if calls:
+            turns[0]["tool_calls"] = calls
+    for place, turn in enumerate(turns):
+        turn.update(time=time, metadata=dict(metadata), id=f"{name}/{place}" if name else None)
+    return turns
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _entry(unit: Evidence) -> MemoryEntry:
+    """A unit as ADK shows it to a model: no words in it can look like another entry, or end the quotation."""
+    text = without_tags(indented(unit.text) + mark(unit), _TAG)
+    role = "user" if unit.speaker == "user" else "model"
+    return MemoryEntry(
+        id="-".join(map(str, unit.sources)),
+        content=types.Content(role=role, parts=[types.Part(text=text)]),
+        author=unit.speaker,
+        timestamp=unit.time.isoformat() if unit.is_dated else None,
+        custom_metadata={"session": unit.session, "view": unit.view},
+    )

@@ -1,0 +1,96 @@
+"""LlamaIndex: a memory block that keeps what short-term memory lets go, and recalls it (extra `llama-index`).
+
+block = RecallBlock(memory=memory, user="ann")
+chat = Memory.from_defaults(session_id="trip", memory_blocks=[block])
+await agent.run("Where do I stay?", memory=chat)
+await block.aput(await chat.aget_all(), session_id="trip")   # what is left of a chat that has ended
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from zibaldone.adapters.quotation import recalled_for, without_tags
+from zibaldone.aio import AsyncMemory
+from zibaldone.core import DEFAULT_SESSION, quotation
+from zibaldone.errors import MissingExtra
+
+try:
+    from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+    from llama_index.core.bridge.pydantic import Field
+    from llama_index.core.memory import BaseMemoryBlock
+except ModuleNotFoundError as error:
+    raise MissingExtra("no module 'llama_index': pip install 'zibaldone[llama-index]'") from error
+
+_ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
+_NOBODY = (MessageRole.SYSTEM, MessageRole.DEVELOPER)  # what they say is the program's
+_MEDIA = ("image", "audio", "video", "document")
+
+
+class _Recalled(str):
+    """A block's text that knows what it was recalled for."""
+
+    __slots__ = ("tokens", "turns")
+    turns: list[dict[str, Any]]
+    tokens: int  # of what was recalled, by the memory's tokenizer
+
+
+class RecallBlock(BaseMemoryBlock[str]):
+    """What earlier conversations of a user, and this one's flushed turns, say of the user's last turn.
+
+    A fault of the memory is logged when something is recalled, and raised when something is to be stored.
+    """
+
+    name: str = "earlier_conversations"
+    memory: AsyncMemory = Field(exclude=True, repr=False)
+    user: str = Field(min_length=1)
+    budget_tokens: int = Field(default=1000, ge=1)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
+        return await self._recalled([_turn(message) for message in messages or []], self.budget_tokens)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        turns: dict[str, list[dict[str, Any]]] = {}
+        for message in messages:
+            if message.role not in _NOBODY:
+                session = str(message.additional_kwargs.get("session_id") or DEFAULT_SESSION)
+                turns.setdefault(session, []).append(_turn(message))
+        for session, given in turns.items():
+            await self.memory.add(given, user=self.user, session=session)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """The best of it that is so much shorter, by the memory's tokens; None when nothing is left."""
+        if not isinstance(content, _Recalled) or content.tokens <= tokens_to_truncate:
+            return None
+        return await self._recalled(content.turns, content.tokens - tokens_to_truncate) or None
+
+    async def _recalled(self, turns: list[dict[str, Any]], budget_tokens: int) -> str:
+        recalled = await recalled_for(self.memory, turns, user=self.user, budget_tokens=budget_tokens)
+        words = without_tags(recalled.text, "memory", self.name) if recalled else ""
+        text = _Recalled(quotation(words))
+        text.turns, text.tokens = turns, recalled.tokens if recalled else 0
+        return text
+
+
+def _turn(message: ChatMessage) -> dict[str, Any]:
+    """A message as `Memory.add` takes it; pictures and files are named in brackets."""
+    role = _ROLES.get(message.role, message.role.value)
+    words: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for block in message.blocks:
+        if isinstance(block, TextBlock):
+            words.append(block.text)
+        elif isinstance(block, ToolCallBlock):
+            kwargs = block.tool_kwargs
+            arguments = kwargs if isinstance(kwargs, str) else json.dumps(kwargs, default=str)
+            function = {"name": block.tool_name, "arguments": arguments}
+            calls.append({"id": block.tool_call_id, "type": "function", "function": function})
+        elif block.block_type in _MEDIA:
+            words.append(f"[{block.block_type}]")
+    turn: dict[str, Any] = {"role": role, "content": "\n".join(words)}
+    if calls:
+        turn |= {"tool_calls": calls, "content": turn["content"] or None}
+    if call_id := message.additional_kwargs.get("tool_call_id"):
+        turn["tool_call_id"] = str(call_id)
+    return turn

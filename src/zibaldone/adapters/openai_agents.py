@@ -1,0 +1,166 @@
+"""OpenAI's Agents SDK: a session whose items are messages of a user's memory (extra `openai-agents`).
+
+    session = MemorySession("trip", memory, user="ann")
+    config = RunConfig(call_model_input_filter=session.with_recall)
+    result = await Runner.run(agent, "Where do I stay?", session=session, run_config=config)
+
+Items come back exactly as they were added. What an item says is a message like any other: it is recalled in
+the user's other sessions, and forgotten with `Memory.forget`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from zibaldone.adapters.quotation import recalled_for, text_of
+from zibaldone.aio import AsyncMemory
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.message_input import to_messages
+from zibaldone.validation import count, key, option, shown
+
+try:
+    from agents.memory import SessionSettings
+    from agents.memory.session_settings import resolve_session_limit
+    from agents.run_config import CallModelData, ModelInputData
+except ModuleNotFoundError as error:
+    raise MissingExtra("no module 'agents': pip install 'zibaldone[openai-agents]'") from error
+
+if TYPE_CHECKING:
+    from agents import TResponseInputItem
+
+ITEM = "agents_item"  # in a message's metadata: the item as JSON text, where the message says less than it
+_SPEAKERS = ("user", "assistant", "system", "developer")
+
+
+class MemorySession:
+    """The SDK's `Session` over one session of a user's memory; `session_id` is that session's name.
+
+    What else was said in the session, through the gateway or with `Memory.add`, is part of it.
+    """
+
+    session_id: str
+    session_settings: SessionSettings | None
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: AsyncMemory,
+        *,
+        user: str,
+        session_settings: SessionSettings | None = None,
+        budget_tokens: int = 1000,
+    ) -> None:
+        """`budget_tokens` is what `with_recall` may add to a request at most. Raises InvalidInput."""
+        self.session_id = key("session_id", session_id)
+        self.session_settings = session_settings
+        self._memory = option("memory", memory, AsyncMemory)
+        self._user = key("user", user)
+        self._budget_tokens = count("budget_tokens", budget_tokens, least=1)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items in their order; the newest `limit`, or as many as the settings say."""
+        most = resolve_session_limit(limit, self.session_settings)
+        return [item for _, item in await self._items(most)]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Store items; they are durable when this returns. Raises InvalidMessage for what is no JSON."""
+        if items:
+            given = [_to_message(cast("Mapping[str, Any]", item)) for item in items]
+            await self._memory.add(given, user=self._user, session=self.session_id)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the newest item away, for good; None when there is none."""
+        while items := await self._items(1):
+            seq, item = items[-1]
+            receipt = await self._memory.forget(user=self._user, seqs=[seq])
+            if seq in receipt.seqs:  # or another took it first
+                return item
+        return None
+
+    async def clear_session(self) -> None:
+        """Forget the session: its items and all that was made from them."""
+        await self._memory.forget(user=self._user, session=self.session_id)
+
+    async def with_recall(self, data: CallModelData[Any]) -> ModelInputData:
+        """A request with what memory says of it, and it does not, right before the last turn of the user.
+
+        For `RunConfig(call_model_input_filter=...)`: unlike what a `session_input_callback` adds, what a
+        filter adds is sent and never stored. A fault of the memory is logged, and the request goes as it is.
+        """
+        given = data.model_data
+        turns = [_writable(_turn(cast("Mapping[str, Any]", item))) for item in given.input]
+        recalled = await recalled_for(self._memory, turns, user=self._user, budget_tokens=self._budget_tokens)
+        return replace(given, input=recalled.as_messages(given.input)) if recalled else given
+
+    async def _items(self, most: int | None) -> list[tuple[int, TResponseInputItem]]:
+        """The newest items, each with its message's seq; None or a negative number: all of them."""
+        last = most if most is not None and most >= 0 else None
+        while True:
+            messages = await self._memory.messages(user=self._user, session=self.session_id, last=last)
+            items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
+            if last is None or most is None or len(messages) < last:
+                return items
+            if len(items) >= most:
+                return items[len(items) - most :]
+            last *= 2  # some messages are no items
+
+
+def _to_message(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item as `Memory.add` takes it: what it says as text, and itself where that is not all."""
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"an item must be a mapping, not {shown(item)}")
+    message = _turn(item)
+    try:
+        whole = json.dumps(item, separators=(",", ":"))
+        message = _writable(message)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"item {shown(item)} is not JSON ({error})") from error
+    if isinstance(item.get("content"), str) and dict(item) == message:
+        return message
+    return {**message, "metadata": {ITEM: whole}}
+
+
+def _writable(message: dict[str, Any]) -> dict[str, Any]:
+    """With a question mark for each half of a character, which a model may give and no file can hold."""
+    text = json.dumps(message, ensure_ascii=False).encode("utf-16", "surrogatepass")
+    whole: dict[str, Any] = json.loads(text.decode("utf-16", "replace"))
+    return whole
+
+
+def _to_item(message: Message) -> TResponseInputItem | None:
+    """The item that a message was made from; a turn of somebody else's as a plain message, if it is one."""
+    whole = message.metadata.get(ITEM)
+    if isinstance(whole, str):
+        return cast("TResponseInputItem", json.loads(whole))
+    if message.role in _SPEAKERS:
+        return cast("TResponseInputItem", {"role": message.role, "content": message.content})
+    return None
+
+
+def _turn(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item in the shape of a chat message. What nobody says, such as reasoning, has no text."""
+    kind, role, content = item.get("type", "message"), item.get("role"), item.get("content")
+    if kind == "message" and isinstance(role, str):
+        return {"role": role, "content": _readable(content)}
+    if kind in ("function_call", "custom_tool_call"):
+        arguments = item.get("arguments", item.get("input", ""))
+        function = {"name": item.get("name"), "arguments": arguments}
+        call = {"id": item.get("call_id"), "type": "function", "function": function}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+    if isinstance(kind, str) and kind.endswith("_output"):
+        return {"role": "tool", "content": _readable(item.get("output")), "tool_call_id": item.get("call_id")}
+    return {"role": "assistant", "content": ""}
+
+
+def _readable(content: object) -> object:
+    """A content as it is where a message can have it; of any other the text alone."""
+    if isinstance(content, list):
+        with suppress(InvalidInput):
+            to_messages({"content": content}, session=None)
+            return content
+    return text_of(content)

@@ -1,0 +1,79 @@
+"""docs/coming-from.md: every line of ours runs, and mem0's own lines run on the adapter as they stand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "coming-from.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(.+)` \| `(.+)` \|$", re.MULTILINE)
+SETUP = re.compile(r"```python\n(.*?)```", re.DOTALL)
+INTRODUCTION, *SECTIONS = PAGE.split("\n## ")
+
+
+def title(section):
+    """A section's first line."""
+    return section.partition("\n")[0]
+
+
+def run(lines, names, outcomes):
+    """Each line in turn, with what it gives."""
+    for line in lines:
+        try:
+            outcomes.append((line, eval(line, names)))
+        except SyntaxError:
+            exec(line, names)
+            outcomes.append((line, None))
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """What the page's first lines define, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for setup in SETUP.findall(INTRODUCTION):
+        exec(setup, names)
+    yield names
+    names["memory"].close()
+
+
+def test_every_row_has_two_sides():
+    """No row of a table is left untried."""
+    rows = [line for line in PAGE.splitlines() if line.startswith("|") and not line.startswith("|---")]
+    assert len(ROW.findall(PAGE)) == len(rows) - len(SECTIONS)
+    assert len(SECTIONS) == 3
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=title)
+def test_our_side_runs(section, names):
+    """From top to bottom, after what the section defines; what is asked for is found."""
+    for setup in SETUP.findall(section):
+        exec(setup, names)
+    outcomes = []
+    run([ours for _, ours in ROW.findall(section)], names, outcomes)
+    for line, outcome in outcomes:
+        if re.match(r"(memory|store|items)\.(search|recall|messages|get|versions|sessions|namespaces)", line):
+            assert outcome, line
+
+
+def test_mem0s_side_runs_on_the_adapter(names):
+    """As it stands in a program that was written for mem0."""
+    (section,) = (section for section in SECTIONS if title(section) == "mem0")
+    for setup in SETUP.findall(section):
+        exec(setup, names)
+    outcomes = []
+    run([theirs for theirs, _ in ROW.findall(section)], names, outcomes)
+    for line, outcome in outcomes:
+        if re.match(r"m\.(search|get|history)", line):
+            assert outcome["results"] if isinstance(outcome, dict) and "results" in outcome else outcome, line
+
+
+def test_langgraphs_side_runs_on_the_store(names):
+    """The lines that are a store's; LangMem's own need LangMem and a model."""
+    (section,) = (section for section in SECTIONS if title(section).startswith("LangMem"))
+    for setup in SETUP.findall(section):
+        exec(setup, names)
+    outcomes = []
+    run([theirs for theirs, _ in ROW.findall(section) if theirs.startswith("store.")], names, outcomes)
+    assert len(outcomes) == 7
+    assert all(outcome for line, outcome in outcomes if re.match(r"store\.(search|get|list)", line))
