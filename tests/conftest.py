@@ -20,9 +20,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from pytest_socket import disable_socket
+from typer.testing import CliRunner
 
 from talk import NOW, Talk
 from zibaldone import Memory
+from zibaldone.cli.app import app
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
@@ -102,6 +104,18 @@ def opened(tmp_path, clock) -> Iterator[Callable[..., Memory]]:
 def memory(opened) -> Memory:
     """An empty memory."""
     return opened()
+
+
+@pytest.fixture
+def run(tmp_path) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command on a folder of the test's own; (exit code, standard output, standard error)."""
+    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
+
+    def run(*words: str, text: str | None = None, env: dict[str, str] | None = None) -> tuple[int, str, str]:
+        done = runner.invoke(app, list(words), input=text, env=env)
+        return done.exit_code, done.stdout, done.stderr
+
+    return run
 
 
 @pytest.fixture

@@ -122,6 +122,22 @@ def test_one_user_s_damage_makes_nobody_else_wait(started, caplog):
     assert "maintenance of user 'ann' waits: a torn block" in caplog.text
 
 
+def test_what_is_said_within_a_while_is_read_together(started):
+    """The first message sets the time, and later ones do not put it off."""
+    now, turns = [0.0], queue.Queue()
+    worker = started(turns.put, clock=lambda: now[0], gather_s=5.0)
+    for time in (0.0, 3.0, 4.9):
+        now[0] = time
+        worker.notify("ann")
+    assert not worker.idle(0.1)
+    assert turns.empty()
+    now[0] = 5.0
+    worker.notify("ann")
+    assert turns.get(timeout=20) == "ann"
+    assert worker.idle(20)
+    assert turns.empty()
+
+
 def test_one_user_s_bug_is_not_everybody_s(started, caplog):
     """An error that nobody expected is told, and the others are maintained."""
     done = []

@@ -6,23 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from zibaldone.cli.app import app
 
 TALK = ["I adopted a black cat named Moss.", "Moss the cat only eats salmon.", "I am allergic to walnuts."]
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Runs a command on a folder of one's own; (exit code, standard output, standard error)."""
-    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
-
-    def run(*words, text=None, env=None):
-        done = runner.invoke(app, list(words), input=text, env=env)
-        return done.exit_code, done.stdout, done.stderr
-
-    return run
 
 
 @pytest.fixture

@@ -3,23 +3,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
-
-from zibaldone.cli.app import app
 
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(90)]
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Runs a command on a folder of one's own; (exit code, standard output, standard error)."""
-    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory")})
-
-    def run(*words, text=None):
-        done = runner.invoke(app, list(words), input=text)
-        return done.exit_code, done.stdout, done.stderr
-
-    return run
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ BAD = {
     "role number": {"content": "x", "role": 3},
     "role empty": {"content": "x", "role": ""},
     "name empty": {"content": "x", "name": ""},
-    "id number": {"content": "x", "id": 3},
+    "id number": {"content": "x", "id": 3.5},
     "session list": {"content": "x", "session": ["s"]},
     "time": {"content": "x", "time": "soon"},
     "metadata list": {"content": "x", "metadata": [1]},

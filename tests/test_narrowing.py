@@ -34,7 +34,7 @@ BAD = [
     ({"exclude_session": ""}, "exclude_session must be a non-empty string"),
     ({"roles": "user"}, r"roles must be a list of roles, such as \['user'\]"),
     ({"roles": 3}, "roles must be a list of roles"),
-    ({"roles": [3]}, "a role must be a non-empty string"),
+    ({"roles": [None]}, "a role must be a non-empty string"),
     ({"since": "spring"}, "since 'spring' is not an ISO 8601 date"),
     ({"until": []}, "until must be a datetime"),
     ({"since": "2024-02-01", "until": "2024-02-01"}, "must be before until"),
@@ -87,6 +87,32 @@ def test_metadata_of_other_kinds_is_compared_by_value(memory):
     assert seqs(memory.search("tulip", user="ann", metadata={"m": [1, 2]})) == {1}
     assert seqs(memory.search("tulip", user="ann", metadata={"m": {"k": "v"}})) == {2}
     assert seqs(memory.search("tulip", user="ann", metadata={"m": None})) == set()
+
+
+@pytest.mark.parametrize("view", ["messages", "chunks", "hierarchy", "topics"])
+def test_what_is_left_out_takes_no_room(memory, view):
+    """However much better it fits the question, what may be recalled is there."""
+    quiet = {"content": "My sister planted one in Bergen.", "session": "b", "time": "2024-01-01"}
+    louder = [
+        {
+            "content": f"The red tulip {i} in the tulip bed {i % 7} is from shop {i * 37}, for {i} euros.",
+            "session": "a",
+            "time": f"2024-02-{1 + i // 12:02}T{i % 12 + 8:02}:00",
+        }
+        for i in range(150)
+    ]
+    memory.add([quiet, *louder], user="ann")
+    memory.maintain(views=[view])
+    for part in ({"session": "b"}, {"exclude_session": "a"}, {"until": "2024-02-01"}):
+        recalled = memory.recall(
+            "Which red tulip is in the tulip bed?",
+            user="ann",
+            floor=0,
+            views=[view],
+            budget_tokens=100,
+            **part,
+        )
+        assert any("Bergen" in unit.text for unit in recalled.evidence), part
 
 
 @pytest.mark.parametrize(("options", "says"), BAD)

@@ -338,3 +338,14 @@ def test_a_list_of_a_day_begins_with_that_day_and_those_after_it():
     units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
     assert [unit.sources[0] for unit in in_period_first(units, query, Aim.LIST)] == [2, 5, 6, 1, 3, 4]
     assert in_period_first(units, query, Aim.FACT) == units
+
+
+@pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
+def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
+    """A tool's output is held back like an assistant's words, though it has more of the question's."""
+    user = new_user()
+    flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
+    told = "My plane to Norway goes early."
+    memory.add([*flights[:15], {"content": told, "role": "user"}, *flights[15:]], user=user)
+    recalled = memory.recall("When does my flight to Bergen leave?", user=user, budget_tokens=100)
+    assert any(unit.text == told for unit in recalled.evidence)

@@ -39,9 +39,11 @@ from zibaldone.errors import (
 from zibaldone.forgetting import Receipt, Removed
 from zibaldone.ingest import Imported
 from zibaldone.inspection import Integrity, Stats, ViewStats
+from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
 from zibaldone.log import Session
 from zibaldone.maintenance import Behind, Maintained
 from zibaldone.memory import Memory
+from zibaldone.message_objects import Attachment
 from zibaldone.models import (
     Ceilings,
     ChatModel,
@@ -61,9 +63,11 @@ from zibaldone.views.profile import ProfileEntry
 from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
+    "AsyncItems",
     "AsyncMemory",
     "AsyncProfile",
     "AsyncTopics",
+    "Attachment",
     "Behind",
     "BlockMissing",
     "CeilingReached",
@@ -87,6 +91,8 @@ __all__ = [
     "InvalidImport",
     "InvalidInput",
     "InvalidMessage",
+    "ItemPut",
+    "Items",
     "Maintained",
     "MemAttention",
     "Memory",
@@ -119,6 +125,7 @@ __all__ = [
     "StorageFull",
     "StorageUnusable",
     "StoredChunk",
+    "StoredItem",
     "Theme",
     "Toolset",
     "Topics",

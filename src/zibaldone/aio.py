@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from uuid import UUID
 
 from zibaldone.core import Evidence, Message, Recall
 from zibaldone.documents import AsyncTopics
@@ -14,17 +15,19 @@ from zibaldone.forgetting import Receipt
 from zibaldone.importers.importing import ReadFile
 from zibaldone.ingest import Imported, Progress
 from zibaldone.inspection import Integrity, Stats
+from zibaldone.items import AsyncItems
 from zibaldone.log import Session
 from zibaldone.maintenance import Maintained
 from zibaldone.memory import MAINTAINED, Memory, V, now_utc
 from zibaldone.message_input import MessageLike
+from zibaldone.message_objects import Attachment
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.profile import AsyncProfile
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
-from zibaldone.validation import TimeLike
+from zibaldone.validation import Key, TimeLike
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
@@ -38,14 +41,16 @@ class AsyncMemory:
         self,
         path: str | Path,
         *,
-        embedder: Embedder | FromEnvironment | None = FROM_ENVIRONMENT,
+        embedder: Embedder | str | FromEnvironment | None = FROM_ENVIRONMENT,
         chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        tokenizer: Tokenizer | None = None,
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -56,12 +61,14 @@ class AsyncMemory:
             path,
             embedder=embedder,
             chat=chat,
+            tokenizer=tokenizer,
             ceilings=ceilings,
             chunks=chunks,
             placement=placement,
             hierarchy=hierarchy,
             topics=topics,
             maintained=maintained,
+            plan_with_model=plan_with_model,
             background=background,
             workers=workers,
             clock=clock,
@@ -94,22 +101,33 @@ class AsyncMemory:
         await in_thread(self._memory.detach, view)
 
     async def add(
-        self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
+        self,
+        messages: MessageLike | Iterable[MessageLike],
+        *,
+        user: Key,
+        session: Key | None = None,
+        agent: Key | None = None,
+        keep_files: bool = False,
     ) -> list[Message]:
         """See Memory.add."""
-        return await in_thread(self._memory.add, messages, user=user, session=session)
+        return await in_thread(
+            self._memory.add, messages, user=user, session=session, agent=agent, keep_files=keep_files
+        )
 
     async def recall(
         self,
-        query: str,
+        query: str | None = None,
         *,
-        user: str,
-        session: str | None = None,
-        exclude_session: str | None = None,
+        messages: MessageLike | Iterable[MessageLike] | None = None,
+        user: Key,
+        session: Key | None = None,
+        exclude_session: Key | None = None,
+        exclude_seqs: Collection[int] = (),
         roles: Sequence[str] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
@@ -119,13 +137,16 @@ class AsyncMemory:
         return await in_thread(
             self._memory.recall,
             query,
+            messages=messages,
             user=user,
             session=session,
             exclude_session=exclude_session,
+            exclude_seqs=exclude_seqs,
             roles=roles,
             since=since,
             until=until,
             metadata=metadata,
+            agent=agent,
             budget_tokens=budget_tokens,
             views=views,
             floor=floor,
@@ -136,14 +157,15 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        user: str,
+        user: Key,
         limit: int = 20,
-        session: str | None = None,
-        exclude_session: str | None = None,
+        session: Key | None = None,
+        exclude_session: Key | None = None,
         roles: Sequence[str] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
         now: TimeLike | None = None,
     ) -> tuple[Evidence, ...]:
         """See Memory.search."""
@@ -158,16 +180,58 @@ class AsyncMemory:
             since=since,
             until=until,
             metadata=metadata,
+            agent=agent,
             now=now,
         )
 
     async def messages(
-        self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
+        self,
+        *,
+        user: Key,
+        session: Key | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        last: int | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
     ) -> list[Message]:
         """See Memory.messages."""
-        return await in_thread(self._memory.messages, user=user, session=session, after=after, limit=limit)
+        return await in_thread(
+            self._memory.messages,
+            user=user,
+            session=session,
+            after=after,
+            limit=limit,
+            last=last,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+        )
 
-    async def sessions(self, *, user: str) -> list[Session]:
+    async def get(self, which: int | str | UUID, *, user: Key) -> Message | None:
+        """See Memory.get."""
+        return await in_thread(self._memory.get, which, user=user)
+
+    async def update(
+        self, which: int | str | UUID, content: str, *, user: Key, metadata: Mapping[str, Any] | None = None
+    ) -> Message:
+        """See Memory.update."""
+        return await in_thread(self._memory.update, which, content, user=user, metadata=metadata)
+
+    async def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
+        """See Memory.versions."""
+        return await in_thread(self._memory.versions, which, user=user)
+
+    async def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
+        """See Memory.attachments."""
+        return await in_thread(self._memory.attachments, which, user=user)
+
+    async def sessions(self, *, user: Key) -> list[Session]:
         """See Memory.sessions."""
         return await in_thread(self._memory.sessions, user=user)
 
@@ -178,9 +242,9 @@ class AsyncMemory:
     async def forget(
         self,
         *,
-        user: str,
+        user: Key,
         seqs: Iterable[int] | None = None,
-        session: str | None = None,
+        session: Key | None = None,
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
@@ -196,7 +260,7 @@ class AsyncMemory:
             dry_run=dry_run,
         )
 
-    async def export(self, *, user: str, path: str | Path) -> int:
+    async def export(self, *, user: Key, path: str | Path) -> int:
         """See Memory.export."""
         return await in_thread(self._memory.export, user=user, path=path)
 
@@ -204,56 +268,60 @@ class AsyncMemory:
         self,
         path: str | Path | ReadFile,
         *,
-        user: str | None = None,
+        user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
         progress: Progress | None = None,
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
         return await in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
 
-    def topics(self, user: str) -> AsyncTopics:
+    def topics(self, user: Key) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
         return AsyncTopics(self._memory.topics(user))
 
-    def profile(self, user: str) -> AsyncProfile:
+    def profile(self, user: Key) -> AsyncProfile:
         """See Memory.profile; the methods of what it returns are awaited."""
         return AsyncProfile(self._memory.profile(user))
 
-    async def rebuild(self, *, user: str, view: str = "messages") -> None:
+    def items(self, user: Key) -> AsyncItems:
+        """See Memory.items; the methods of what it returns are awaited."""
+        return AsyncItems(self._memory.items(user))
+
+    async def rebuild(self, *, user: Key, view: str = "messages") -> None:
         """See Memory.rebuild."""
         await in_thread(self._memory.rebuild, user=user, view=view)
 
     async def maintain(
         self,
         *,
-        user: str | None = None,
+        user: Key | None = None,
         views: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Maintained:
         """See Memory.maintain; `progress` is called in the worker thread."""
         return await in_thread(self._memory.maintain, user=user, views=views, progress=progress)
 
-    async def usage(self, *, user: str | None = None) -> list[Usage]:
+    async def usage(self, *, user: Key | None = None) -> list[Usage]:
         """See Memory.usage."""
         return await in_thread(self._memory.usage, user=user)
 
-    async def chunks(self, *, user: str) -> list[StoredChunk]:
+    async def chunks(self, *, user: Key) -> list[StoredChunk]:
         """See Memory.chunks."""
         return await in_thread(self._memory.chunks, user=user)
 
-    async def history(self, *, user: str) -> list[Past]:
+    async def history(self, *, user: Key) -> list[Past]:
         """See Memory.history."""
         return await in_thread(self._memory.history, user=user)
 
-    async def themes(self, *, user: str) -> list[Theme]:
+    async def themes(self, *, user: Key) -> list[Theme]:
         """See Memory.themes."""
         return await in_thread(self._memory.themes, user=user)
 
-    async def episodes(self, *, user: str) -> list[Episode]:
+    async def episodes(self, *, user: Key) -> list[Episode]:
         """See Memory.episodes."""
         return await in_thread(self._memory.episodes, user=user)
 
-    async def stats(self, *, user: str | None = None) -> Stats:
+    async def stats(self, *, user: Key | None = None) -> Stats:
         """See Memory.stats."""
         return await in_thread(self._memory.stats, user=user)
 

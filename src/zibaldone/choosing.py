@@ -69,6 +69,7 @@ class _Context:
         self._parts: dict[str, Part] = {}
         self._query = query
         self._count = count
+        self._counted = ("", 0)  # the text that was counted last, and its tokens
         self._kept: dict[tuple[str, int], Evidence] = {}  # by part and rank in it
         self._candidates: dict[tuple[str, int], Evidence] = {}
         self._reasons: dict[tuple[str, int], str] = {}
@@ -159,7 +160,10 @@ class _Context:
         return unit.speaker, unit.text, unit.time.date().toordinal()
 
     def _tokens(self, evidence: Iterable[Evidence]) -> int:
-        return _tokens(evidence, self._count)
+        text = render(in_order(evidence))[0]
+        if self._counted[0] != text:
+            self._counted = text, self._count(text)
+        return self._counted[1]
 
 
 def added_tokens(text: str, count: Count) -> int:

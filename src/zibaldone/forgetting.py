@@ -15,7 +15,7 @@ from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import forget_texts, sweeping
-from zibaldone.validation import TimeLike, count, key, shown, to_time
+from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
 _logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Selector:
 
 
 def selector(
-    seqs: Iterable[int] | None, session: str | None, before: TimeLike | None, everything: object
+    seqs: Iterable[int] | None, session: Key | None, before: TimeLike | None, everything: object
 ) -> Selector:
     """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
     if not isinstance(everything, bool):

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from zibaldone import log
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
+
+# Made once: it is asked several times in every recall.
+_STATE = select(view_states.c.generation, view_states.c.fingerprint, view_states.c.cursor).where(
+    view_states.c.user == bindparam("of"),
+    view_states.c.view == bindparam("name"),
+    view_states.c.serving == bindparam("is_serving"),
+)
 
 
 def serving(connection: Connection, user: str, view: ViewStore) -> Generation | None:
@@ -36,12 +43,8 @@ def building(connection: Connection, user: str, view: ViewStore) -> Generation |
 
 
 def _generation(connection: Connection, user: str, view: ViewStore, *, serving: bool) -> Generation | None:
-    c = view_states.c
-    row = connection.execute(
-        select(c.generation, c.fingerprint, c.cursor).where(
-            c.user == user, c.view == view.name, c.serving == int(serving)
-        )
-    ).first()
+    given = {"of": user, "name": view.name, "is_serving": int(serving)}
+    row = connection.execute(_STATE, given).first()
     return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
 
 

@@ -12,18 +12,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, func, select, update
 
-from zibaldone.core import Message, Narrowing
+from zibaldone.core import CORRECTS, EDITOR, Message
 from zibaldone.errors import IdConflict, StorageCorrupt
+from zibaldone.message_input import corrected_ids
+from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import messages, users
+from zibaldone.storage.schema import message_files, messages, users
 from zibaldone.validation import to_json
 
+ITEM_SESSIONS = "zibaldone:items/"  # a session so named is an item: its last message is what it says now
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_STATEMENT = 500  # values in one IN (...)
 _ROWS_PER_STATEMENT = 5000
+_CORRECTING = f'"{CORRECTS}":'  # as it stands in metadata
 _NO_TEXT = {"session": "", "role": "", "name": None, "content": "", "metadata": None}
 
 
@@ -57,11 +61,22 @@ class Appended:
     changed: int = 0  # how many are known with another content, and were left as first stored
 
 
+# Made once: every recall asks them, some of them several times.
+_STATE = select(users.c.next_seq, users.c.version, users.c.deletions).where(users.c.user == bindparam("of"))
+_CORRECTIONS = (
+    select(messages.c.user, messages.c.seq, messages.c.role, messages.c.metadata)
+    .where(
+        messages.c.user == bindparam("of"),
+        messages.c.role == EDITOR,
+        messages.c.metadata.contains(_CORRECTING),
+    )
+    .order_by(messages.c.seq)
+)
+
+
 def state(connection: Connection, user: str) -> UserState:
     """The user's counters; all zero for a user without messages."""
-    row = connection.execute(
-        select(users.c.next_seq, users.c.version, users.c.deletions).where(users.c.user == user)
-    ).first()
+    row = connection.execute(_STATE, {"of": user}).first()
     return UserState(row.next_seq - 1, row.version, row.deletions) if row else UserState()
 
 
@@ -82,6 +97,8 @@ def append(
     connection: Connection, user: str, given: Sequence[Message], now: datetime, *, keep_first: bool = False
 ) -> Appended:
     """Store messages in the order given; an id that is known already adds nothing.
+
+    A correction that names ids corrects the messages that have them here, whatever their seqs were elsewhere.
 
     Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
     Metadata may differ (a chat was renamed since): what was stored first stays. With `keep_first` it stays
@@ -108,9 +125,18 @@ def append(
     if fresh:
         first_seq = touch(connection, user, new=len(fresh)).last_seq - len(fresh) + 1
         for seq, position in enumerate(fresh, first_seq):
-            stored[position] = replace(stored[position], seq=seq)
+            stored[position] = replace(stored[position], seq=seq, files=())
+        _settle_corrections(connection, user, stored, fresh)
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
             connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
+        file_rows = [
+            {"user": user, "seq": stored[position].seq, "place": place, "data": data}
+            for position in fresh
+            for place, data in enumerate(given[position].files)
+            if data is not None
+        ]
+        if file_rows:
+            connection.execute(message_files.insert(), file_rows)
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
@@ -142,6 +168,42 @@ def last(connection: Connection, user: str, session: str, *, before: int, most: 
     return [_to_message(row) for row in connection.execute(query.order_by(c.seq.desc()).limit(most))][::-1]
 
 
+def select_messages(
+    connection: Connection,
+    user: str,
+    narrowing: Narrowing,
+    *,
+    session: str | None = None,
+    after: int = 0,
+    limit: int | None = None,
+    newest: bool = False,
+) -> list[Message]:
+    """The first `limit` messages above seq `after` that a narrowing lets in, or the newest; in order."""
+    c = messages.c
+    conditions = [*_conditions(user, narrowing), c.seq > after]
+    if session is not None:
+        conditions.append(c.session == session)
+    query = select(messages).where(and_(*conditions)).order_by(c.seq.desc() if newest else c.seq)
+    if narrowing.metadata is None and narrowing.roles is None:
+        taken = [_to_message(row) for row in connection.execute(query.limit(limit))]
+    else:
+        taken = []
+        with connection.execute(query) as rows:
+            for row in rows:
+                if len(taken) == limit:
+                    break
+                if _lets_in(narrowing, message := _to_message(row)):
+                    taken.append(message)
+    return taken[::-1] if newest else taken
+
+
+def find(connection: Connection, user: str, which: int | str) -> Message | None:
+    """The message of a seq, or of an id."""
+    if isinstance(which, int):
+        return fetch(connection, user, [which]).get(which)
+    return _by_id(connection, user, [which]).get(which)
+
+
 def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist."""
     messages_by_seq = {}
@@ -150,6 +212,19 @@ def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, M
         for row in connection.execute(query):
             messages_by_seq[row.seq] = _to_message(row)
     return messages_by_seq
+
+
+def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int, Message]:
+    """The messages of these seqs, those that exist, without what they say: who, where, and metadata."""
+    c = messages.c
+    known = {}
+    for batch in in_chunks(sorted(seqs), _PER_STATEMENT):
+        query = select(c.user, c.seq, c.id, c.role, c.metadata).where(c.user == user, c.seq.in_(batch))
+        for row in connection.execute(query):
+            known[row.seq] = Message(
+                "", role=row.role, metadata=_checked_metadata(row), id=row.id, seq=row.seq
+            )
+    return known
 
 
 def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
@@ -162,8 +237,8 @@ def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
     }
 
 
-def sessions(connection: Connection, user: str) -> list[Session]:
-    """The user's sessions in the order of their first messages."""
+def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Session]:
+    """The user's sessions, or those whose names begin so, in the order of their first messages."""
     c = messages.c
     query = (
         select(
@@ -174,7 +249,7 @@ def sessions(connection: Connection, user: str) -> list[Session]:
             func.min(c.time_us).label("start"),
             func.max(c.time_us).label("end"),
         )
-        .where(c.user == user)
+        .where(c.user == user, *_begins(prefix))
         .group_by(c.session)
         .order_by(func.min(c.seq))
     )
@@ -182,6 +257,20 @@ def sessions(connection: Connection, user: str) -> list[Session]:
         Session(row.session, row.n, row.first, row.last, from_us(row.start), from_us(row.end))
         for row in connection.execute(query)
     ]
+
+
+def overwritten(connection: Connection, user: str) -> frozenset[int]:
+    """Seqs of what items said before: of each item's messages all but the last."""
+    c = messages.c
+    changed = (
+        select(c.session, func.max(c.seq).label("last"))
+        .where(c.user == user, *_begins(ITEM_SESSIONS))
+        .group_by(c.session)
+        .having(func.count() > 1)
+        .subquery()
+    )
+    query = select(c.seq).join(changed, c.session == changed.c.session)
+    return frozenset(connection.execute(query.where(c.user == user, c.seq < changed.c.last)).scalars())
 
 
 def all_users(connection: Connection) -> list[str]:
@@ -203,11 +292,24 @@ def count(connection: Connection, user: str, *, after: int = 0) -> int:
     return connection.execute(query).scalar_one()
 
 
+def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
+    """The bytes that were kept of a message's attachments, by place."""
+    c = message_files.c
+    query = select(c.place, c.data).where(c.user == user, c.seq == seq)
+    return {row.place: row.data for row in connection.execute(query)}
+
+
 def faults(connection: Connection, user: str) -> list[str]:
-    """Where the log disagrees with the user's counters; empty when they agree."""
+    """Where the log disagrees with the user's counters, or files with the log; empty when they agree."""
     last = state(connection, user).last_seq
-    query = select(messages.c.seq).where(messages.c.user == user, messages.c.seq > last)
-    return [f"message {seq} is above the last seq {last}" for seq in connection.execute(query).scalars()]
+    m, f = messages.c, message_files.c
+    above = select(m.seq).where(m.user == user, m.seq > last)
+    on = and_(m.user == f.user, m.seq == f.seq)
+    orphans = select(f.seq).outerjoin_from(message_files, messages, on).where(f.user == user, m.seq.is_(None))
+    return [
+        *(f"message {seq} is above the last seq {last}" for seq in connection.execute(above).scalars()),
+        *(f"a file of message {seq}, which is not there" for seq in connection.execute(orphans).scalars()),
+    ]
 
 
 def seqs_where(
@@ -228,41 +330,53 @@ def seqs_where(
     return list(connection.execute(query).scalars())
 
 
-def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> frozenset[int]:
-    """Seqs of the messages that a narrowing lets in."""
+def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> frozenset[int] | None:
+    """Seqs of the messages that a narrowing's roles, times and metadata let in; None: all."""
     c = messages.c
-    conditions: list[ColumnElement[bool]] = [c.user == user]
-    if narrowing.exclude_session is not None:
-        conditions.append(c.session != narrowing.exclude_session)
-    if narrowing.roles is not None:
-        conditions.append(c.role.in_(sorted(narrowing.roles)))
-    if narrowing.since is not None:
-        conditions.append(c.time_us >= to_us(narrowing.since))
-    if narrowing.until is not None:
-        conditions.append(c.time_us < to_us(narrowing.until))
-    if not narrowing.metadata:
-        return frozenset(connection.execute(select(c.seq).where(and_(*conditions))).scalars())
-    wanted = narrowing.metadata.items()
-    rows = connection.execute(select(c.seq, c.metadata).where(and_(*conditions), c.metadata.is_not(None)))
-    kept = ((row.seq, json.loads(row.metadata)) for row in rows)
+    if (narrowing.roles, narrowing.since, narrowing.until, narrowing.metadata) == (None,) * 4:
+        return None
+    conditions = and_(*_conditions(user, narrowing))
+    if narrowing.metadata is None and narrowing.roles is None:
+        return frozenset(connection.execute(select(c.seq).where(conditions)).scalars())
+    # Where only roles are asked for, the role says it of most messages.
+    metadata = case((c.role == EDITOR, c.metadata)) if narrowing.metadata is None else c.metadata
+    rows = connection.execute(select(c.user, c.seq, c.role, metadata.label("metadata")).where(conditions))
     return frozenset(
-        seq
-        for seq, metadata in kept
-        if all(key in metadata and metadata[key] == value for key, value in wanted)
+        row.seq
+        for row in rows
+        if _lets_in(narrowing, Message("", role=row.role, metadata=_checked_metadata(row)))
     )
+
+
+def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> frozenset[int]:
+    """Seqs of the messages that a narrowing leaves out by their session or by what they say."""
+    c = messages.c
+    without = set(narrowing.exclude_seqs)
+    if narrowing.exclude_session is not None:
+        query = select(c.seq).where(c.user == user, c.session == narrowing.exclude_session)
+        without.update(connection.execute(query).scalars())
+    for some in in_chunks(sorted(narrowing.repeated), _PER_STATEMENT):
+        # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
+        lengths = [func.length(content) for content in some]
+        query = select(c.seq, c.content).where(c.user == user, func.length(c.content).in_(lengths))
+        same_length = connection.execute(query)
+        without.update(row.seq for row in same_length if row.content in narrowing.repeated)
+    return frozenset(without)
 
 
 def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
     """Seqs of editors' messages whose metadata quotes any of these: an edit keeps the words it changed."""
     c = messages.c
-    query = select(messages).where(c.user == user, c.role == "editor").order_by(c.seq)
+    query = select(messages).where(c.user == user, c.role == EDITOR).order_by(c.seq)
     gone = set(seqs)
     quotes: list[int] = []
     for row in connection.execute(query):
         if row.seq in gone:
             continue
-        sources = _to_message(row).metadata.get("sources")
-        if isinstance(sources, list) and any(seq in gone for seq in sources if isinstance(seq, int)):
+        message = _to_message(row)
+        sources = message.metadata.get("sources")
+        quoted = [*message.corrects, *(sources if isinstance(sources, list) else ())]
+        if any(seq in gone for seq in quoted if isinstance(seq, int)):
             quotes.append(row.seq)
             gone.add(row.seq)  # an edit of an edit
     return quotes
@@ -271,8 +385,28 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
 def editors(connection: Connection, user: str) -> list[Message]:
     """What people told by editing, in the order of seqs."""
     c = messages.c
-    query = select(messages).where(c.user == user, c.role == "editor").order_by(c.seq)
+    query = select(messages).where(c.user == user, c.role == EDITOR).order_by(c.seq)
     return [_to_message(row) for row in connection.execute(query)]
+
+
+def corrections(connection: Connection, user: str) -> dict[int, int]:
+    """By the seq of each message that was corrected, the seq of what holds now in its place."""
+    newest: dict[int, int] = {}
+    of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
+    for row in connection.execute(_CORRECTIONS, {"of": user}):
+        edit = Message("", role=row.role, metadata=_checked_metadata(row), seq=row.seq)
+        if corrected := edit.corrects:
+            earlier = of_first.setdefault(corrected[0], [])
+            newest.update(dict.fromkeys((*corrected, *earlier), row.seq))
+            earlier.append(row.seq)
+    return newest
+
+
+def versions_of(connection: Connection, user: str, message: Message) -> list[Message]:
+    """A message as it was first stored, and its corrections in the order in which they were made."""
+    first = message.corrects[0] if message.corrects else message.seq
+    later = [edit for edit in editors(connection, user) if first in edit.corrects]
+    return [*fetch(connection, user, [first]).values(), *later]
 
 
 def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:
@@ -295,6 +429,8 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
     removed = 0
     for batch in in_chunks(seqs, _PER_STATEMENT):
+        of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
+        connection.execute(delete(message_files).where(of_files))
         condition = and_(messages.c.user == user, messages.c.seq.in_(batch))
         removed += connection.execute(delete(messages).where(condition)).rowcount
     if removed:
@@ -313,6 +449,55 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
     return (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
 
 
+def _begins(prefix: str) -> list[ColumnElement[bool]]:
+    """What holds for sessions whose names begin so; the index by session serves it."""
+    if not prefix:
+        return []
+    c = messages.c
+    return [c.session >= prefix, c.session < prefix[:-1] + chr(ord(prefix[-1]) + 1)]
+
+
+def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
+    """What SQL can say of a narrowing; editors' roles and metadata are looked at afterwards."""
+    c = messages.c
+    conditions: list[ColumnElement[bool]] = [c.user == user]
+    if narrowing.exclude_session is not None:
+        conditions.append(c.session != narrowing.exclude_session)
+    if narrowing.roles is not None:
+        conditions.append(c.role.in_(sorted({*narrowing.roles, EDITOR})))
+    if narrowing.since is not None:
+        conditions.append(c.time_us >= to_us(narrowing.since))
+    if narrowing.until is not None:
+        conditions.append(c.time_us < to_us(narrowing.until))
+    needed = narrowing.metadata.needs if narrowing.metadata else ()
+    written = (json.dumps(name, ensure_ascii=False) for name in needed)
+    return [*conditions, *(c.metadata.contains(name, autoescape=True) for name in written)]
+
+
+def _lets_in(narrowing: Narrowing, message: Message) -> bool:
+    roles = narrowing.roles
+    return (roles is None or message.role in roles or message.voice in roles) and (
+        narrowing.metadata is None or narrowing.metadata.holds(message.metadata)
+    )
+
+
+def _settle_corrections(
+    connection: Connection, user: str, stored: list[Message], fresh: Sequence[int]
+) -> None:
+    """Let corrections, of the new messages at these positions, name the seqs of their ids."""
+    correcting = [position for position in fresh if corrected_ids(stored[position])]
+    if not correcting:
+        return
+    new = {stored[position].id: stored[position].seq for position in fresh}
+    elsewhere = {name for position in correcting for name in corrected_ids(stored[position])} - new.keys()
+    seq_of = {name: known.seq for name, known in _by_id(connection, user, sorted(elsewhere)).items()}
+    for position in correcting:
+        edit = stored[position]
+        seqs = [seq for name in corrected_ids(edit) if (seq := new.get(name) or seq_of.get(name))]
+        correction = {**edit.metadata[CORRECTS], "seqs": seqs}
+        stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
+
+
 def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
     known = {}
     for batch in in_chunks(ids, _PER_STATEMENT):
@@ -326,6 +511,8 @@ def _differences(first: Message, again: Message) -> list[str]:
     """The fields in which a message differs from the one that is stored under its id."""
     fields = ("content", "role", "name", "session")
     differs = [field for field in fields if getattr(first, field) != getattr(again, field)]
+    if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(again.metadata):
+        differs.append("value")  # of which the content may say nothing
     return [*differs, "time"] if again.time not in (None, first.time) else differs
 
 
@@ -371,13 +558,24 @@ def _to_message(row: Row[Any]) -> Message:
             seq=row.seq,
         )
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise StorageCorrupt(
-            f"message {row.seq} of user {row.user!r} is damaged ({error}):"
-            f" restore a copy, or forget(user={row.user!r}, seqs=[{row.seq}])"
-        ) from error
+        raise _damaged(row, error) from error
 
 
-def _metadata(row: Row[Any]) -> dict[str, Any]:
+def _checked_metadata(row: Any) -> dict[str, Any]:
+    try:
+        return _metadata(row)
+    except (TypeError, ValueError) as error:
+        raise _damaged(row, error) from error
+
+
+def _damaged(row: Any, error: Exception) -> StorageCorrupt:
+    return StorageCorrupt(
+        f"message {row.seq} of user {row.user!r} is damaged ({error}):"
+        f" restore a copy, or forget(user={row.user!r}, seqs=[{row.seq}])"
+    )
+
+
+def _metadata(row: Any) -> dict[str, Any]:
     metadata = json.loads(row.metadata) if row.metadata else {}
     if not isinstance(metadata, dict):
         raise TypeError("its metadata is no object")

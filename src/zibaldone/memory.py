@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
+from uuid import UUID
 
 from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
-from zibaldone.core import Evidence, Message, Recall, Scope
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Recall, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
     InvalidInput,
@@ -25,20 +27,25 @@ from zibaldone.importers.export import export_messages
 from zibaldone.importers.importing import ReadFile, read_file
 from zibaldone.ingest import Imported, Parts, Progress, import_file, ingest
 from zibaldone.inspection import Integrity, Stats
+from zibaldone.items import Items, is_put
 from zibaldone.log import Appended, Session
 from zibaldone.maintenance import Behind, Maintained
-from zibaldone.message_input import MessageLike, to_messages
+from zibaldone.message_input import MessageLike, to_messages, to_question
+from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
+    Key,
     TimeLike,
     count,
     file_path,
@@ -48,8 +55,9 @@ from zibaldone.validation import (
     number,
     option,
     shown,
-    to_narrowing,
     to_time,
+    type_of,
+    whole_text,
     words,
 )
 from zibaldone.views.base import Generation, Query, View, ViewStore
@@ -70,6 +78,7 @@ from zibaldone.worker import BackgroundWorker
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
+_GATHER_S = 2.0  # after a message, before the background reads it: what follows is read in the same step
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
@@ -94,14 +103,16 @@ class Memory:
         self,
         path: str | Path,
         *,
-        embedder: Embedder | FromEnvironment | None = FROM_ENVIRONMENT,
+        embedder: Embedder | str | FromEnvironment | None = FROM_ENVIRONMENT,
         chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        tokenizer: Tokenizer | None = None,
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
         placement: Placement | None = None,
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -109,20 +120,27 @@ class Memory:
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
+        One of another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5",
+        "sentence-transformers:all-MiniLM-L6-v2", "openai:text-embedding-3-small".
         `chat` answers what views ask; None: plain algorithms do. Both are taken from the ZIBALDONE_*
         variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
+        `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
+        None: the embedded one. It may be another one each time: what is stored does not depend on it.
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
         views that are kept in step with the log without being asked for; others can still be maintained and
-        recalled by name. With `background`, threads maintain while the program does other things; `workers`
-        is how many users, and how many model calls of one user, go side by side in a maintenance.
+        recalled by name. With `plan_with_model` the chat model is asked what each recall's question needs
+        (see `planner`; offline rules stand in when it takes long). With `background`, threads maintain while
+        the program does other things; `workers` is how many users, and how many model calls of one user, go
+        side by side in a maintenance.
 
-        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, or MissingExtra for a client that is
-        not installed.
+        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
+        not installed, and ModelFailed for an embedder that cannot be loaded.
         """
         folder = file_path("path", path)
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
         count("workers", workers, least=1)
         flag("background", background)
+        flag("plan_with_model", plan_with_model)
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
         option("placement", placement, Placement)
@@ -131,14 +149,18 @@ class Memory:
         static = shared_static_embedder()
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
+        # Those that were made here, by a name or from variables, are closed with the memory.
+        self._own_models = [model for model in (chosen, answering) if model not in (embedder, chat)]
         self._clock = function("clock", clock)
         self._count_short = remembered(4096)(self.count_tokens)  # headers come again and again
-        self._tokenizer = static
+        self._tokenizer: Tokenizer = static
+        self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
+        self._planner = self._asker if plan_with_model else None
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
             chosen,
@@ -155,7 +177,7 @@ class Memory:
         self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
         self._timeline = TimelineView(chosen, static, static)
         self._updates = UpdatesView(self._asker)
-        self._profile = ProfileView(chosen, static)
+        self._profile = ProfileView(chosen, static, self._asker)
         built: tuple[View, ...] = (
             self._messages,
             self._chunks,
@@ -174,7 +196,9 @@ class Memory:
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
         if background:
-            self._worker = BackgroundWorker(self._maintain_in_background, self._users_behind)
+            self._worker = BackgroundWorker(
+                self._maintain_in_background, self._users_behind, gather_s=_GATHER_S
+            )
             self._worker.start()
 
     @property
@@ -191,6 +215,9 @@ class Memory:
         if self._worker is not None:
             self._worker.stop(_STOP_S)
         self._database.close()
+        for model in self._own_models:
+            if callable(close := getattr(model, "close", None)):
+                close()
 
     def __enter__(self) -> Memory:
         return self
@@ -204,7 +231,7 @@ class Memory:
         """Let the memory drive one more view, such as a KVMemory's; returns what `make` makes.
 
         It is maintained, recalled by its name, forgotten and checked like the others. `make` gets the
-        database, and the tokenizer that budgets are counted with. Raises InvalidInput for a name that is
+        database, and the tokenizer that units are counted with. Raises InvalidInput for a name that is
         taken.
         """
         view = make(self._database, self._tokenizer)
@@ -221,32 +248,44 @@ class Memory:
             self._maintained.discard(view.name)
 
     def add(
-        self, messages: MessageLike | Iterable[MessageLike], *, user: str, session: str | None = None
+        self,
+        messages: MessageLike | Iterable[MessageLike],
+        *,
+        user: Key,
+        session: Key | None = None,
+        agent: Key | None = None,
+        keep_files: bool = False,
     ) -> list[Message]:
         """Store messages; returns them as stored, with their seqs, once they are durable.
 
-        All of them or none. A message is a Message, a string or a mapping in the OpenAI chat shape with
-        `time`, `session`, `metadata` and `id` beside it; its own session wins over `session`. A message
-        whose `id` is known already adds nothing and comes back as it was first stored.
+        All of them or none. A message is a Message, a string, a mapping in the OpenAI chat shape with `time`,
+        `session`, `metadata` and `id` beside it, or an object of OpenAI's, Anthropic's or LangChain's library
+        (see `message_objects`), which may be several messages; its own session wins over `session`. A message
+        whose `id` is known already adds nothing and comes back as it was first stored. `agent` is noted in
+        the metadata of those that name none, under "agent"; recall can be narrowed to it. Of images and files
+        name, type and hash are kept, and with `keep_files` their bytes: `attachments` has them.
 
         Raises InvalidMessage, IdConflict, StorageBusy, StorageFull.
         """
-        key("user", user)
-        given = to_messages(messages, session=session)
+        user = key("user", user)
+        given = to_messages(messages, session=session, agent=agent, keep_files=flag("keep_files", keep_files))
         (appended,) = self._ingest([(user, given)])
         return appended.stored
 
     def recall(
         self,
-        query: str,
+        query: str | None = None,
         *,
-        user: str,
-        session: str | None = None,
-        exclude_session: str | None = None,
+        messages: MessageLike | Iterable[MessageLike] | None = None,
+        user: Key,
+        session: Key | None = None,
+        exclude_session: Key | None = None,
+        exclude_seqs: Collection[int] = (),
         roles: Sequence[str] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
@@ -254,15 +293,29 @@ class Memory:
     ) -> Recall:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
 
-        What is put together follows from what the question asks for: see `planning`. Narrower with `session`
-        (that one alone) or `exclude_session`, `roles`, a time (`since` is in it, `until` is not), and
-        `metadata` (messages that have these keys with these values). `views` names the views to ask. Below
+        With the `messages` of a chat, the question is the user's last one unless `query` says otherwise, and
+        what stands in them is not recalled again. What is put together follows from what the question asks
+        for: see `planning`. Narrower with `session` (that one alone), `exclude_session`, `exclude_seqs`,
+        `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
+        or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to.
+        "last week" in the query is relative to; given, the profile is as it was then.
         """
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
-        narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
-        question = self._query(query, user, session, count("budget_tokens", budget_tokens, least=1), now)
+        question_text, repeated = to_question(query, messages)
+        narrowing = to_narrowing(
+            exclude_session=exclude_session,
+            exclude_seqs=exclude_seqs,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+            repeated=repeated,
+        )
+        question = self._query(
+            question_text, user, session, count("budget_tokens", budget_tokens, least=1), now
+        )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
         over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
         sources = [view for view in chosen if view not in over]
@@ -273,30 +326,33 @@ class Memory:
             timeline=self._timeline if self._timeline in over else None,
             updates=self._updates if self._updates in over else None,
         )
-        with inspection.damage_is_named(self._database, user, chosen):
+        with inspection.damage_is_named(self._database, question.scope.user, chosen):
             return recall(
                 self._database,
                 sources,
                 question,
                 floor=least_confidence,
                 tokenizer=self._tokenizer,
+                own=self._counted,
                 count=self._count,
                 overlays=overlays,
                 narrowing=narrowing,
+                planner=self._planner,
             )
 
     def search(
         self,
         query: str,
         *,
-        user: str,
+        user: Key,
         limit: int = 20,
-        session: str | None = None,
-        exclude_session: str | None = None,
+        session: Key | None = None,
+        exclude_session: Key | None = None,
         roles: Sequence[str] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
         now: TimeLike | None = None,
     ) -> tuple[Evidence, ...]:
         """The best passages for a query, best first, each word for word; for people and interfaces.
@@ -304,42 +360,148 @@ class Memory:
         No budget and no floor: `limit` passages, if there are so many. Narrowed as a recall is.
         """
         most = count("limit", limit, least=1)
-        narrowing = to_narrowing(exclude_session, roles, since, until, metadata)
+        narrowing = to_narrowing(
+            exclude_session=exclude_session,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+        )
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
-        with inspection.damage_is_named(self._database, user, [self._messages]):
+        with inspection.damage_is_named(self._database, question.scope.user, [self._messages]):
             return search(
-                self._database, self._messages, self._updates, question, most, self._tokenizer, narrowing
+                self._database,
+                self._messages,
+                self._updates,
+                question,
+                most,
+                tokenizer=self._tokenizer,
+                own=self._counted,
+                narrowing=narrowing,
             )
 
     def _query(
-        self, text: str, user: str, session: str | None, budget_tokens: int, now: TimeLike | None
+        self, text: str, user: Key, session: Key | None, budget_tokens: int, now: TimeLike | None
     ) -> Query:
-        key("user", user)
-        if session is not None:
-            key("session", session)
+        given = None if now is None else to_time(now, "now")
         return Query(
             text=words("query", text),
-            scope=Scope(user, session),
+            scope=Scope(key("user", user), None if session is None else key("session", session)),
             budget_tokens=budget_tokens,
-            now=self._now() if now is None else to_time(now, "now"),
+            now=given or self._now(),
+            before=given and given + timedelta(microseconds=1),
         )
 
     def messages(
-        self, *, user: str, session: str | None = None, after: int = 0, limit: int | None = None
+        self,
+        *,
+        user: Key,
+        session: Key | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        last: int | None = None,
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
     ) -> list[Message]:
-        """Messages in the order of their seqs, those above seq `after`."""
-        key("user", user)
-        if session is not None:
-            key("session", session)
-        count("after", after, least=0)
-        if limit is not None:
-            count("limit", limit, least=0)
-        with self._database.read() as connection:
-            return log.read(connection, user, session=session, after=after, limit=limit)
+        """Messages in the order of their seqs: those above seq `after`, the first `limit` or the `last`.
 
-    def sessions(self, *, user: str) -> list[Session]:
+        Narrowed as a recall is. The next page begins `after` the last seq of this one.
+        """
+        user = key("user", user)
+        within = None if session is None else key("session", session)
+        narrowing = to_narrowing(roles=roles, since=since, until=until, metadata=metadata, agent=agent)
+        count("after", after, least=0)
+        if limit is not None and last is not None:
+            raise InvalidInput("give limit= or last=, not both: the first messages, or the newest")
+        most = limit if last is None else last
+        if most is not None:
+            count("limit" if last is None else "last", most, least=0)
+        with self._database.read() as connection:
+            return log.select_messages(
+                connection,
+                user,
+                narrowing,
+                session=within,
+                after=after,
+                limit=most,
+                newest=last is not None,
+            )
+
+    def get(self, which: int | str | UUID, *, user: Key) -> Message | None:
+        """The message of a seq (a number) or of an id (a string or a UUID); None when there is none.
+
+        As it was stored: `versions` has its corrections.
+        """
+        user, chosen = key("user", user), _seq_or_id(which)
+        with self._database.read() as connection:
+            return log.find(connection, user, chosen)
+
+    def update(
+        self, which: int | str | UUID, content: str, *, user: Key, metadata: Mapping[str, Any] | None = None
+    ) -> Message:
+        """Correct a message: what it says now, whole. Returns the correction, a message of the role `editor`.
+
+        The log keeps both. From now on recall brings the new wording where it would have brought the old one,
+        and what was read from the old one is left out. The correction is forgotten with what it corrects;
+        correcting a message again, or its correction, goes on from the last one. It has the session, name and
+        metadata of what it corrects, with `metadata` on top.
+
+        Raises InvalidInput for a message that is not there, that is an edit of a topic or of the profile, or
+        that is what an item says.
+        """
+        user, chosen = key("user", user), _seq_or_id(which)
+        whole_text("content", content)
+        if not isinstance(metadata, Mapping | None):
+            raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
+        with self._database.read() as connection:
+            first = log.find(connection, user, chosen)
+            versions = log.versions_of(connection, user, first) if first else []
+        if not versions:
+            raise InvalidInput(f"user {shown(user)} has no message {shown(which)}: messages() lists them")
+        old = versions[-1]
+        if old.role == EDITOR and not old.corrects:
+            raise InvalidInput(
+                f"message {old.seq} is an edit itself: edit the topic document or the profile entry again"
+            )
+        own = (CORRECTS, TIME_KNOWN, ATTACHMENTS)
+        kept = {name: value for name, value in old.metadata.items() if name not in own}
+        if is_put(old):
+            raise InvalidInput(
+                f"message {old.seq} is what an item says: put the item again with items().put()"
+            )
+        of_versions = {
+            "seqs": [version.seq for version in versions],
+            "ids": [version.id for version in versions],
+            "role": old.voice,
+        }
+        given = {**kept, **(metadata or {}), CORRECTS: of_versions}
+        (corrected,) = self.add(
+            Message(content, role=EDITOR, name=old.name, session=old.session, metadata=given), user=user
+        )
+        return corrected
+
+    def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
+        """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
+        user, chosen = key("user", user), _seq_or_id(which)
+        with self._database.read() as connection:
+            message = log.find(connection, user, chosen)
+            return log.versions_of(connection, user, message) if message else []
+
+    def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
+        """The images and files that a message came with, with the bytes that were kept."""
+        user, chosen = key("user", user), _seq_or_id(which)
+        with self._database.read() as connection:
+            message = log.find(connection, user, chosen)
+            files = log.files(connection, user, message.seq) if message else {}
+        return attachments_of(message.metadata, files) if message else []
+
+    def sessions(self, *, user: Key) -> list[Session]:
         """The user's sessions in the order of their first messages."""
-        key("user", user)
+        user = key("user", user)
         with self._database.read() as connection:
             return log.sessions(connection, user)
 
@@ -351,9 +513,9 @@ class Memory:
     def forget(
         self,
         *,
-        user: str,
+        user: Key,
         seqs: Iterable[int] | None = None,
-        session: str | None = None,
+        session: Key | None = None,
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
@@ -363,14 +525,14 @@ class Memory:
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same.
         """
-        key("user", user)
+        user = key("user", user)
         flag("dry_run", dry_run)
         selected = forgetting.selector(seqs, session, before, everything)
         return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
 
-    def export(self, *, user: str, path: str | Path) -> int:
+    def export(self, *, user: Key, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
-        key("user", user)
+        user = key("user", user)
         target = file_path("path", path)
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1):
@@ -381,7 +543,7 @@ class Memory:
         self,
         path: str | Path | ReadFile,
         *,
-        user: str | None = None,
+        user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
         progress: Progress | None = None,
     ) -> Imported:
@@ -393,7 +555,7 @@ class Memory:
         none; `progress` is called with messages done and messages in all.
         """
         if user is not None:
-            key("user", user)
+            user = key("user", user)
         function("progress", progress, optional=True)
         file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
 
@@ -402,62 +564,87 @@ class Memory:
 
         return import_file(store, file, user)
 
-    def topics(self, user: str) -> Topics:
+    def topics(self, user: Key) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
-        key("user", user)
+        whose = key("user", user)
 
         def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
-            stored = self.add(edits, user=user)
-            return stored, self.maintain(user=user, views=[self._topics.name]).behind
+            stored = self.add(edits, user=whose)
+            return stored, self.maintain(user=whose, views=[self._topics.name]).behind
 
-        return Topics(self._database, self._topics, user, add=add, now=self._now)
+        return Topics(self._database, self._topics, whose, add=add, now=self._now)
 
-    def profile(self, user: str) -> Profile:
+    def profile(self, user: Key) -> Profile:
         """What should always be known of the user: instructions, preferences, decisions, people and facts."""
-        key("user", user)
+        whose = key("user", user)
 
         def add(correction: Message) -> None:
-            self.add(correction, user=user)
+            self.add(correction, user=whose)
 
-        return Profile(self._database, self._profile, user, add=add, count=self._count)
+        return Profile(self._database, self._profile, whose, add=add, count=self._count)
 
-    def chunks(self, *, user: str) -> list[StoredChunk]:
+    def items(self, user: Key) -> Items:
+        """The user's items: JSON documents by name, with their history."""
+        whose = key("user", user)
+
+        def add(puts: Sequence[Message]) -> None:
+            self.add(puts, user=whose)
+
+        def rank(query: str, passages: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
+            question = replace(self._query(query, whose, None, passages * PASSAGE_TOKENS, None), within=seqs)
+            views = self._messages, self._updates
+            return search(
+                self._database,
+                *views,
+                question,
+                passages,
+                tokenizer=self._tokenizer,
+                own=self._counted,
+                narrowing=Narrowing(),
+            )
+
+        def forget(seqs: Sequence[int]) -> Receipt:
+            return self.forget(user=whose, seqs=seqs)
+
+        return Items(self._database, whose, add=add, rank=rank, forget=forget)
+
+    def chunks(self, *, user: Key) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
-        key("user", user)
+        user = key("user", user)
         return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
 
-    def history(self, *, user: str) -> list[Past]:
+    def history(self, *, user: Key) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
-        key("user", user)
+        user = key("user", user)
         return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
 
-    def themes(self, *, user: str) -> list[Theme]:
+    def themes(self, *, user: Key) -> list[Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""
         return self._made_by(self._hierarchy, user, self._hierarchy.themes)
 
-    def episodes(self, *, user: str) -> list[Episode]:
+    def episodes(self, *, user: Key) -> list[Episode]:
         """The hierarchy view's episodes, in the order in which they were told."""
         return self._made_by(self._hierarchy, user, self._hierarchy.episodes)
 
-    def usage(self, *, user: str | None = None) -> list[Usage]:
+    def usage(self, *, user: Key | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
         if user is not None:
-            key("user", user)
+            user = key("user", user)
         return self._meter.usage(user)
 
-    def stats(self, *, user: str | None = None) -> Stats:
+    def stats(self, *, user: Key | None = None) -> Stats:
         """What is stored, of one user or of all."""
         if user is not None:
-            key("user", user)
+            user = key("user", user)
         return inspection.stats(self._database, list(self._views.values()), self._meter, user)
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log and every view with each other; repairs nothing."""
         return inspection.check_integrity(self._database, self._stores())
 
-    def rebuild(self, *, user: str, view: str = "messages") -> None:
+    def rebuild(self, *, user: Key, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""
-        key("user", user)
+        user = key("user", user)
         (chosen,) = self._chosen([view])
         with inspection.damage_is_named(self._database, user, [chosen]):
             maintenance.rebuild(self._database, user, chosen)
@@ -465,7 +652,7 @@ class Memory:
     def maintain(
         self,
         *,
-        user: str | None = None,
+        user: Key | None = None,
         views: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Maintained:
@@ -476,7 +663,7 @@ class Memory:
         and messages to be read.
         """
         if user is not None:
-            key("user", user)
+            user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
         names = self.users() if user is None else [user]
@@ -503,7 +690,8 @@ class Memory:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, by the tokenizer that budgets are counted with."""
-        return self._tokenizer.count([words("text", text)])[0]
+        counting = self._tokenizer if self._counted is None else self._counted.tokenizer
+        return counting.count([words("text", text)])[0]
 
     def _now(self) -> datetime:
         now = self._clock()
@@ -561,14 +749,21 @@ class Memory:
         attached: list[ViewStore] = list(self._views.values())
         return attached if KV in self._views else [*attached, self._kv]
 
-    def _made_by(self, view: View, user: str, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
+    def _made_by(self, view: View, user: Key, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
         return inspection.read_view(self._database, key("user", user), view, read)
 
-    def _all_messages(self, user: str) -> Iterator[Message]:
+    def _all_messages(self, user: Key) -> Iterator[Message]:
         after = 0
         while batch := self.messages(user=user, after=after, limit=1000):
             yield from batch
             after = batch[-1].seq
+
+
+def _seq_or_id(which: object) -> int | str:
+    """A number is a seq, whatever else a key can be is an id."""
+    if isinstance(which, int) and not isinstance(which, bool):
+        return count("a seq", which, least=1)
+    return key("a message's id", which)
 
 
 def _an_embedder(given: Embedder | None) -> Embedder | None:

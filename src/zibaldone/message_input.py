@@ -1,130 +1,201 @@
 """The border where messages come in: whatever a caller gives becomes a `Message`, or a typed error.
 
-Accepted: a `Message`, a plain string, or a mapping in the OpenAI chat shape (`role`, `content`, `name`)
-with `time`, `session`, `metadata` and `id` beside it. `content` may be OpenAI's list of parts: text parts
-are kept word for word, any other part becomes a placeholder that describes it.
+Accepted: a `Message`, a plain string, a mapping in the OpenAI chat shape (`role`, `content`, `name`) with
+`time`, `session`, `metadata` and `id` beside it, and what `message_objects` knows of other libraries.
+`content` may be a list of parts: texts are kept word for word. What a tool gave back is a message of the
+role `tool`, with the `tool_call_id` that the `tool_calls` in the metadata of another message have. What a
+model thought aloud is in the metadata, under `reasoning`. An image or a file leaves a line such as "[image:
+cat.png]", and its type, name, caption, sha256 and size in the metadata, under `attachments`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from zibaldone.core import DEFAULT_SESSION, Message
+from zibaldone.core import AGENT, CORRECTS, DEFAULT_SESSION, EDITOR, Message
 from zibaldone.errors import InvalidInput, InvalidMessage
-from zibaldone.validation import key, one_line, shown, surrogate_at, to_json, to_time, type_of
+from zibaldone.message_objects import (
+    LibraryObject,
+    ToolOutput,
+    is_object,
+    output_content,
+    read_audio,
+    read_content,
+    role_of,
+    unfold,
+)
+from zibaldone.validation import Key, key, one_line, shown, surrogate_at, to_json, to_time, type_of
 
-MessageLike = Message | Mapping[str, Any] | str
+MessageLike = Message | Mapping[str, Any] | str | LibraryObject
 
+_MOST_FILE_BYTES = 32 * 2**20
 _KEYS = {"role", "content", "name", "time", "session", "metadata", "id"}
 _OURS = {"seq"}  # of a stored message that is added again; a new one is given
-_TOOL_KEYS = {"tool_calls", "tool_call_id", "function_call", "refusal", "audio", "annotations"}
+_SPOKEN = ("tool_calls", "function_call", "refusal", "audio")  # without content, they are one
+_TOOL_KEYS = {*_SPOKEN, "tool_call_id", "annotations", "reasoning", "reasoning_content"}
 
 
-def to_messages(given: MessageLike | Iterable[MessageLike], *, session: str | None) -> list[Message]:
-    """Every message of one call, checked; `session` is for those that name none.
+def to_messages(
+    given: MessageLike | Iterable[MessageLike],
+    *,
+    session: Key | None,
+    agent: Key | None = None,
+    keep_files: bool = False,
+) -> list[Message]:
+    """Every message of one call, checked; `session` and `agent` are for those that name none.
 
     Raises InvalidMessage that says which message (by position) and which field is wrong.
     """
-    if isinstance(given, Message | Mapping | str):
-        given = [given]
+    if isinstance(given, Message | Mapping | str) or is_object(given):
+        given = cast("list[MessageLike]", [given])
     if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
-    if session is not None:
-        key("session", session)
-    inherited = session or DEFAULT_SESSION
-    return [_to_message(message, f"messages[{i}]", inherited) for i, message in enumerate(given)]
+    inherited = DEFAULT_SESSION if session is None else key("session", session)
+    places = enumerate(given)
+    messages = [
+        _of_kept_size(message, i) if keep_files else replace(message, files=()) if message.files else message
+        for i, item in places
+        for message in _read(item, f"messages[{i}]", inherited)
+    ]
+    if agent is None:
+        return messages
+    own = {AGENT: key("agent", agent)}
+    return [replace(message, metadata={**own, **message.metadata}) for message in messages]
 
 
-def _to_message(given: object, where: str, session: str) -> Message:
+def to_question(
+    query: str | None, history: MessageLike | Iterable[MessageLike] | None
+) -> tuple[str, frozenset[str]]:
+    """What is asked, and what need not be recalled since it was said in the history.
+
+    The user's last message asks, unless there is a query. Raises InvalidInput when there is neither.
+    """
+    if history is None:
+        if query is None:
+            raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
+        return query, frozenset()
+    turns = to_messages(history, session=None)
+    if query is None:
+        query = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+        if query is None:
+            raise InvalidInput("no message of the chat is the user's: give the question as query=")
+    return query, frozenset(turn.content for turn in turns if turn.content)
+
+
+def corrected_ids(message: Message) -> tuple[str, ...]:
+    """Ids of the messages that a correction corrects: the same in every memory, as seqs are not."""
+    correction = message.metadata.get(CORRECTS) if message.role == EDITOR else None
+    ids = correction.get("ids") if isinstance(correction, Mapping) else None
+    return tuple(given for given in ids if isinstance(given, str)) if isinstance(ids, list) else ()
+
+
+def _read(given: object, where: str, session: str) -> list[Message]:
+    """The messages that were given at one place."""
     try:
-        if isinstance(given, str):
-            given = Message(given, session=session)
-        elif isinstance(given, Mapping):
-            given = _from_mapping(given, session)
-        if not isinstance(given, Message):
-            raise InvalidInput(f"must be a Message, a mapping or a string, not {type_of(given)}")
-        return _checked(given)
+        return [_checked(message) for shape in unfold(given) for message in _to_messages(shape, session)]
     except InvalidInput as error:
         raise InvalidMessage(f"{where}: {error}") from error
     except RecursionError as error:
         raise InvalidMessage(f"{where}: is nested too deeply") from error
 
 
-def _from_mapping(given: Mapping[Any, Any], session: str) -> Message:
+def _to_messages(given: object, session: str) -> Iterator[Message]:
+    if isinstance(given, str):
+        yield Message(given, session=session)
+    elif isinstance(given, Message):
+        yield given
+    elif isinstance(given, Mapping):
+        yield from _from_mapping(given, session)
+    else:
+        raise InvalidInput(f"must be a Message, a mapping or a string, not {type_of(given)}")
+
+
+def _from_mapping(given: Mapping[Any, Any], session: str) -> Iterator[Message]:
+    """The message, and for each result of a tool in its content another one, where it stands."""
     for name in given:
         if name not in _KEYS | _OURS | _TOOL_KEYS:
             raise InvalidInput(
                 f"unknown field {shown(name)}: put it into metadata, or use one of {sorted(_KEYS)}"
             )
-    if "content" not in given and not given.get("tool_calls"):
+    if "content" not in given and not any(given.get(name) for name in _SPOKEN):
         raise InvalidInput("has no content")
     metadata = given.get("metadata")
     if not isinstance(metadata, Mapping | None):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
-    extra = {name: given[name] for name in sorted(_TOOL_KEYS & set(given)) if given[name] is not None}
-    time = given.get("time")
-    own_session = given.get("session")
-    role = given.get("role")
-    return Message(
-        content=_content(given.get("content"), given.get("tool_calls")),
+    if given.get("content") is None and not any(given.get(name) for name in _SPOKEN):
+        raise InvalidInput("content must be a string or a list of parts, not None")
+    time, own_session, role = given.get("time"), given.get("session"), role_of(given.get("role"))
+    kept = sorted((_TOOL_KEYS & set(given)) - {"audio", "reasoning_content"})
+    extra = {name: given[name] for name in kept if given[name] not in (None, [])}
+    if given.get("reasoning_content"):
+        extra["reasoning"] = given["reasoning_content"]
+    content = read_content(given.get("content"), given.get("tool_calls"))
+    read_audio(given.get("audio"), content)
+    whole = Message(
+        content=content.text or _spoken(given),
         role="user" if role is None else role,
         name=given.get("name"),
         time=None if time is None else to_time(time),
         session=session if own_session is None else own_session,
-        metadata={**extra, **(metadata or {})},
+        metadata={**extra, **content.metadata, **(metadata or {})},
         id=given.get("id"),
+        files=tuple(content.files),
+    )
+    outputs = [*content.before, *content.after]
+    if content.is_nothing and len(outputs) == 1:
+        yield _of_tool(outputs[0], whole, whole.id)
+        return
+    yield from (_of_tool(output, whole, _beside(whole.id, n)) for n, output in enumerate(content.before, 1))
+    if not (content.is_nothing and outputs):
+        yield whole
+    first = len(content.before) + 1
+    yield from (
+        _of_tool(output, whole, _beside(whole.id, n)) for n, output in enumerate(content.after, first)
     )
 
 
-def _content(content: object, tool_calls: object) -> str:
-    if isinstance(content, str):
-        return content
-    if content is None and tool_calls:
-        if not isinstance(tool_calls, Sequence) or isinstance(tool_calls, str | bytes):
-            raise InvalidInput(f"tool_calls must be a list, not {type_of(tool_calls)}")
-        return "\n".join(_tool_call(call) for call in tool_calls)
-    if not isinstance(content, Sequence) or isinstance(content, bytes | bytearray):
-        raise InvalidInput(f"content must be a string or a list of parts, not {type_of(content)}")
-    return "\n".join(_part(part, i) for i, part in enumerate(content))
+def _of_tool(output: ToolOutput, asked_in: Message, message_id: Any) -> Message:
+    """What a tool gave back, as a message of its own beside the one that it stood in."""
+    content = read_content(output_content(output.content))
+    failed = {"is_error": True} if output.is_error else {}
+    return replace(
+        asked_in,
+        content=content.text,
+        role="tool",
+        name=None,
+        metadata={"tool_call_id": output.call_id, **failed, **content.metadata},
+        id=message_id,
+        files=tuple(content.files),
+    )
 
 
-def _part(part: object, index: int) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-        raise InvalidInput(f"content[{index}] must be a mapping with a string 'type', not {shown(part)}")
-    part_type = part["type"]
-    text = part.get("text", part.get("refusal"))
-    if part_type in ("text", "input_text", "output_text", "refusal"):
-        if not isinstance(text, str):
-            raise InvalidInput(f"content[{index}].text must be a string, not {type_of(text)}")
-        return text
-    detail = part.get(part_type)
-    name: str | None = detail.get("filename") if isinstance(detail, Mapping) else None
-    url = detail.get("url") if isinstance(detail, Mapping) else detail
-    if name is None and isinstance(url, str) and not url.startswith("data:"):
-        name = url
-    label = part_type.removeprefix("input_").removesuffix("_url").replace("_", " ")
-    return f"[{label}: {name}]" if name else f"[{label}]"
+def _beside(message_id: Any, number: int) -> Any:
+    """The id of what a tool gave back, beside a message's own."""
+    return None if message_id is None else f"{key('id', message_id)}/{number}"
 
 
-def _tool_call(call: object) -> str:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(function, Mapping):
-        return "[tool call]"
-    return f"[tool call: {function.get('name')}({function.get('arguments', '')})]"
+def _spoken(given: Mapping[Any, Any]) -> str:
+    """What a message without content says: why it says nothing, or in the old form whom it calls."""
+    refusal, function = given.get("refusal"), given.get("function_call")
+    if isinstance(refusal, str):
+        return refusal
+    return read_content(None, [{"function": function}]).text if isinstance(function, Mapping) else ""
+
+
+def _of_kept_size(message: Message, place: int) -> Message:
+    if any(file and len(file) > _MOST_FILE_BYTES for file in message.files):
+        most = _MOST_FILE_BYTES // 2**20
+        raise InvalidMessage(f"messages[{place}]: has a file of more than {most} MiB: keep it elsewhere")
+    return message
 
 
 def _checked(message: Message) -> Message:
     one_line("role", message.role)
-    key("session", message.session)
     if message.name is not None:
         one_line("name", message.name)
-    if message.id is not None:
-        key("id", message.id)
     if not isinstance(message.content, str):
         raise InvalidInput(f"content must be a string, not {type_of(message.content)}")
     if (at := surrogate_at(message.content)) is not None:
@@ -134,9 +205,13 @@ def _checked(message: Message) -> Message:
         )
     if not isinstance(message.metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(message.metadata)}")
+    if not isinstance(message.files, tuple) or not all(isinstance(f, bytes | None) for f in message.files):
+        raise InvalidInput(f"files must be a tuple of bytes, not {type_of(message.files)}")
     metadata = to_json(message.metadata)
     return replace(
         message,
+        session=key("session", message.session),
+        id=None if message.id is None else key("id", message.id),
         time=None if message.time is None else to_time(message.time),
         metadata=json.loads(metadata) if metadata else {},
         seq=0,

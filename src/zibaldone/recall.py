@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
-from zibaldone.core import Decision, Evidence, Narrowing, Recall, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Recall, Trace, ViewTrace
 from zibaldone.generations import snapshots
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Tokenizer
-from zibaldone.outdating import current_first, holding
+from zibaldone.models.own_tokens import OwnTokens
+from zibaldone.narrowing import Narrowing
+from zibaldone.outdating import corrections_instead, current_first, holding
+from zibaldone.planner import request_of
 from zibaldone.planning import plan
-from zibaldone.rendering import render
+from zibaldone.rendering import line, line_tokens, mark, render
 from zibaldone.search.fusion import reciprocal_rank
 from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
@@ -23,6 +27,7 @@ from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
+from zibaldone.views.toolkit import described
 from zibaldone.views.updates import UpdatesView
 
 DEFAULT_FLOOR = 0.005  # docs/log.md has the trade-off curve
@@ -45,24 +50,34 @@ def recall(
     *,
     floor: float,
     tokenizer: Tokenizer,
+    own: OwnTokens | None,
     count: Count,
     overlays: Overlays,
     narrowing: Narrowing,
+    planner: Asker | None = None,
 ) -> Recall:
-    """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources."""
+    """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
+
+    `own` has the tokenizer that the budget is counted with, where it is not the views' own. With a `planner`
+    its model is asked what the question needs.
+    """
     began = time.perf_counter()
-    if narrowing:
-        with database.read() as connection:
-            query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
+    read = request_of(query, planner)
+    if read.read_by != OFFLINE:
+        query = replace(query, request=read.request)
+    if narrowing.until is not None:
+        until = narrowing.until
+        query = replace(query, before=until if query.before is None else min(until, query.before))
+    query = narrowed(database, query, narrowing)
     if overlays.profile is not None:
-        own = snapshots(database, query.scope.user, overlays.profile)
-        query = replace(query, people=overlays.profile.people(own, query.scope.user))
-    answers = _Answers(database, query)
-    plan_ = plan(query.text, query.budget_tokens)
+        taken = snapshots(database, query.scope.user, overlays.profile)
+        query = replace(query, people=overlays.profile.people(taken, query))
+    answers = _Answers(database, query, tokenizer, own)
+    plan_ = plan(query.text, query.budget_tokens, query.request)
     known = answers.of(overlays.profile, plan_.standing_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
     lines = answers.of(overlays.timeline, plan_.timeline_tokens)
-    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]))
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
     confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
@@ -71,15 +86,15 @@ def recall(
         candidates = in_period_first(candidates, query, plan_.aim)
         standing = answers.still_there(known.evidence)
         if overlays.updates is not None:
-            candidates = current_first(database, overlays.updates, candidates, query, tokenizer)
+            candidates = answers.current_first(overlays.updates, candidates)
             standing = holding(database, overlays.updates, standing, query)
         chosen = choose(
-            candidates,
+            answers.counted(candidates),
             query,
             count,
             plan_,
-            standing=[replace(entry, standing=True) for entry in standing],
-            lines=answers.still_there(lines.evidence),
+            standing=answers.counted([replace(entry, standing=True) for entry in standing]),
+            lines=answers.counted(answers.still_there(lines.evidence)),
         )
     text, citations = render(chosen.evidence)
     return Recall(
@@ -90,14 +105,27 @@ def recall(
         citations=citations,
         trace=Trace(
             views=tuple(answers.traces),
-            decisions=tuple(chosen.decisions),
+            decisions=(*chosen.decisions, *answers.replaced),
             confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
+            planned_by=read.read_by,
+            plan_note=read.note,
             parts=chosen.parts,
+            within=_within(database, query),
+            without=query.without,
         ),
     )
+
+
+def _within(database: Database, query: Query) -> frozenset[int] | None:
+    """The seqs that a query may recall; None: all of the user's."""
+    if query.scope.session is None:
+        return query.within
+    with database.read() as connection:
+        of_session = log.seqs_where(connection, query.scope.user, session=query.scope.session)
+    return frozenset(of_session) if query.within is None else query.within.intersection(of_session)
 
 
 @dataclass(slots=True)
@@ -106,13 +134,19 @@ class _Answers:
 
     database: Database
     query: Query
+    tokenizer: Tokenizer
+    own: OwnTokens | None = None
     traces: list[ViewTrace] = field(default_factory=list)
+    replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
+    corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
+    has_corrections: bool = False
 
     def of(self, view: View | None, room_tokens: int) -> Retrieved:
         """What a view retrieves for so much room; nothing from no view, or for no room."""
         if view is None or not room_tokens:
             return Retrieved((), 0, 0.0, lambda _: None)
-        query = replace(self.query, budget_tokens=room_tokens)
+        room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
+        query = replace(self.query, budget_tokens=room)
         start = time.perf_counter()
         retrieved = view.retrieve(snapshots(self.database, query.scope.user, view), query)
         self.traces.append(
@@ -128,16 +162,60 @@ class _Answers:
         )
         return retrieved
 
-    def still_there(self, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """Those all of whose messages are in the log now, and may be recalled."""
+    def still_there(self, candidates: Sequence[Evidence], *, corrected: bool = False) -> list[Evidence]:
+        """Those all of whose messages are in the log now, and may be recalled, with what the log says.
+
+        What somebody corrected is left out, and with `corrected` the correction comes in its place.
+        """
         if not candidates:
             return []
+        user = self.query.scope.user
         with self.database.read() as connection:
-            sources = {seq for unit in candidates for seq in unit.sources}
-            here = log.present(connection, self.query.scope.user, sources)
-        if self.query.within is not None:
-            here &= self.query.within
-        return [unit for unit in candidates if here.issuperset(unit.sources)]
+            here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})
+            version = log.state(connection, user).version
+            if version != self.corrections[0]:
+                self.corrections = version, log.corrections(connection, user)
+            newest = {
+                old: new
+                for old, new in self.corrections[1].items()
+                if old in here and self.query.lets_in((new,))
+            }
+            corrections = log.fetch(connection, user, sorted(set(newest.values()))) if corrected else {}
+        there = [
+            described(unit, [here[seq] for seq in unit.sources])
+            for unit in candidates
+            if here.keys() >= set(unit.sources) and self.query.lets_in(unit.sources)
+        ]
+        if not newest:
+            return there
+        self.has_corrections = True
+        current, replaced = corrections_instead(there, newest, corrections, self.query, self.tokenizer)
+        self.replaced += replaced
+        return current
+
+    def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
+        """The units as they are, their tokens those that the budget is in."""
+        if self.own is None or not units:
+            return list(units)
+        lines = [line(unit.speaker, unit.text) + mark(unit) for unit in units]
+        counts = line_tokens(lines, self.own.tokenizer.count)
+        return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
+
+    def current_first(self, updates: UpdatesView, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """See outdating. What took another's place may have been corrected since."""
+        ranked = current_first(self.database, updates, candidates, self.query, self.tokenizer)
+        return self.still_there(ranked, corrected=True) if self.has_corrections else ranked
+
+
+def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
+    """The query, with the messages that it may recall; what an item said before is never among them."""
+    user, within = query.scope.user, query.within
+    with database.read() as connection:
+        without = log.overwritten(connection, user)
+        if narrowing:
+            within = log.seqs_within(connection, user, narrowing)
+            without |= log.seqs_without(connection, user, narrowing)
+    return replace(query, within=within, without=without)
 
 
 @sweeping()
@@ -147,21 +225,24 @@ def search(
     updates: UpdatesView,
     query: Query,
     limit: int,
+    *,
     tokenizer: Tokenizer,
+    own: OwnTokens | None,
     narrowing: Narrowing,
 ) -> tuple[Evidence, ...]:
     """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
-    if narrowing:
-        with database.read() as connection:
-            query = replace(query, within=log.seqs_within(connection, query.scope.user, narrowing))
-    answers = _Answers(database, query)
-    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence)
-    return tuple(current_first(database, updates, candidates[:limit], query, tokenizer)[:limit])
+    query = narrowed(database, query, narrowing)
+    answers = _Answers(database, query, tokenizer)
+    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence, corrected=True)
+    answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
+    return tuple(answers.counted(answers.current_first(updates, candidates[:limit])[:limit]))
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
     """What was said in the time that an overview or a list is of, or just after a short one, comes first."""
-    period = asked_period(query.text, query.now.date()) if aim in (Aim.OVERVIEW, Aim.LIST) else None
+    period = asked_period(query.text, query.now.date()) or query.period
+    if aim not in (Aim.OVERVIEW, Aim.LIST):
+        return candidates
     if period is None:
         return candidates
     ends = period.last

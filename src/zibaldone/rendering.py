@@ -4,7 +4,7 @@
     Caroline: I went to a LGBTQ support group yesterday and it was so powerful.
     Melanie: That's amazing!
     …
-    Melanie: We painted that lake last year. [no longer holds, since Thu 25 May 2023]
+    Melanie: Pottery is on Monday. [no longer holds, since Thu 25 May 2023; see “Pottery is on Friday now.”]
     Thu 25 May
     ...
 
@@ -49,7 +49,11 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
         start = length + len(opening)
         end = start + len(text)
         length = end + len(closing)
-        citations.extend(Citation(seq, unit.session, unit.time, start, end) for seq in unit.sources)
+        ids = unit.ids or (None,) * len(unit.sources)
+        citations.extend(
+            Citation(seq, unit.session, unit.time, start, end, id_, unit.role)
+            for seq, id_ in zip(unit.sources, ids, strict=True)
+        )
         before = unit
     return "".join(pieces), tuple(citations)
 
@@ -59,7 +63,8 @@ def mark(unit: Evidence) -> str:
     if unit.outdated is not None:
         which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
         since = f", since {header(unit.outdated.since.date(), None)}" if unit.outdated.since else ""
-        return f" [no longer holds{since}{which}]"
+        instead = f"; see “{unit.outdated.instead}”" if unit.outdated.instead else ""
+        return f" [no longer holds{since}{which}{instead}]"
     return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else ""
 
 

@@ -4,13 +4,15 @@
     ZIBALDONE_CHAT_BASE_URL     of an OpenAI-compatible endpoint, such as http://localhost:8000/v1
     ZIBALDONE_CHAT_API_KEY
     ZIBALDONE_CHAT_TIMEOUT_S    for one attempt; 60 unless set
-    ZIBALDONE_EMBED_MODEL       an embedder's name; none: the embedded one
+    ZIBALDONE_EMBED_MODEL       an embedder's name, such as fastembed:BAAI/bge-small-en-v1.5;
+                                none: the embedded one
     ZIBALDONE_EMBED_BASE_URL, ZIBALDONE_EMBED_API_KEY
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
 
-The command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
+For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
+command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
 """
 
 from __future__ import annotations
@@ -23,8 +25,11 @@ from typing import Final, Literal
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import ChatModel, Embedder
 from zibaldone.models.meter import Ceilings
+from zibaldone.models.named import LIBRARIES, LibraryEmbedder
+from zibaldone.validation import shown
 
 _PREFIX = "ZIBALDONE_"
+_OPENAI = "openai"
 
 
 class _Source(Enum):
@@ -54,19 +59,42 @@ def chat(given: ChatModel | FromEnvironment | None) -> ChatModel | None:
     )
 
 
-def embedder(given: Embedder | FromEnvironment | None) -> Embedder | None:
-    """What was given, or else the embedder that the environment names. Raises MissingExtra."""
+def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
+    """What was given, or named, or else the embedder that the environment names.
+
+    Raises InvalidInput, MissingExtra and ModelFailed.
+    """
+    if isinstance(given, str):
+        return _embedder_called(given)
     if not isinstance(given, _Source):
         return given
     model = _text("EMBED_MODEL")
     if model is None:
         return None
+    if model.partition(":")[0] in (*LIBRARIES, _OPENAI):
+        return _embedder_called(model)
+    return _openai_embedder(model, _text("EMBED_API_KEY"))
+
+
+def _embedder_called(name: str) -> Embedder:
+    """By its library and its own name: "openai:text-embedding-3-small"."""
+    library, _, model = name.partition(":")
+    if not model or library not in (*LIBRARIES, _OPENAI):
+        known = ", ".join(f"'{known}:MODEL'" for known in (*LIBRARIES, _OPENAI))
+        raise InvalidInput(f"no embedder is called {shown(name)}: give an Embedder, or one of {known}")
+    if library in LIBRARIES:
+        return LibraryEmbedder(library, model)
+    own = None if _text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
+    return _openai_embedder(model, _text("EMBED_API_KEY") or own or None)
+
+
+def _openai_embedder(model: str, api_key: str | None) -> Embedder:
     from zibaldone.models.openai import OpenAIEmbedder
 
     return OpenAIEmbedder(
         model,
         base_url=_text("EMBED_BASE_URL"),
-        api_key=_text("EMBED_API_KEY"),
+        api_key=api_key,
         dimension=_whole("EMBED_DIMENSION", least=1),
     )
 
@@ -75,6 +103,14 @@ def ceilings() -> Ceilings:
     """The ceilings, those that the environment sets and the defaults for the others."""
     values = {one.name: _whole(f"MAX_{one.name.upper()}") for one in fields(Ceilings)}
     return Ceilings(**{name: value for name, value in values.items() if value is not None})
+
+
+def secret(variable: str) -> str:
+    """The key that a variable of the caller's choice holds. Raises InvalidInput where it holds none."""
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise InvalidInput(f"the environment variable {variable!r} is not set: put the key into it")
+    return value
 
 
 def _text(name: str) -> str | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
-from zibaldone.core import Narrowing
 from zibaldone.errors import InvalidInput
 
 T = TypeVar("T")
 TimeLike = datetime | str | float | int
+Key = str | int | UUID  # a user, session, agent or id as a caller has it; kept as text
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -22,9 +23,17 @@ _YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzi
 
 
 def key(what: str, value: object) -> str:
-    """Check a user, session or id: any non-empty text without surrogates; it is never a path or SQL."""
+    """A user, session, agent or id as text: one that is not empty and has no surrogates, a number, a UUID.
+
+    It is never a path or SQL.
+    """
+    if isinstance(value, UUID) or (isinstance(value, int) and not isinstance(value, bool)):
+        try:
+            return str(value)
+        except ValueError:  # more digits than Python writes
+            raise InvalidInput(f"{what} {shown(value)} has too many digits") from None
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{what} must be a non-empty string, not {shown(value)}")
+        raise InvalidInput(f"{what} must be a non-empty string, a whole number or a UUID, not {shown(value)}")
     if (at := surrogate_at(value)) is not None:
         raise InvalidInput(
             f"{what} {shown(value)} has a lone surrogate at character {at}: it is not valid text"
@@ -127,32 +136,6 @@ def to_time(value: TimeLike, what: str = "time") -> datetime:
     return value
 
 
-def to_narrowing(
-    exclude_session: str | None,
-    roles: Sequence[str] | None,
-    since: TimeLike | None,
-    until: TimeLike | None,
-    metadata: Mapping[str, Any] | None,
-) -> Narrowing:
-    """Check what narrows a recall."""
-    if exclude_session is not None:
-        key("exclude_session", exclude_session)
-    if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
-        raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
-    narrowing = Narrowing(
-        exclude_session=exclude_session,
-        roles=None if roles is None else frozenset(key("a role", role) for role in roles),
-        since=None if since is None else to_time(since, "since"),
-        until=None if until is None else to_time(until, "until"),
-        metadata=dict(metadata or {}),
-    )
-    if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
-        raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")
-    return narrowing
-
-
 def to_json(metadata: Mapping[str, Any]) -> str | None:
     """Metadata as JSON text; None when empty. Raises InvalidInput when it is not JSON."""
     if not metadata:
@@ -167,6 +150,8 @@ def to_json(metadata: Mapping[str, Any]) -> str | None:
 
 def one_line(what: str, value: object) -> None:
     """Check what stands before the colon of a rendered line: with a line break it could forge another."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{what} must be a non-empty string, not {shown(value)}")
     if key(what, value).splitlines() != [value]:
         raise InvalidInput(f"{what} {shown(value)} has a line break: a {what} stands in one line")
 

@@ -27,6 +27,7 @@ class BackgroundWorker:
 
     A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
     waits stays recallable by the messages view. Damaged storage of one user, or a bug, makes that user wait.
+    What a user says within `gather_s` is read together: a step costs as much for one message as for ten.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class BackgroundWorker:
         threads: int = 2,
         queue_users: int = 1000,
         poll_s: float = 60.0,
+        gather_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind."""
@@ -47,11 +49,12 @@ class BackgroundWorker:
             poll_s,
             clock,
         )
+        self._gather_s = gather_s
         self._new()
         start_anew_in_children(self)
 
     def _new(self) -> None:
-        self._waiting: dict[str, None] = {}
+        self._waiting: dict[str, float] = {}  # by user: from when on it may be its turn
         self._busy: set[str] = set()
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
@@ -78,7 +81,7 @@ class BackgroundWorker:
         """The user has something to be read. Never waits."""
         with self._changed:
             if len(self._waiting) < self._queue_users:
-                self._waiting[user] = None
+                self._waiting.setdefault(user, self._clock() + self._gather_s)
             elif user not in self._waiting:
                 self._look_at_all = True
             self._changed.notify()
@@ -138,10 +141,8 @@ class BackgroundWorker:
                     return None
                 pause = self._not_before - self._clock()
                 free = [user for user in self._waiting if user not in self._busy]
-                rests = {
-                    user: self._resting[user][1] - self._clock() for user in free if user in self._resting
-                }
-                ready = next((user for user in free if rests.get(user, 0) <= 0), None)
+                rests = {user: self._free_at(user) - self._clock() for user in free}
+                ready = next((user for user in free if rests[user] <= 0), None)
                 if pause <= 0 and ready is not None:
                     del self._waiting[ready]
                     self._busy.add(ready)
@@ -156,6 +157,10 @@ class BackgroundWorker:
                 self._look_at_all, self._looking = False, True
             self._fill()
 
+    def _free_at(self, user: str) -> float:
+        _, rested = self._resting.get(user, (0, 0.0))
+        return max(self._waiting[user], rested)
+
     def _fill(self) -> None:
         due: list[str] = []
         try:
@@ -166,7 +171,7 @@ class BackgroundWorker:
             self._looking = False
             for user in due:
                 if len(self._waiting) < self._queue_users:
-                    self._waiting[user] = None
+                    self._waiting[user] = 0.0
                 else:
                     self._look_at_all = True
             self._changed.notify_all()
@@ -177,13 +182,13 @@ class BackgroundWorker:
             if outcome is _Outcome.ALL_FAIL:
                 self._not_before = self._clock() + _wait_s(self._failures)
                 self._failures += 1
-                self._waiting.setdefault(user)
+                self._waiting.setdefault(user, 0.0)
             else:
                 self._failures, self._not_before = 0, 0.0
             if outcome is _Outcome.USER_FAILED:
                 failures, _ = self._resting.get(user, (0, 0.0))
                 self._resting[user] = failures + 1, self._clock() + _wait_s(failures)
-                self._waiting.setdefault(user)
+                self._waiting.setdefault(user, 0.0)
             elif outcome is _Outcome.DONE:
                 self._resting.pop(user, None)
             self._changed.notify_all()

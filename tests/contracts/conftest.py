@@ -121,7 +121,9 @@ VIEWS = [
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(
         "profile",
-        lambda embedder, _: ProfileView(embedder, STATIC, least_probability=0),
+        lambda embedder, _: ProfileView(
+            embedder, STATIC, Asker(None, Meter(None), STATIC), least_probability=0
+        ),
         _PROFILE_FAULTS,
         fills=False,
         all_of_it=False,

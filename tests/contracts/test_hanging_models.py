@@ -19,7 +19,7 @@ SETTINGS = {
     "chunks": MemAttention(chunk_gate_tokens=48, top_p=1),
     "hierarchy": XMemory(),
     "topics": Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60),
-    "maintained": ("messages", "chunks", "hierarchy", "topics"),
+    "maintained": ("messages", "chunks", "hierarchy", "topics", "profile"),
     "busy_timeout_s": BUSY_S,
 }
 AGENTIC = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60, reader="agentic")
@@ -33,6 +33,7 @@ TALK = [
     }
     for i, thing in enumerate(THINGS * 2)
 ]
+TALK.append({**TALK[-1], "content": "From now on, answer in French."})  # what a profile keeps
 QUESTION = "What did Ann pay to Otto for the kayak in Ghent?"
 
 
@@ -57,8 +58,9 @@ RECALLS = [
     Case("topics", "chat"),
     Case("topics", "embedder"),
     Case("topics", "chat", agentic=True),
+    Case("profile", "embedder"),
 ]
-MAINTENANCES = [case for case in RECALLS if not case.agentic]
+MAINTENANCES = [*(case for case in RECALLS if not case.agentic), Case("profile", "chat")]
 
 
 def answer(request):

@@ -54,7 +54,8 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
             lambda: memory.recall("What about my parrot?", user="ann").text,
         )
         before = said(), known()
-        assert "(no date)\nuser: My parrot is called Otto. [no longer holds]\n" in before[0]
+        mark = "[no longer holds; see “My parrot is called Kiki now.”]"
+        assert f"(no date)\nuser: My parrot is called Otto. {mark}\n" in before[0]
         assert "Mon 8 May 2023\nuser: My parrot sings." in before[0]
         assert "- My parrot is called Otto." not in before[1]
         assert before[1].startswith("Always known:\n- My parrot is called Kiki now.\n- I have a parrot.\n")

@@ -227,7 +227,7 @@ def test_a_full_file_system(tiny):
         with pytest.raises(StorageFull):
             fill(memory)
         stored = len(memory.messages(user="ann"))
-        assert stored > 10
+        assert stored >= 5
         with pytest.raises(StorageFull):
             memory.add("rye" * 100_000, user="ann")
     with Memory(tiny / "memory", embedder=EMBEDDER) as memory:

@@ -14,13 +14,18 @@ from pathlib import Path
 from zibaldone.memory import Memory
 
 
-def resident_bytes() -> int:
-    """Resident memory of this process now; where the system does not tell, the highest it has been."""
-    status = Path("/proc/self/status")
+def resident_bytes(pid: int | None = None) -> int:
+    """Resident memory of a process, or of this one, now.
+
+    Where the system does not tell: the highest that this one has been, and 0 of another.
+    """
+    status = Path(f"/proc/{pid or 'self'}/status")
     if status.exists():
         for line in status.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
+    if pid is not None:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -21,9 +21,12 @@ from zibaldone.models.base import ChatModel
 from zibaldone.models.static import shared_static_embedder
 
 _EXTRAS = {
+    "httpx2": "pip install 'zibaldone[server]'",
     "matplotlib": "pip install 'zibaldone[plot]'",
+    "starlette": "pip install 'zibaldone[server]'",
     "torch": "pip install 'zibaldone[kv]'",
     "transformers": "pip install 'zibaldone[kv]'",
+    "uvicorn": "pip install 'zibaldone[server]'",
 }
 
 Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)

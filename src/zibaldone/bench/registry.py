@@ -187,6 +187,15 @@ class UpdatesOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OverridesOptions:
+    """Overrides in people's own words inside a chat: what holds now recalled, what held before marked?"""
+
+    budget: Ints = option((250, 500, 1000), "Token budgets, with commas.")
+    questions: bool = option(False, "Each question that is not answered right.")
+    floor: float | None = _floor()
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVOptions:
     """Answers from KV memory beside full context, truncation, text recall and others (extra 'kv')."""
 
@@ -204,6 +213,27 @@ class HangingOptions:
     """Adds, recalls and forgets beside a recall whose model hangs, and without."""
 
     calls: int = option(50, "Of each kind and user, whose median counts.", least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingOptions:
+    """The gateway under load, before a loopback upstream, beside the upstream alone (extra 'server')."""
+
+    paths: tuple[Path, ...] = argument("Files of conversations, and folders of BEAM chats.")
+    concurrency: Ints = option((1, 2, 4, 8, 16), "Requests at a time, each of another user, with commas.")
+    requests: int = option(48, "Of an arm at a concurrency, and eight of each user at least.", least=1)
+    minutes: float = option(0.0, "Then load of so long, with as many users as there are.", least=0)
+    arms: Names = option(
+        ("turn", "session", "full", "gateway", "same"), "What is sent to the upstream, with commas."
+    )
+    history: int = option(10_000, "Messages of each user that are imported first.", least=0)
+    turns: int = option(6, "Exchanges of a session.", least=1)
+    window: int = option(32_000, "Tokens of history that 'full' sends.", least=1)
+    answer: int = option(64, "Tokens of an answer at most.", least=1)
+    prefill: float = option(20_000.0, "Tokens that the upstream prefills in a second.", least=1)
+    rate: float = option(60.0, "Tokens of a stream in a second.", least=1)
+    prefix_cache: bool = option(False, "Only what no earlier prompt began with is prefilled.")
+    memory: Path | None = option(None, "Keep the imported histories here, to be used again.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,9 +293,11 @@ BENCHMARKS = (
     Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
+    Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
+    Benchmark("overrides", OverridesOptions, "consolidation.natural:run"),
     Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),

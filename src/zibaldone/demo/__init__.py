@@ -34,7 +34,7 @@ CHANGE = Message(
     id="change",
 )
 AFTER_CHANGE = "When do mum and I go to São Miguel?"
-CHANGE_TOKENS = 150
+CHANGE_TOKENS = 180
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 

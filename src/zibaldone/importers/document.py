@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,12 +75,15 @@ class Node:
     def message(self, given: MessageLike) -> Message:
         """What was made from this value, checked as `Memory.add` would check it."""
         try:
-            return to_messages([given], session=None)[0]
+            made = to_messages([given], session=None)
         except InvalidInput as error:
             reason = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
             raise InvalidImport(f"{self.path}: {self.at}: {reason}") from error
         except OverflowError as error:
             raise self.fault("numbers of a usable size") from error
+        # One of a file is one in the log: what tools gave back stays in its text.
+        main = next((message for message in made if message.role != "tool"), made[0])
+        return replace(main, content="\n".join(message.content for message in made), files=())
 
     def _as(self, convert: Callable[[Any], T], expected: str) -> T:
         try:

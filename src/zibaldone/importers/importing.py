@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from zibaldone.core import TIME_KNOWN, Message
+from zibaldone.core import CORRECTS, TIME_KNOWN, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.importers import get, recognise
 from zibaldone.importers.base import Conversation
+from zibaldone.message_input import corrected_ids
 from zibaldone.validation import key
 
 
@@ -94,4 +95,8 @@ def assign_users(file: ReadFile, user: str | None) -> list[Assigned]:
 
 def _put_apart(message: Message, hint: str) -> Message:
     own_id = None if message.id is None else f"{hint}/{message.id}"
-    return replace(message, session=f"{hint}/{message.session}", id=own_id)
+    metadata = message.metadata
+    if corrected := corrected_ids(message):
+        ids = [f"{hint}/{name}" for name in corrected]
+        metadata = {**metadata, CORRECTS: {**metadata[CORRECTS], "ids": ids}}
+    return replace(message, session=f"{hint}/{message.session}", id=own_id, metadata=metadata)

@@ -230,6 +230,45 @@ def links_of_updates(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def keys_of_the_server(connection: Connection) -> None:
+    """Who may use the server."""
+    connection.execute(
+        text(
+            """CREATE TABLE server_keys (
+            id TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL, "user" TEXT, agent TEXT,
+            read_only INTEGER NOT NULL, created_us BIGINT NOT NULL, used_us BIGINT, revoked_us BIGINT)"""
+        )
+    )
+
+
+def files_and_editors(connection: Connection) -> None:
+    """Bytes of attachments; and editors' messages are found without reading all the others."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        f"""CREATE TABLE message_files (
+            "user" TEXT NOT NULL, seq BIGINT NOT NULL, place INTEGER NOT NULL, data {byte_string} NOT NULL,
+            PRIMARY KEY ("user", seq, place))""",
+        """CREATE INDEX messages_of_editors ON messages ("user", seq) WHERE role = 'editor'""",
+    ):
+        connection.execute(text(statement))
+
+
+def notes_of_the_profile(connection: Connection) -> None:
+    """Who made an entry, and what a model says that it is about."""
+    connection.execute(
+        text(
+            """CREATE TABLE profile_notes (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part BIGINT NOT NULL,
+            topic TEXT NOT NULL, made_by TEXT NOT NULL, PRIMARY KEY ("user", generation, seq, part))"""
+        )
+    )
+
+
+def messages_by_length(connection: Connection) -> None:
+    """Messages that say just this are found without reading what all the others say."""
+    connection.execute(text('CREATE INDEX messages_by_length ON messages ("user", length(content))'))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -239,6 +278,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     units_of_all_views,
     units_of_the_hierarchy,
     links_of_updates,
+    keys_of_the_server,
+    files_and_editors,
+    notes_of_the_profile,
+    messages_by_length,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -5,7 +5,7 @@ Every primary key begins with `user`, so that a hash-sharded database can distri
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, MetaData, Table
+from sqlalchemy import Column, Index, MetaData, Table, func, literal_column, text
 
 from zibaldone.storage.columns import CheckedBigInteger as BigInteger
 from zibaldone.storage.columns import CheckedBytes as LargeBinary
@@ -47,6 +47,23 @@ messages = Table(
     Index("messages_by_id", "user", "id", unique=True),
     Index("messages_by_session", "user", "session", "seq"),
     Index("messages_by_time", "user", "time_us"),
+    Index(
+        "messages_of_editors",
+        "user",
+        "seq",
+        sqlite_where=text("role = 'editor'"),
+        postgresql_where=text("role = 'editor'"),
+    ),
+    Index("messages_by_length", "user", func.length(literal_column("content"))),
+)
+
+message_files = Table(  # bytes of what a message has attached, where they were to be kept
+    "message_files",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),  # in the metadata's "attachments"
+    Column("data", LargeBinary, nullable=False),
 )
 
 view_states = Table(
@@ -375,4 +392,28 @@ update_links = Table(
     Column("old_end", Integer, nullable=False),
     Column("rule", Text, nullable=False),  # or "<model>/<hash of the prompt>"
     Index("update_links_by_old", "user", "generation", "old_seq"),
+)
+
+profile_notes = Table(  # beside the units of the profile that a model made, or was asked for and did not
+    "profile_notes",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
+    Column("part", BigInteger, primary_key=True, autoincrement=False),  # and its part
+    Column("topic", Text, nullable=False),
+    Column("made_by", Text, nullable=False),  # "offline", or "<model>/<hash of the prompt>"
+)
+
+server_keys = Table(  # looked up before anybody's name is known
+    "server_keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False),  # SHA-256 of the secret, in hexadecimal
+    Column("user", Text),  # NULL: an admin's key
+    Column("agent", Text),  # NULL: all of the user's messages
+    Column("read_only", Integer, nullable=False),
+    Column("created_us", BigInteger, nullable=False),  # microseconds since 1970
+    Column("used_us", BigInteger),  # last; NULL: never
+    Column("revoked_us", BigInteger),  # NULL: it opens
 )
