@@ -28,6 +28,7 @@ LAYERS = (
         "models",
         "storage",
         "text",
+        "recalled",
         "rendering",
         "validation",
         "message_input",
@@ -288,7 +289,7 @@ def test_importers_know_only_the_vocabulary():
 
 def test_the_vocabulary_is_short():
     """core.py is a vocabulary, and stays short."""
-    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 280
+    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 220
 
 
 @pytest.mark.parametrize("folder", ["src", "docs"])

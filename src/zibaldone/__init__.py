@@ -1,17 +1,7 @@
 """Memory for LLM agents: every message kept once, word for word, and remembered in several ways."""
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.core import (
-    ChannelScore,
-    Citation,
-    Decision,
-    Evidence,
-    Message,
-    Recall,
-    Scope,
-    Trace,
-    ViewTrace,
-)
+from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
 from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
 from zibaldone.errors import (
     BlockMissing,
@@ -55,6 +45,7 @@ from zibaldone.models import (
     Usage,
 )
 from zibaldone.profile import AsyncProfile, Profile
+from zibaldone.recalled import Recall
 from zibaldone.views.base import Counted
 from zibaldone.views.chunks import MemAttention, Past, StoredChunk
 from zibaldone.views.chunks.storage.placement import Moved, Placement

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 from uuid import UUID
 
-from zibaldone.core import Evidence, Message, Recall
+from zibaldone.core import Evidence, Message
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.importing import ReadFile
@@ -24,6 +24,7 @@ from zibaldone.message_objects import Attachment
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.profile import AsyncProfile
+from zibaldone.recalled import Recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread

@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
-from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Recall, Scope
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
     InvalidInput,
@@ -41,6 +41,7 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
+from zibaldone.recalled import Recall
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import remembered

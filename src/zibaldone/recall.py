@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
-from zibaldone.core import Decision, Evidence, Recall, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Trace, ViewTrace
 from zibaldone.generations import snapshots
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Tokenizer
@@ -17,6 +17,7 @@ from zibaldone.narrowing import Narrowing
 from zibaldone.outdating import corrections_instead, current_first, holding
 from zibaldone.planner import request_of
 from zibaldone.planning import plan
+from zibaldone.recalled import Recall
 from zibaldone.rendering import line, line_tokens, mark, render
 from zibaldone.search.fusion import reciprocal_rank
 from zibaldone.search.ranker import LONG_DAYS

@@ -86,7 +86,8 @@ def test_longmemeval_is_judged_by_sessions(haystack_path, tools):
 def test_the_engine_is_judged_by_whole_messages(tools):
     """Passages of one message stand in one line of the text, so they are one unit."""
     from zibaldone.bench.engine import to_context
-    from zibaldone.core import Evidence, Recall, Trace
+    from zibaldone.core import Evidence, Trace
+    from zibaldone.recalled import Recall
 
     one = Evidence("Red.", "Ann", (1,), datetime(2024, 1, 1, tzinfo=UTC), "s", "messages", "passage", 1.0, 3)
     parts = (one, replace(one, text="Green.", place=50, score=9.0), replace(one, sources=(2,), score=5.0))

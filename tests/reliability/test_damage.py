@@ -201,11 +201,11 @@ def test_a_full_disk(memory, spare):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A file system of two megabytes."""
+    """A file system of three megabytes."""
     path = tmp_path / "tiny"
     path.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(path)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(path)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"a file system of its own cannot be mounted here: {mounted.stderr.decode().strip()}")
@@ -227,7 +227,7 @@ def test_a_full_file_system(tiny):
         with pytest.raises(StorageFull):
             fill(memory)
         stored = len(memory.messages(user="ann"))
-        assert stored >= 5
+        assert stored > 10
         with pytest.raises(StorageFull):
             memory.add("rye" * 100_000, user="ann")
     with Memory(tiny / "memory", embedder=EMBEDDER) as memory:

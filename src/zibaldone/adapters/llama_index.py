@@ -13,8 +13,9 @@ from typing import Any
 
 from zibaldone.adapters.quotation import recalled_for, without_tags
 from zibaldone.aio import AsyncMemory
-from zibaldone.core import DEFAULT_SESSION, quotation
+from zibaldone.core import DEFAULT_SESSION
 from zibaldone.errors import MissingExtra
+from zibaldone.rendering import quotation
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock

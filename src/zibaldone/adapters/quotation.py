@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.core import Recall
 from zibaldone.errors import ZibaldoneError
+from zibaldone.recalled import Recall
 
 _logger = logging.getLogger(__name__)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.bench.base import ContextUnit, Cost, Equipment, RecalledContext
-from zibaldone.core import Evidence, Message, Recall
+from zibaldone.core import Evidence, Message
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 from zibaldone.views.chunks import MemAttention
 from zibaldone.views.hierarchy import XMemory
 from zibaldone.views.topics.retrieval import SUPERSEDED

@@ -19,9 +19,10 @@ from zibaldone.bench.metrics import is_found
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import FeltOptions
 from zibaldone.bench.table import Column, tabulate
-from zibaldone.core import Message, Recall
+from zibaldone.core import Message
 from zibaldone.demo.sample import CONVERSATION, USER
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 
 NEVER = "never"  # the kind of what was never said
 ALL = "all"  # the last row

@@ -18,11 +18,12 @@ from zibaldone.bench.engine import to_context
 from zibaldone.bench.listwise import Contests, contests
 from zibaldone.bench.metrics import is_found
 from zibaldone.choosing import choose
-from zibaldone.core import Evidence, Message, Recall, Scope, Trace
+from zibaldone.core import Evidence, Message, Scope, Trace
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.planning import plan
 from zibaldone.recall import DEFAULT_FLOOR, in_period_first
+from zibaldone.recalled import Recall
 from zibaldone.search import dense
 from zibaldone.search.lexical import Doubles, Floats, Ints
 from zibaldone.search.ranker import (

@@ -20,11 +20,12 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zibaldone.core import Evidence, Message, Recall, Trace
+    from zibaldone.core import Evidence, Message, Trace
     from zibaldone.forgetting import Receipt
     from zibaldone.ingest import Imported
     from zibaldone.inspection import Stats
     from zibaldone.log import Session
+    from zibaldone.recalled import Recall
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes

@@ -19,10 +19,11 @@ from statistics import mean, median
 
 from rich.console import Console
 
-from zibaldone.core import Message, Recall
+from zibaldone.core import Message
 from zibaldone.demo import show
 from zibaldone.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, ask, questions
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 
 BUDGET_TOKENS = 300
 # Said in the demo and forgotten again: something that was so is so no longer.

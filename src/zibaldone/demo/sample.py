@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
-from zibaldone.core import Evidence, Recall
+from zibaldone.core import Evidence
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 
 USER = "leonie"
 NOW = datetime(2025, 4, 9, tzinfo=UTC)  # when the questions are asked: just after the last session

@@ -13,9 +13,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from zibaldone.core import Evidence, Message, Recall
+from zibaldone.core import Evidence, Message
 from zibaldone.demo.sample import DemoAnswer
 from zibaldone.forgetting import Receipt
+from zibaldone.recalled import Recall
 from zibaldone.rendering import STANDING_TITLE, header, line, mark
 
 _CHARS = 72  # shown of a passage that holds no part of the answer: one line

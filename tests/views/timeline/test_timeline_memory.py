@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from zibaldone.core import Message, Recall
+from zibaldone.core import Message
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 
 START = datetime(2024, 1, 10, 9, tzinfo=UTC)
 NOW = datetime(2024, 12, 20, tzinfo=UTC)

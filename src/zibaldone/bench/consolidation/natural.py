@@ -19,9 +19,10 @@ from zibaldone.bench.base import Equipment
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import OverridesOptions
 from zibaldone.bench.table import Column, tabulate
-from zibaldone.core import Message, Recall
+from zibaldone.core import Message
 from zibaldone.demo.sample import CONVERSATION, USER
 from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
 
 OF_A_STREAM = 20
 _TURNS = 150  # of the demo's conversation

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.core import Recall
 from zibaldone.errors import InvalidInput, ZibaldoneError
+from zibaldone.recalled import Recall
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
@@ -121,6 +121,10 @@ class GatewayExchange:
             self._degrade("write_timeout", "storing takes longer than usual; it goes on")
         elif (error := task.exception()) is not None:
             self._degrade("write_failed", f"not stored: {reason(error)}")
+
+    async def record_question(self) -> None:
+        """Have the request's own turns stored, where no answer comes; what fails is in the report."""
+        await self.record((), None, is_partial=False)
 
     def leave(self, answer: Sequence[WireTurn]) -> None:
         """The client is gone, or the upstream: store what has come of the answer, with nobody waiting."""

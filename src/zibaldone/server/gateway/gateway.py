@@ -34,6 +34,7 @@ from zibaldone.server.gateway.scope import memory_options, memory_scope
 from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, relayed, whole
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat, mapping, text
 from zibaldone.server.metrics import Metrics
+from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
 from zibaldone.threads import in_thread
 
@@ -115,17 +116,12 @@ class Gateway:
             self._shop, wire, body, scope, options, principal.read_only, is_retry=said_again(headers)
         )
         content = encoded(await exchange.admit())
-        response = await self._unless_gone(request, wire.path, content)
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if not response.is_success:
-            return _passed(response, exchange.report)
-        if kind not in ("application/json", "text/event-stream"):
-            exchange.report.degrade("the upstream's answer is neither JSON nor a stream of events")
-            return _passed(response, exchange.report)
-        if kind == "text/event-stream":
-            stream = _answered(response, exchange, wire.reader(body))
-            return _Stream(stream, response.status_code, _pairs(response, exchange.report, changed=True))
-        return await _whole(response, exchange, wire)
+        try:
+            response = await self._unless_gone(request, wire.path, content)
+            return await _response(response, exchange, wire, body)
+        except Problem:
+            await exchange.record_question()
+            raise
 
     async def _pass_through(self, request: Request) -> Response:
         headers = request.headers
@@ -173,6 +169,23 @@ class _AllOthers(Route):
 async def _hung_up(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+async def _response(
+    response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat, body: JsonObject
+) -> Response:
+    """What the client gets; of an error, and of what nobody can read, the question alone is stored."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_readable = kind in ("application/json", "text/event-stream")
+    if not (response.is_success and is_readable):
+        await exchange.record_question()
+        if response.is_success:
+            exchange.report.degrade("the upstream's answer is neither JSON nor a stream of events")
+        return _passed(response, exchange.report)
+    if kind == "text/event-stream":
+        stream = _answered(response, exchange, wire.reader(body))
+        return _Stream(stream, response.status_code, _pairs(response, exchange.report, changed=True))
+    return await _whole(response, exchange, wire)
 
 
 async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:

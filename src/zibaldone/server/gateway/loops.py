@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.core import Recall
 from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.recalled import Recall
 from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.text.remembered import emptied

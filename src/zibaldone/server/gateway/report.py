@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zibaldone.core import Recall
+from zibaldone.recalled import Recall
 
 
 class MemoryStatus(enum.StrEnum):

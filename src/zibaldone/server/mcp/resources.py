@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from zibaldone.core import Message, quotation
-from zibaldone.rendering import line
+from zibaldone.core import Message
+from zibaldone.rendering import line, quotation
 from zibaldone.server.mcp.caller import McpCaller
 
 SCHEME = "memory://"

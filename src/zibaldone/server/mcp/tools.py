@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from zibaldone.core import DEFAULT_SESSION, Evidence, quotation
+from zibaldone.core import DEFAULT_SESSION, Evidence
 from zibaldone.errors import InvalidInput
 from zibaldone.forgetting import Receipt
-from zibaldone.rendering import line, mark
+from zibaldone.rendering import line, mark, quotation
 from zibaldone.server.mcp.answers import (
     ForgetAnswer,
     McpAnswer,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from zibaldone.core import Evidence, Recall
+from zibaldone.core import Evidence
+from zibaldone.recalled import Recall
 from zibaldone.server.rest.operation import Operation, Reply, RestCall
 from zibaldone.server.rest.shapes import (
     CitationJson,
