@@ -27,7 +27,8 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 from zibaldone.forgetting import Receipt, Removed
-from zibaldone.ingest import Imported
+from zibaldone.importers.base import NotImported
+from zibaldone.imports import Imported, ImportInterrupted
 from zibaldone.inspection import Integrity, Stats, ViewStats
 from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
 from zibaldone.log import Session
@@ -77,6 +78,7 @@ __all__ = [
     "Evidence",
     "ForeignKV",
     "IdConflict",
+    "ImportInterrupted",
     "Imported",
     "Integrity",
     "InvalidImport",
@@ -93,6 +95,7 @@ __all__ = [
     "ModelUnavailable",
     "Moved",
     "NewerSchema",
+    "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
     "Past",

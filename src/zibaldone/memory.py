@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -23,9 +23,12 @@ from zibaldone.errors import (
     UnknownName,
 )
 from zibaldone.forgetting import Receipt
+from zibaldone.importers.base import Branches
 from zibaldone.importers.export import export_messages
-from zibaldone.importers.importing import ReadFile, read_file
-from zibaldone.ingest import Imported, Parts, Progress, import_file, ingest
+from zibaldone.importers.importing import reading
+from zibaldone.importers.source import OpenedSource
+from zibaldone.imports import Imported, import_source
+from zibaldone.ingest import Parts, Progress, ingest
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import Items, is_put
 from zibaldone.log import Appended, Session
@@ -542,28 +545,48 @@ class Memory:
 
     def import_(
         self,
-        path: str | Path | ReadFile,
+        path: str | Path | BinaryIO,
         *,
         user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
+        branches: Branches = "current",
+        strict: bool = False,
+        again: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
-        """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
+        """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
 
-        The format is recognised by content; a BEAM chat may be a folder. The whole file is read and checked
-        before anything is stored. Importing twice adds nothing, and a message that has changed since stays
-        as it was stored first; one that was forgotten comes back. `user` is needed where the file names
-        none; `progress` is called with messages done and messages in all.
+        The format is recognised by content. What cannot be read is in the report, with where and why, and
+        holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
+        message that has changed since stays as it was stored first, and one that was forgotten stays
+        forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
+        program shows; `branches="all"` takes the others too. `user` is needed where the file names none;
+        `progress` is called with bytes read and bytes in all.
+
+        Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
+        complete by then is stored.
         """
         if user is not None:
             user = key("user", user)
+        flag("strict", strict)
+        flag("again", again)
         function("progress", progress, optional=True)
-        file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
-
-        def store(parts: Parts) -> list[Appended]:
-            return self._ingest(parts, progress, keep_first=True)
-
-        return import_file(store, file, user)
+        given = path if hasattr(path, "read") else file_path("path", path)
+        with OpenedSource(given) as source:
+            report = import_source(
+                self._database,
+                self._messages,
+                reading(source, format, branches),
+                user,
+                now=self._now,
+                strict=strict,
+                again=again,
+                progress=progress,
+            )
+        if self._worker is not None:
+            for whose in report.users:
+                self._worker.notify(whose)
+        return report
 
     def topics(self, user: Key) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
@@ -700,10 +723,8 @@ class Memory:
             raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
         return to_time(now, "the clock's time")
 
-    def _ingest(
-        self, parts: Parts, progress: Progress | None = None, *, keep_first: bool = False
-    ) -> list[Appended]:
-        appended = ingest(self._database, self._messages, parts, self._now(), progress, keep_first=keep_first)
+    def _ingest(self, parts: Parts) -> list[Appended]:
+        appended = ingest(self._database, self._messages, parts, self._now())
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)

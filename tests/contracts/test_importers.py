@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
-from zibaldone.importers.files import read_head
 from zibaldone.importers.importing import read_file
+from zibaldone.importers.source import OpenedSource
 from zibaldone.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
@@ -99,8 +99,8 @@ def test_each_file_is_recognised_by_its_own_importer(sample):
     """By content, and before any importer that is asked later."""
     name, path = sample
     assert recognise(path).name == name
-    head = read_head(path)
-    assert get(name).recognises(head)
+    with OpenedSource(path) as source:
+        assert get(name).files(source) == ["file"]
 
 
 def test_every_word_arrives_in_order(sample):
@@ -181,5 +181,5 @@ def test_nothing_of_a_broken_file_is_stored(sample, tmp_path):
     broken.write_text(text.replace(json.dumps(_TURNS[2][1]), "7"), encoding="utf-8")
     with Memory(tmp_path / "memory") as memory:
         with pytest.raises(InvalidImport):
-            memory.import_(broken, user="ann", format=name)
+            memory.import_(broken, user="ann", format=name, strict=True)
         assert memory.users() == []

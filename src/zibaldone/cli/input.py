@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -101,6 +101,13 @@ def standard_input() -> str:
         raise InvalidInput(
             f"standard input is not UTF-8 text: {error.reason} at byte {error.start}"
         ) from error
+
+
+def standard_input_file() -> BinaryIO:
+    """It as a stream of bytes. Raises InvalidInput when it is closed."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: give a file")
+    return sys.stdin.buffer
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

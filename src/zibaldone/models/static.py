@@ -30,7 +30,7 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 _GATHERED = 8192
-# No token of the table has a space but in front, and none a line break: so no token reaches over these borders.
+# No token of the table has a space but in front, and none a line break: none reaches over these borders.
 _PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
 _SPECIAL = re.compile(r"</?s>|<unk>")  # words that the tokenizer takes for marks of its own
 _MOST_PIECES = 65_536
