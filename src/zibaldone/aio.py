@@ -133,6 +133,7 @@ class AsyncMemory:
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
+        noise: bool = False,
         now: TimeLike | None = None,
     ) -> Recall:
         """See Memory.recall."""
@@ -152,6 +153,7 @@ class AsyncMemory:
             budget_tokens=budget_tokens,
             views=views,
             floor=floor,
+            noise=noise,
             now=now,
         )
 
@@ -199,6 +201,7 @@ class AsyncMemory:
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
+        noise: bool = False,
     ) -> list[Message]:
         """See Memory.messages."""
         return await in_thread(
@@ -213,6 +216,7 @@ class AsyncMemory:
             until=until,
             metadata=metadata,
             agent=agent,
+            noise=noise,
         )
 
     async def get(self, which: int | str | UUID, *, user: Key) -> Message | None:

@@ -206,7 +206,7 @@ def select_messages(
     if session is not None:
         conditions.append(c.session == session)
     query = select(messages).where(and_(*conditions)).order_by(c.seq.desc() if newest else c.seq)
-    if narrowing.metadata is None and narrowing.roles is None:
+    if narrowing.metadata is None and narrowing.roles is None and not narrowing.without_noise:
         taken = [_to_message(row) for row in connection.execute(query.limit(limit))]
     else:
         taken = []
@@ -321,6 +321,11 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
     if user is not None:
         query = query.where(users.c.user == user)
     return {row.user: row.version for row in connection.execute(query)}
+
+
+def is_noise(row: Row[Any]) -> bool:
+    """Whether a row with metadata is of a message that is noise."""
+    return bool(row.metadata) and Message("", metadata=_checked_metadata(row)).is_noise
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
@@ -516,6 +521,8 @@ def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
 
 def _lets_in(narrowing: Narrowing, message: Message) -> bool:
     roles = narrowing.roles
+    if narrowing.without_noise and message.is_noise:
+        return False
     return (roles is None or message.role in roles or message.voice in roles) and (
         narrowing.metadata is None or narrowing.metadata.holds(message.metadata)
     )

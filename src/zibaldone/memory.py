@@ -73,7 +73,7 @@ from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
-from zibaldone.views.toolkit import PASSAGE_TOKENS
+from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
@@ -165,6 +165,7 @@ class Memory:
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
+        self._embedder = chosen
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
             chosen,
@@ -293,6 +294,7 @@ class Memory:
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
+        noise: bool = False,
         now: TimeLike | None = None,
     ) -> Recall:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
@@ -303,7 +305,8 @@ class Memory:
         `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
         or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to; given, the profile is as it was then.
+        "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
+        thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
         """
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
@@ -323,6 +326,8 @@ class Memory:
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
         over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
         sources = [view for view in chosen if view not in over]
+        if flag("noise", noise):
+            sources.append(self._noise())
         if not sources:  # asked alone, an overlay is what is recalled
             sources, over = chosen, []
         overlays = Overlays(
@@ -410,14 +415,23 @@ class Memory:
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
+        noise: bool = False,
     ) -> list[Message]:
         """Messages in the order of their seqs: those above seq `after`, the first `limit` or the `last`.
 
-        Narrowed as a recall is. The next page begins `after` the last seq of this one.
+        Narrowed as a recall is; calls of tools and other noise only with `noise`. The next page begins
+        `after` the last seq of this one.
         """
         user = key("user", user)
         within = None if session is None else key("session", session)
-        narrowing = to_narrowing(roles=roles, since=since, until=until, metadata=metadata, agent=agent)
+        narrowing = to_narrowing(
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+            without_noise=not flag("noise", noise),
+        )
         count("after", after, least=0)
         if limit is not None and last is not None:
             raise InvalidInput("give limit= or last=, not both: the first messages, or the newest")
@@ -539,7 +553,7 @@ class Memory:
         user = key("user", user)
         target = file_path("path", path)
         self._database.keep_out(target)
-        if not self.messages(user=user, limit=1):
+        if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
         return export_messages(self._all_messages(user), target)
 
@@ -766,6 +780,11 @@ class Memory:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")
         return [self._views[name] for name in dict.fromkeys(names)]
 
+    def _noise(self) -> MessagesView:
+        """A view of noise alone: made for one recall, so that nothing of it stays in memory."""
+        static = shared_static_embedder()
+        return MessagesView(self._embedder, static, static, most_noise=MOST_UNREAD)
+
     def _stores(self) -> list[ViewStore]:
         """What the views keep, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self._views.values())
@@ -776,7 +795,7 @@ class Memory:
 
     def _all_messages(self, user: Key) -> Iterator[Message]:
         after = 0
-        while batch := self.messages(user=user, after=after, limit=1000):
+        while batch := self.messages(user=user, after=after, limit=1000, noise=True):
             yield from batch
             after = batch[-1].seq
 

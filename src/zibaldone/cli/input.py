@@ -64,6 +64,9 @@ Since = Annotated[
     str | None, typer.Option("--since", help="Only from then on: ISO 8601.", show_default=False)
 ]
 Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.", show_default=False)]
+WithNoise = Annotated[
+    bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 

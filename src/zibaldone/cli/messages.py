@@ -19,6 +19,7 @@ from zibaldone.cli.input import (
     Since,
     Until,
     User,
+    WithNoise,
     confirmed,
     json_lines,
     open_memory,
@@ -164,6 +165,7 @@ def recall(
     view: Annotated[
         list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)
     ] = None,
+    noise: WithNoise = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show the plan, and every candidate with its fate.")
     ] = False,
@@ -184,6 +186,7 @@ def recall(
             until=until,
             budget_tokens=budget,
             views=view or None,
+            noise=noise,
             **chosen,
         )
         if as_json:
@@ -242,13 +245,14 @@ def messages(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="At most so many.", show_default=False)
     ] = None,
+    noise: WithNoise = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """List messages in the order in which they were stored."""
     with open_memory(memory) as opened:
-        stored = opened.messages(user=user, session=session, after=after, limit=limit)
+        stored = opened.messages(user=user, session=session, after=after, limit=limit, noise=noise)
     if as_json:
         out.write_json([out.message_object(message) for message in stored])
         return
@@ -345,7 +349,7 @@ def _export_to_standard_output(opened: Memory, user: str) -> None:
     from zibaldone.importers.export import to_line
 
     after = 0
-    while page := opened.messages(user=user, after=after, limit=1000):
+    while page := opened.messages(user=user, after=after, limit=1000, noise=True):
         for message in page:
             out.write(to_line(message))
         after = page[-1].seq

@@ -1,9 +1,9 @@
 """The contract of an importer.
 
-An importer turns what a person has on disk, a `ImportSource`, into conversations. It promises:
+An importer turns what a person has on disk, an `ImportSource`, into conversations. It promises:
 
-- what of a conversation cannot be read is a `NotImported` beside it, which names the file, the line or the JSON
-  path, and the reason; what can be read comes all the same;
+- what of a conversation cannot be read is a `NotImported` beside it, which names the file, the line or
+  the JSON path, and the reason; what can be read comes all the same;
 - every message it gives would be accepted by `Memory.add`, has an `id` that depends on the source's
   content alone, so that importing twice adds nothing, and stands in the order of its conversation;
 - it reads the source and nothing else: no clock, no environment, no network; and of that no more at a time

@@ -1,7 +1,7 @@
 """What a person has on disk: a file, a folder, a ZIP archive that is never unpacked, or an open stream.
 
-All of them are a `ImportSource`: files by name, read as streams. An archive is looked at before it is read: one
-whose names leave its folder, or that holds far more than it weighs, is refused.
+All of them are an `ImportSource`: files by name, read as streams. An archive is looked at before it is read:
+one whose names leave its folder, or that holds far more than it weighs, is refused.
 """
 
 from __future__ import annotations

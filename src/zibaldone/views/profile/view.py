@@ -465,6 +465,8 @@ def _read(message: Message) -> list[EntryInMessage]:
         reading = read_as(correction.kind, correction.text)
         text = entry_words(reading, correction.text) if correction.text else ""
         return [EntryInMessage(_CORRECTION, 0, len(message.content), reading, text)]
+    if message.is_noise:
+        return []
     if (kind := _told_kind(message)) is not None:
         return [
             EntryInMessage(kind, start, end, reading, entry_words(reading, message.content[start:end]))
