@@ -13,14 +13,26 @@ from zibaldone.validation import shown
 
 __all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
 
-# name -> class, in the order in which they are asked; a module is imported when its format is
+# name -> module and class, in the order in which they are asked; a module is imported when its format is
 _IMPORTERS = {
-    "chatgpt": "ChatGPT",
-    "claude": "Claude",
-    "locomo": "LoCoMoImporter",
-    "longmemeval": "LongMemEvalImporter",
-    "beam": "BEAM",
-    "jsonl": "JSONLines",
+    "chatgpt": ("chatgpt", "ChatGPT"),
+    "claude": ("claude", "Claude"),
+    "gemini": ("gemini", "Gemini"),
+    "claude_code": ("claude_code", "ClaudeCode"),
+    "codex": ("codex", "Codex"),
+    "slack": ("slack", "Slack"),
+    "discord": ("discord", "Discord"),
+    "telegram": ("telegram", "Telegram"),
+    "whatsapp": ("whatsapp", "WhatsApp"),
+    "mbox": ("mbox", "Mbox"),
+    "markdown": ("markdown", "Markdown"),
+    "sharegpt": ("sharegpt", "ShareGPT"),
+    "mem0": ("mem0", "Mem0"),
+    "locomo": ("locomo", "LoCoMoImporter"),
+    "longmemeval": ("longmemeval", "LongMemEvalImporter"),
+    "beam": ("beam", "BEAM"),
+    "csv": ("table", "Table"),
+    "jsonl": ("jsonl", "JSONLines"),
 }
 
 
@@ -35,7 +47,8 @@ def get(name: str) -> Importer:
         close = difflib.get_close_matches(str(name), _IMPORTERS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise UnknownName(f"no import format {shown(name)}: use one of {', '.join(_IMPORTERS)}{hint}")
-    importer: Importer = getattr(import_module(f"{__name__}.{name}"), _IMPORTERS[name])()
+    module, class_name = _IMPORTERS[name]
+    importer: Importer = getattr(import_module(f"{__name__}.{module}"), class_name)()
     return importer
 
 
