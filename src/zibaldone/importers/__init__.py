@@ -31,7 +31,7 @@ _IMPORTERS = {
     "locomo": ("locomo", "LoCoMoImporter"),
     "longmemeval": ("longmemeval", "LongMemEvalImporter"),
     "beam": ("beam", "BEAM"),
-    "csv": ("table", "Table"),
+    "csv": ("table", "NamedColumns"),
     "jsonl": ("jsonl", "JSONLines"),
 }
 

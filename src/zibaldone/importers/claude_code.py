@@ -8,6 +8,7 @@ from typing import Any
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.document import Node
 from zibaldone.importers.files import each_file, read_objects, refusal, try_head
 from zibaldone.importers.source import ImportSource
 

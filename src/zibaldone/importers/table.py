@@ -28,7 +28,7 @@ _DIALECTS = (",", ";", "\t")
 _MOST_FIELD = 16 * 2**20
 
 
-class Table:
+class NamedColumns:
     """User, session, role, name and time: from the columns of these names; any other column is metadata."""
 
     name = "csv"
