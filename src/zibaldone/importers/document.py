@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -131,4 +130,5 @@ def describe(value: object) -> str:
 
 
 def _step(key: str) -> str:
-    return f".{key}" if re.fullmatch(r"[\w-]+", key) else f"[{key!r:.80}]"
+    plain = key.replace("-", "").replace("_", "").isalnum()
+    return f".{key}" if plain else f"[{key!r:.80}]"
