@@ -24,9 +24,8 @@ from zibaldone.views.user_cache import UserCache
 
 _MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
-_LEAST_SAVED = (
-    1000  # messages that a file does not have yet, before it is written; or a fifth of those it has
-)
+# A file is written when so many messages are not in it yet, or a fifth of those that are, if that is more.
+_LEAST_SAVED = 1000
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
 
