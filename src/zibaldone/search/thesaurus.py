@@ -67,7 +67,7 @@ class Thesaurus:
         cosines = self._vectors.rows @ self._embedder.embed(forms).T
         near_terms = []
         for column in cosines.T:
-            rows = np.flatnonzero(column >= threshold - _LAST_BITS)
+            rows = np.flatnonzero(column >= threshold - _LAST_BITS).tolist()
             # Rounded: the last bits depend on where in the matrix a row happens to stand.
             near = zip((terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
             near_terms.append(sorted(pair for pair in near if pair[1] >= threshold))

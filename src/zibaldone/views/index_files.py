@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from sqlalchemy import Connection
 
@@ -99,7 +100,7 @@ def save(
 
     What cannot be written is left: the index is made from the rows.
     """
-    checksums = {name: zlib.crc32(array) for name, array in index.arrays.items()}
+    checksums = {name: _checksum(array) for name, array in index.arrays.items()}
     header = _Header(state, cursor, last_id, checksums)
     target = _path_in(database.folder, user, state.view)
     part: Path | None = None
@@ -113,7 +114,7 @@ def save(
             if log.state(connection, user).deletions != state.deletions:
                 return False
             part.replace(target)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         _logger.warning("the index of user %r could not be saved: %s", user, error)
         return False
     finally:
@@ -170,7 +171,7 @@ def _arrays(path: Path, header: _Header) -> SavedIndex | None:
         }
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if {name: zlib.crc32(array) for name, array in placed.items()} != header.checksums:
+    if {name: _checksum(array) for name, array in placed.items()} != header.checksums:
         return None
     return SavedIndex(placed)
 
@@ -182,6 +183,10 @@ def _array(mapped: mmap.mmap, begin: int, entry: Any) -> saved.AnyArray:
         return np.zeros(entry["shape"], dtype=kind)
     count = (end - first) // kind.itemsize
     return np.frombuffer(mapped, kind, count, begin + first).reshape(entry["shape"])
+
+
+def _checksum(array: saved.AnyArray) -> int:
+    return zlib.crc32(array.data.cast("B") if array.size else b"")
 
 
 @cache
