@@ -249,9 +249,9 @@ def _content(message: Node, content: Node) -> tuple[str, list[dict[str, Any]]]:
             for name in ("title", "url", "text", "result", "content")
             if (text := _text_of(content, name))
         ]
-    for text, known in _files(message):
-        parts.append(text)
-        attachments.append(known)
+    for label, file in _files(message):
+        parts.append(label)
+        attachments.append(file)
     return "\n".join(parts), attachments
 
 
