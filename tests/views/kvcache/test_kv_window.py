@@ -38,7 +38,7 @@ def test_a_question_as_long_as_the_window_is_scored(tmp_path):
 
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
     """Without a token's room there is an answer without memory."""
-    config = with_config(selection="per_layer", layers="all", probe_tokens=0)
+    config = with_config(select="per_layer", layers="all", probe_tokens=0)
     with filled(tmp_path / "m", config=config) as rig:
         assert rig.ask(max_new_tokens=3).kv_tokens
         answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, top_k=30)
