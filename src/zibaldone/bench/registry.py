@@ -209,6 +209,24 @@ class KVOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KVLoCoMoOptions:
+    """LoCoMo by a pretrained model: memory as text, as KV, and as the paper has it (extra 'kv')."""
+
+    path: Path = argument("A LoCoMo file.")
+    model: Path | None = option(None, "A folder of Transformers, or a .gguf file.")
+    conversations: int = option(2, "Of the file, from the first.", least=1)
+    questions: int = option(60, "Of all conversations together.", least=1)
+    history: int = option(5500, "Tokens of a conversation: whole sessions from the first.", least=1)
+    budget: int = option(512, "Tokens in sight, for every arm.", least=1)
+    answer: int = option(12, "Tokens of an answer; 0: gold answers are scored, and none is given.", least=0)
+    heads: Ints = option((500, 1000), "Budgets at which each head's evidence recall is measured.")
+    arms: Names = option((), "Of these arms only, with commas; else of all.")
+    chat: bool = option(False, "Turns as the tokenizer's chat template writes them, not plainly.")
+    threads: int = option(1, "Of the processor.", least=1)
+    keep: Path | None = option(None, "A file of what was asked: a run that was cut off goes on from there.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class HangingOptions:
     """Adds, recalls and forgets beside a recall whose model hangs, and without."""
 
@@ -301,5 +319,6 @@ BENCHMARKS = (
     Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
+    Benchmark("kv-locomo", KVLoCoMoOptions, "kv.locomo:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
 )

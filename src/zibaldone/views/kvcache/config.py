@@ -37,9 +37,9 @@ _STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
 class MemArt:
     """The settings of MemArt: the paper's to the letter in PAPER, what works best as they stand here.
 
-    `select` says how memory is chosen. Whole turns: by text recall ("recall"), by the model's attention, or by
-    both rankings. Single blocks, as in the paper, by attention: one set for all layers ("blocks"), or
-    each layer its own in one pass ("per_layer"). docs/leaderboard.md has what each of them gives.
+    `select` says how memory is chosen. Whole turns: by text recall ("recall"), by the model's attention, or
+    by both rankings. Single blocks, as in the paper, by attention: one set for all layers ("blocks"), or each
+    layer its own in one pass ("per_layer"). docs/leaderboard.md has what each of them gives.
     """
 
     # How blocks are made (section 3.2.1).

@@ -50,8 +50,8 @@ class Trust:
         if self.holds:
             return ""
         return (
-            f"attention ranks {self.needles} needles of this log at {self.found:.2f} (mean reciprocal rank; at"
-            f" least {LEAST:.2f}): it does not choose"
+            f"attention ranks {self.needles} needles of this log at {self.found:.2f} (mean reciprocal rank;"
+            f" at least {LEAST:.2f}): it does not choose"
         )
 
     def relevance(self, best: float) -> float:
