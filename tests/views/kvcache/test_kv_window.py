@@ -57,7 +57,8 @@ def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch
     found = {}
     for pinned in (True, False):
         with filled(tmp_path / str(pinned), config=with_config(pinned=pinned, probe_tokens=0)) as rig:
-            made = rig.made()
+            made, prefix = rig.made(), rig.view.encoder.prefix
+            assert prefix is not None
             with monkeypatch.context() as patch:
                 patch.setattr(Tap, "prefilled", noted)
                 parts.clear()

@@ -12,13 +12,14 @@ from zibaldone import Memory
 from zibaldone.bench.answers import bleu1, f1_original
 from zibaldone.core import Message
 from zibaldone.kv import KVMemory, MemArt, TurnFormat
-from zibaldone.views.kvcache.config import BEST, PAPER
+from zibaldone.views.kvcache.config import BEST, PAPER, Select
 from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 from zibaldone.views.kvcache.generate.likelihood import answer_ids, likelihood
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import question_of
 
-BASE = "recalled turns, text"  # what all others are held against
+FIRST = "recalled turns, KV"
+BASE = "recalled turns, text"  # the same turns: what all others are held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,42 +88,30 @@ class Arm:
 
 
 def arms() -> tuple[Arm, ...]:
-    """In the order in which they are asked: what text recall chose is known from the first on."""
+    """In the order in which they are asked: arms of one pool together, and first what text recall chose."""
     alone = replace(BEST, context_tokens=0)
     return (
-        Arm("recalled turns, KV", BEST, partial(_from_kv, "recalled turns, KV")),
+        Arm(FIRST, BEST, partial(_from_kv, FIRST)),
         Arm(BASE, BEST, partial(_from_text, BASE, _recalled)),
-        Arm("no memory", BEST, partial(_given, "no memory", lambda _q, _t: ())),
+        _of_given("no memory", BEST, lambda _question, _turns: ()),
         Arm("oracle turns, text", BEST, partial(_from_text, "oracle turns, text", _oracle)),
-        Arm("oracle turns, KV", BEST, partial(_given, "oracle turns, KV", _oracle)),
-        Arm(
-            "recalled turns, KV, encoded alone",
-            alone,
-            partial(_given, "recalled turns, KV, encoded alone", _recalled),
-        ),
-        Arm(
-            "oracle turns, KV, encoded alone",
-            alone,
-            partial(_given, "oracle turns, KV, encoded alone", _oracle),
-        ),
-        Arm(
-            "attention's turns, KV",
-            replace(BEST, select="attention"),
-            partial(_from_kv, "attention's turns, KV"),
-        ),
-        Arm(
-            "both rankings' turns, KV",
-            replace(BEST, select="both"),
-            partial(_from_kv, "both rankings' turns, KV"),
-        ),
-        Arm(
-            "attention's blocks, KV",
-            replace(BEST, select="blocks"),
-            partial(_from_kv, "attention's blocks, KV"),
-        ),
+        _of_given("oracle turns, KV", BEST, _oracle),
         Arm("whole history, text", BEST, _whole),
+        _of_select("attention's turns, KV", "attention"),
+        _of_select("both rankings' turns, KV", "both"),
+        _of_select("attention's blocks, KV", "blocks"),
         Arm("MemArt, paper", PAPER, partial(_from_kv, "MemArt, paper")),
+        _of_given("recalled turns, KV, each alone", alone, _recalled),
+        _of_given("oracle turns, KV, each alone", alone, _oracle),
     )
+
+
+def _of_select(name: str, select: Select) -> Arm:
+    return Arm(name, replace(BEST, select=select), partial(_from_kv, name))
+
+
+def _of_given(name: str, config: MemArt, choose: Callable[[KVQuestion, Turns], Sequence[int]]) -> Arm:
+    return Arm(name, config, partial(_given, name, choose))
 
 
 def _recalled(question: KVQuestion, turns: Turns) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """LoCoMo answered by a pretrained model: memory as text, as keys and values, and as the paper has it.
 
-The measure is the log-probability of the gold answer under each memory, paired by question, which says more of a
-small model than the words that it finds; those are scored beside it (the paper's Table 2), with prefilled
+The measure is the log-probability of the gold answer under each memory, paired by question: it says more of
+a small model than the words that it finds. Those are scored beside it (the paper's Table 2), with prefilled
 tokens (Table 3) and times (Figure 4).
 """
 
@@ -20,6 +20,7 @@ from rich.table import Table
 from zibaldone import Memory
 from zibaldone.bench.kv.arms import (
     BASE,
+    FIRST,
     Arm,
     ArmSettings,
     Asked,
@@ -38,7 +39,7 @@ from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, TurnFormat, chat, plain
-from zibaldone.views.kvcache.config import BEST
+from zibaldone.views.kvcache.config import BEST, MemArt
 
 HEADS = "heads"
 
@@ -88,13 +89,14 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
     finds: list[HeadFinds] = []
     memory = Memory(run.folder / "memory")
     conversations = list(_conversations(options, tokenizer, form, memory))
-    for of in conversations:
-        kept = _Kept(
-            options.keep, f"{options.model.name} {options.budget} {options.answer} {of.name} {of.tokens}"
-        )
-        asked += _conversation(of, chosen, settings, kept, run)
-        if options.heads:
-            finds += _heads(of, settings, options, kept, run)
+    kept = {of.name: _Kept(options.keep, _key(options, of)) for of in conversations}
+    if options.heads:
+        for of in conversations:
+            finds += _heads(of, settings, options, kept[of.name], run)
+    turns: dict[str, Sequence[int]] = {}
+    for config, together in by_config(chosen):
+        for of in conversations:
+            asked += _ask_all(of, config, together, settings, kept[of.name], turns, run)
     memory.close()
     rows, of_heads = rows_of(asked), head_rows(finds)
     figures = {
@@ -112,34 +114,41 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
     return Measurement(figures, shown)
 
 
-def _conversation(
-    of: Conversation, chosen: Sequence[Arm], settings: ArmSettings, kept: _Kept, run: Run
+def _key(options: KVLoCoMoOptions, of: Conversation) -> str:
+    """What an answer depends on, but for its arm and its question."""
+    model = options.model.name if options.model else ""
+    return f"{model} {options.budget} {options.answer} {of.name} {of.tokens}"
+
+
+def _ask_all(
+    of: Conversation,
+    config: MemArt,
+    together: Sequence[Arm],
+    settings: ArmSettings,
+    kept: _Kept,
+    turns: dict[str, Sequence[int]],
+    run: Run,
 ) -> list[Asked]:
+    """Every question of a conversation, by arms that read one pool; `turns` gets what text recall chose."""
     asked: list[Asked] = []
-    turns: dict[str, Sequence[int]] = {}
-    for config, together in by_config(chosen):
-        if all(kept.known(arm.name, question) for arm in together for question in of.questions):
-            some: KVMemory | None = None
-        else:
-            run.progress(f"{of.name}: encoding for {together[0].name}", 0, 0)
-            some = attached(of, settings, config)
-        try:
-            for arm in together:
-                ask = None
-                for place, question in enumerate(of.questions):
-                    run.progress(f"{of.name}: {arm.name}", place, len(of.questions))
-                    one = kept.known(arm.name, question)
-                    if one is None:
-                        assert some is not None
-                        ask = ask or arm.ask(some, of, settings, turns)
-                        one = ask(question)
-                        kept.add(one)
-                    if arm.config == BEST and arm.name == together[0].name:
-                        turns[question.id] = one.seqs
-                    asked.append(one)
-        finally:
-            if some is not None:
-                some.close()
+    kv: KVMemory | None = None
+    try:
+        for arm in together:
+            ask = None
+            for place, question in enumerate(of.questions):
+                run.progress(f"{of.name}: {arm.name}", place, len(of.questions))
+                one = kept.known(arm.name, question)
+                if one is None:
+                    kv = kv or attached(of, settings, config)
+                    ask = ask or arm.ask(kv, of, settings, turns)
+                    one = ask(question)
+                    kept.add(one)
+                if arm.name == FIRST:
+                    turns[question.id] = one.seqs
+                asked.append(one)
+    finally:
+        if kv is not None:
+            kv.close()
     return asked
 
 
@@ -325,6 +334,7 @@ def table(model: str, rows: Sequence[ArmRow], caption: str) -> Table:
     """A row per arm."""
     columns = [
         Column("memory", lambda row: row.arm, left=True),
+        Column("questions", lambda row: row.questions),
         Column("log-prob.\nper token", lambda row: row.log_probability, ".2f"),
         Column("against\ntext", lambda row: None if row.arm == BASE else row.against, "+.2f"),
         Column("+-", lambda row: None if row.arm == BASE else row.error, ".2f"),
