@@ -35,13 +35,13 @@ class KVQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArmAnswer:
     """What one arm gave for one question."""
 
     arm: str
     question: str  # its id
     log_probability: float  # of a token of the gold answer, mean
-    found: float | None  # share of the evidence turns in sight; None where each layer has others
+    evidence: float | None  # share of the evidence turns in sight; None where each layer has others
     memory_tokens: int
     prefill_tokens: int
     seqs: tuple[int, ...]  # in sight
@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class KVHistory:
     """One history and its questions."""
 
     name: str  # the user that it is of
@@ -74,7 +74,7 @@ class ArmSettings:
     new_tokens: int  # of an answer; 0: answers are only scored
 
 
-Ask = Callable[[KVQuestion], Asked]
+Ask = Callable[[KVQuestion], ArmAnswer]
 Turns = Mapping[str, Sequence[int]]  # by question: the turns that text recall put in sight
 
 
@@ -84,7 +84,7 @@ class Arm:
 
     name: str
     config: MemArt  # of the pool that it reads
-    ask: Callable[[KVMemory, Conversation, ArmSettings, Turns], Ask]
+    ask: Callable[[KVMemory, KVHistory, ArmSettings, Turns], Ask]
 
 
 def arms() -> tuple[Arm, ...]:
@@ -122,7 +122,7 @@ def _oracle(question: KVQuestion, _turns: Turns) -> Sequence[int]:
     return question.evidence
 
 
-def _from_kv(name: str, kv: KVMemory, of: Conversation, settings: ArmSettings, _turns: Turns) -> Ask:
+def _from_kv(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, _turns: Turns) -> Ask:
     """Chosen by the settings of the pool."""
     most = _most(kv.config, settings)
     return lambda question: _asked(name, kv, of, settings, question, most)
@@ -132,7 +132,7 @@ def _given(
     name: str,
     choose: Callable[[KVQuestion, Turns], Sequence[int]],
     kv: KVMemory,
-    of: Conversation,
+    of: KVHistory,
     settings: ArmSettings,
     turns: Turns,
 ) -> Ask:
@@ -152,15 +152,15 @@ def _most(config: MemArt, settings: ArmSettings) -> dict[str, Any]:
 def _asked(
     name: str,
     kv: KVMemory,
-    of: Conversation,
+    of: KVHistory,
     settings: ArmSettings,
     question: KVQuestion,
     more: Mapping[str, Any],
-) -> Asked:
+) -> ArmAnswer:
     given: dict[str, Any] = {"user": of.name, "now": question.now, **more}
     score = kv.score(question.text, question.answer, **given)
     seqs = tuple(cited.seq for cited in score.citations)
-    made = Asked(
+    made = ArmAnswer(
         name,
         question.id,
         score.per_token,
@@ -177,14 +177,14 @@ def _asked(
     return _read(made, question, answer.text, before + trace.prefill_ms, trace.ms)
 
 
-def _read(made: Asked, question: KVQuestion, text: str, first_ms: float, ms: float) -> Asked:
+def _read(made: ArmAnswer, question: KVQuestion, text: str, first_ms: float, ms: float) -> ArmAnswer:
     """With the answer's words: its first line, as weak models go on with a conversation of their own."""
-    said = text.strip().split("\n")[0]
+    first_line = text.strip().split("\n")[0]
     return replace(
         made,
-        answer=said,
-        f1=f1_original(said, question.answer, question.category),
-        bleu1=bleu1(said, question.answer),
+        answer=first_line,
+        f1=f1_original(first_line, question.answer, question.category),
+        bleu1=bleu1(first_line, question.answer),
         first_ms=first_ms,
         ms=ms,
     )
@@ -198,20 +198,20 @@ def _from_text(
     name: str,
     choose: Callable[[KVQuestion, Turns], Sequence[int]],
     kv: KVMemory,
-    of: Conversation,
+    of: KVHistory,
     settings: ArmSettings,
     turns: Turns,
 ) -> Ask:
     """The same turns as text, before the question, all of it prefilled."""
 
-    def ask(question: KVQuestion) -> Asked:
+    def ask(question: KVQuestion) -> ArmAnswer:
         seqs = tuple(sorted(choose(question, turns)))
         return _prefilled(name, kv, of, settings, question, seqs, None)
 
     return ask
 
 
-def _whole(kv: KVMemory, of: Conversation, settings: ArmSettings, _turns: Turns) -> Ask:
+def _whole(kv: KVMemory, of: KVHistory, settings: ArmSettings, _turns: Turns) -> Ask:
     """The whole history as text: read once; each question goes on from there, the time of reading added."""
     began = time.perf_counter()
     with kv.view.model_lock:
@@ -228,21 +228,21 @@ def _whole(kv: KVMemory, of: Conversation, settings: ArmSettings, _turns: Turns)
 def _prefilled(
     name: str,
     kv: KVMemory,
-    of: Conversation,
+    of: KVHistory,
     settings: ArmSettings,
     question: KVQuestion,
     seqs: Sequence[int],
     read: tuple[Raw, int, float] | None,  # already, with its tokens and the time that it took
-) -> Asked:
+) -> ArmAnswer:
     encoder = kv.view.encoder
-    asked = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
+    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
     before = () if read else tuple(i for seq in seqs for i in encoder.turn_ids(of.messages[seq]))
-    context = PromptContext((), (), (read[0],) if read else (), (*before, *asked))
+    context = PromptContext((), (), (read[0],) if read else (), (*before, *ids))
     tokens = len(context.ids) + (read[1] if read else 0)
     gold = answer_ids(encoder, question.answer, question.now)
     with kv.view.model_lock:
         log_probability = likelihood(encoder, context, gold) / len(gold)
-        made = Asked(
+        made = ArmAnswer(
             name, question.id, log_probability, _share(question.evidence, seqs), 0, tokens, tuple(seqs)
         )
         if not settings.new_tokens:
@@ -254,7 +254,7 @@ def _prefilled(
     return _read(made, question, text, late + done.prefill_ms, late + done.ms)
 
 
-def attached(of: Conversation, settings: ArmSettings, config: MemArt) -> KVMemory:
+def attached(of: KVHistory, settings: ArmSettings, config: MemArt) -> KVMemory:
     """A KVMemory that has read the history."""
     kv = KVMemory(settings.model, settings.tokenizer, of.memory, config=config, format=settings.form)
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.bench.kv.arms import Conversation, KVQuestion
+from zibaldone.bench.kv.arms import KVHistory, KVQuestion
 from zibaldone.kv import KVMemory
 from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.index import Index
@@ -31,7 +31,7 @@ class HeadFinds:
     blocks: tuple[float, ...]  # a block of the turn at least, at each budget
 
 
-def heads_of(kv: KVMemory, of: Conversation, budgets: Sequence[int]) -> list[HeadFinds]:
+def heads_of(kv: KVMemory, of: KVHistory, budgets: Sequence[int]) -> list[HeadFinds]:
     """Every kept head alone, all of them, and turns at random."""
     reader, index = kv.reading(of.name)
     kept = kv.calibration.heads if kv.calibration else {}
@@ -54,9 +54,9 @@ def _ranked(
     kv: KVMemory, probe: Probe, reader: PoolReader, index: Index, question: KVQuestion
 ) -> Sequence[KVBlock]:
     encoder = kv.view.encoder
-    asked = question_of(encoder.tokenizer, encoder.form, question.text, question.now)
+    tokens = question_of(encoder.tokenizer, encoder.form, question.text, question.now)
     with kv.view.model_lock:
-        return probe.choose(reader, index, Recent(()), asked, len(index.blocks), frozenset()).blocks
+        return probe.choose(reader, index, Recent(()), tokens, len(index.blocks), frozenset()).blocks
 
 
 def _finds(

@@ -22,9 +22,9 @@ from zibaldone.bench.kv.arms import (
     BASE,
     FIRST,
     Arm,
+    ArmAnswer,
     ArmSettings,
-    Asked,
-    Conversation,
+    KVHistory,
     KVQuestion,
     arms,
     attached,
@@ -53,7 +53,7 @@ class ArmRow:
     log_probability: float  # of a token of the gold answer, mean over questions
     against: float  # the same turns as text: mean difference, paired
     error: float  # its standard error
-    found: float | None  # evidence recall; of no arm in which every layer has other turns in sight
+    evidence: float | None  # evidence recall; of no arm in which every layer has other turns in sight
     memory_tokens: float
     prefill_tokens: float
     f1: float | None
@@ -85,7 +85,7 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
         raise InvalidInput(
             f"no arm is called {', '.join(sorted(unknown))}: {', '.join(a.name for a in arms())}"
         )
-    asked: list[Asked] = []
+    answers: list[ArmAnswer] = []
     finds: list[HeadFinds] = []
     memory = Memory(run.folder / "memory")
     conversations = list(_conversations(options, tokenizer, form, memory))
@@ -96,64 +96,64 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
     turns: dict[str, Sequence[int]] = {}
     for config, together in by_config(chosen):
         for of in conversations:
-            asked += _ask_all(of, config, together, settings, kept[of.name], turns, run)
+            answers += _ask_all(of, config, together, settings, kept[of.name], turns, run)
     memory.close()
-    rows, of_heads = rows_of(asked), head_rows(finds)
+    rows, of_heads = rows_of(answers), head_rows(finds)
     figures = {
         "model": options.model.name,
         "budget": options.budget,
-        "prefill_tokens_per_second": _rate(asked),
+        "prefill_tokens_per_second": _rate(answers),
         "rows": rows,
         "heads": of_heads,
-        "asked": asked,
+        "answers": answers,
     }
     histories = ", ".join(f"{of.name} {of.tokens:,}" for of in conversations)
-    shown = [table(options.model.name, rows, f"Tokens of history: {histories}. {_rated(asked)}")]
+    shown = [table(options.model.name, rows, f"Tokens of history: {histories}. {_rated(answers)}")]
     if of_heads:
         shown.append(heads_table(of_heads, options.heads))
     return Measurement(figures, shown)
 
 
-def _key(options: KVLoCoMoOptions, of: Conversation) -> str:
+def _key(options: KVLoCoMoOptions, of: KVHistory) -> str:
     """What an answer depends on, but for its arm and its question."""
     model = options.model.name if options.model else ""
     return f"{model} {options.budget} {options.answer} {of.name} {of.tokens}"
 
 
 def _ask_all(
-    of: Conversation,
+    of: KVHistory,
     config: MemArt,
     together: Sequence[Arm],
     settings: ArmSettings,
     kept: _Kept,
     turns: dict[str, Sequence[int]],
     run: Run,
-) -> list[Asked]:
-    """Every question of a conversation, by arms that read one pool; `turns` gets what text recall chose."""
-    asked: list[Asked] = []
+) -> list[ArmAnswer]:
+    """Every question of one history, by arms that read one pool; `turns` gets what text recall chose."""
+    answers: list[ArmAnswer] = []
     kv: KVMemory | None = None
     try:
         for arm in together:
             ask = None
             for place, question in enumerate(of.questions):
                 run.progress(f"{of.name}: {arm.name}", place, len(of.questions))
-                one = kept.known(arm.name, question)
-                if one is None:
+                result = kept.known(arm.name, question)
+                if result is None:
                     kv = kv or attached(of, settings, config)
                     ask = ask or arm.ask(kv, of, settings, turns)
-                    one = ask(question)
-                    kept.add(one)
+                    result = ask(question)
+                    kept.add(result)
                 if arm.name == FIRST:
-                    turns[question.id] = one.seqs
-                asked.append(one)
+                    turns[question.id] = result.seqs
+                answers.append(result)
     finally:
         if kv is not None:
             kv.close()
-    return asked
+    return answers
 
 
 def _heads(
-    of: Conversation, settings: ArmSettings, options: KVLoCoMoOptions, kept: _Kept, run: Run
+    of: KVHistory, settings: ArmSettings, options: KVLoCoMoOptions, kept: _Kept, run: Run
 ) -> list[HeadFinds]:
     finds = kept.heads()
     if not finds:
@@ -169,7 +169,7 @@ def _heads(
 
 def _conversations(
     options: KVLoCoMoOptions, tokenizer: object, form: TurnFormat, memory: Memory
-) -> Iterator[Conversation]:
+) -> Iterator[KVHistory]:
     """Whole sessions from the beginning, as many as the history holds, and questions that they answer."""
     data = LoCoMoQuestions(options.path)
     share = -(-options.questions // max(1, options.conversations))
@@ -181,11 +181,10 @@ def _conversations(
             if example.user == user and example.category != ADVERSARIAL and example.answer
             if (question := _question(example, messages)) is not None
         ]
-        picked = [every[int(i * len(every) / share)] for i in range(min(share, len(every)))] if every else []
+        count = min(share, len(every))
+        picked = [every[i * len(every) // count] for i in range(count)]
         stored = memory.add(messages, user=user)
-        yield Conversation(
-            user, memory, {message.seq: message for message in stored}, tuple(dict.fromkeys(picked)), tokens
-        )
+        yield KVHistory(user, memory, {message.seq: message for message in stored}, tuple(picked), tokens)
 
 
 def _sessions(
@@ -232,7 +231,7 @@ class _Kept:
 
     def __init__(self, path: Path | None, key: str) -> None:
         self._path, self._key = path, key
-        self._asked: dict[tuple[str, str], Asked] = {}
+        self._answers: dict[tuple[str, str], ArmAnswer] = {}
         self._heads: list[HeadFinds] = []
         for line in path.read_text().splitlines() if path is not None and path.is_file() else ():
             stored = json.loads(line)
@@ -242,22 +241,22 @@ class _Kept:
                 tuples = {name: tuple(stored[name]) for name in ("turns", "blocks")}
                 self._heads.append(HeadFinds(**{**stored, **tuples}))
             else:
-                one = Asked(**{**stored, "seqs": tuple(stored["seqs"])})
-                self._asked[one.arm, one.question] = one
+                result = ArmAnswer(**{**stored, "seqs": tuple(stored["seqs"])})
+                self._answers[result.arm, result.question] = result
 
-    def known(self, arm: str, question: KVQuestion) -> Asked | None:
-        return self._asked.get((arm, question.id))
+    def known(self, arm: str, question: KVQuestion) -> ArmAnswer | None:
+        return self._answers.get((arm, question.id))
 
     def heads(self) -> list[HeadFinds]:
         return list(self._heads)
 
-    def add(self, one: Asked) -> None:
-        self._asked[one.arm, one.question] = one
-        self._write([asdict(one)])
+    def add(self, result: ArmAnswer) -> None:
+        self._answers[result.arm, result.question] = result
+        self._write([asdict(result)])
 
     def add_heads(self, finds: Sequence[HeadFinds]) -> None:
         self._heads += finds
-        self._write([asdict(one) for one in finds])
+        self._write([asdict(result) for result in finds])
 
     def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
         if self._path is not None:
@@ -265,17 +264,19 @@ class _Kept:
                 file.writelines(json.dumps({"key": self._key, **row}) + "\n" for row in rows)
 
 
-def rows_of(asked: Sequence[Asked]) -> list[ArmRow]:
+def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
     """An arm's figures, paired by question with the same turns as text."""
-    base = {one.question: one.log_probability for one in asked if one.arm == BASE}
-    by_arm: dict[str, list[Asked]] = {}
-    for one in asked:
-        by_arm.setdefault(one.arm, []).append(one)
+    base = {result.question: result.log_probability for result in answers if result.arm == BASE}
+    by_arm: dict[str, list[ArmAnswer]] = {}
+    for result in answers:
+        by_arm.setdefault(result.arm, []).append(result)
     return [_row(arm, of_arm, base) for arm, of_arm in by_arm.items()]
 
 
-def _row(arm: str, asked: Sequence[Asked], base: Mapping[str, float]) -> ArmRow:
-    gaps = np.array([one.log_probability - base[one.question] for one in asked if one.question in base])
+def _row(arm: str, answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> ArmRow:
+    gaps = np.array(
+        [result.log_probability - base[result.question] for result in answers if result.question in base]
+    )
 
     def mean(values: Sequence[float | None]) -> float | None:
         known = [value for value in values if value is not None]
@@ -287,46 +288,46 @@ def _row(arm: str, asked: Sequence[Asked], base: Mapping[str, float]) -> ArmRow:
 
     return ArmRow(
         arm,
-        len(asked),
-        float(np.mean([one.log_probability for one in asked])),
+        len(answers),
+        float(np.mean([result.log_probability for result in answers])),
         float(gaps.mean()) if len(gaps) else 0.0,
         float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else 0.0,
-        mean([one.found for one in asked]),
-        float(np.mean([one.memory_tokens for one in asked])),
-        float(np.mean([one.prefill_tokens for one in asked])),
-        mean([one.f1 for one in asked]),
-        mean([one.bleu1 for one in asked]),
-        middle([one.first_ms for one in asked]),
-        middle([one.ms for one in asked]),
+        mean([result.evidence for result in answers]),
+        float(np.mean([result.memory_tokens for result in answers])),
+        float(np.mean([result.prefill_tokens for result in answers])),
+        mean([result.f1 for result in answers]),
+        mean([result.bleu1 for result in answers]),
+        middle([result.first_ms for result in answers]),
+        middle([result.ms for result in answers]),
     )
 
 
 def head_rows(finds: Sequence[HeadFinds]) -> list[HeadRow]:
     """The best head first."""
     by_head: dict[str, list[HeadFinds]] = {}
-    for one in finds:
-        by_head.setdefault(one.head, []).append(one)
+    for result in finds:
+        by_head.setdefault(result.head, []).append(result)
     rows = [
         HeadRow(
             head,
             len(of_head),
-            tuple(np.mean([one.turns for one in of_head], axis=0).tolist()),
-            tuple(np.mean([one.blocks for one in of_head], axis=0).tolist()),
+            tuple(np.mean([result.turns for result in of_head], axis=0).tolist()),
+            tuple(np.mean([result.blocks for result in of_head], axis=0).tolist()),
         )
         for head, of_head in by_head.items()
     ]
     return sorted(rows, key=lambda row: -row.turns[-1])
 
 
-def _rate(asked: Sequence[Asked]) -> float | None:
+def _rate(answers: Sequence[ArmAnswer]) -> float | None:
     """Tokens that this machine prefills in a second, by the text arm."""
-    timed = [one for one in asked if one.arm == BASE and one.first_ms]
-    spent = sum(one.first_ms or 0.0 for one in timed)
-    return 1000 * sum(one.prefill_tokens for one in timed) / spent if spent else None
+    timed = [result for result in answers if result.arm == BASE and result.first_ms]
+    spent = sum(result.first_ms or 0.0 for result in timed)
+    return 1000 * sum(result.prefill_tokens for result in timed) / spent if spent else None
 
 
-def _rated(asked: Sequence[Asked]) -> str:
-    rate = _rate(asked)
+def _rated(answers: Sequence[ArmAnswer]) -> str:
+    rate = _rate(answers)
     return f"This machine prefilled {rate:,.0f} tokens a second." if rate else ""
 
 
@@ -338,7 +339,7 @@ def table(model: str, rows: Sequence[ArmRow], caption: str) -> Table:
         Column("log-prob.\nper token", lambda row: row.log_probability, ".2f"),
         Column("against\ntext", lambda row: None if row.arm == BASE else row.against, "+.2f"),
         Column("+-", lambda row: None if row.arm == BASE else row.error, ".2f"),
-        Column("evidence", lambda row: row.found, ".2f"),
+        Column("evidence", lambda row: row.evidence, ".2f"),
         Column("F1", lambda row: row.f1, ".3f"),
         Column("BLEU-1", lambda row: row.bleu1, ".3f"),
         Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),

@@ -148,9 +148,9 @@ class KVView:
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
         user, note = query.scope.user, ""
-        asked = _Asked()
+        outcome = _Asked()
         try:
-            asked = read_again(lambda: self._asked(take_snapshot, query))
+            outcome = read_again(lambda: self._asked(take_snapshot, query))
         except ForeignKV:
             note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
@@ -158,9 +158,9 @@ class KVView:
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
-            logged = look_up(now.connection, query, asked.generation, asked.choice)
-        notes = "; ".join(filter(None, (note, asked.trust.refusal if asked.trust else "")))
-        return retrieved(logged, query, asked.choice, asked.trust, self._words, notes)
+            logged = look_up(now.connection, query, outcome.generation, outcome.choice)
+        notes = "; ".join(filter(None, (note, outcome.trust.refusal if outcome.trust else "")))
+        return retrieved(logged, query, outcome.choice, outcome.trust, self._words, notes)
 
     def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> _Asked:
         """What the model chooses, with no snapshot open while it works."""

@@ -155,8 +155,9 @@ class Answering:
             return AnswerScore(logs, len(ids), seen, len(memory.ids), memory.tokens), None
         sight = self.looking.look(reader, index, user, sought)
         logs = likelihood(self._encoder, sight.context, ids)
-        held, asked = sight.context.kv_tokens, len(sight.context.ids)
-        return AnswerScore(logs, len(ids), sight.cited, asked, held, sight.note), sight
+        return AnswerScore(
+            logs, len(ids), sight.cited, len(sight.context.ids), sight.context.kv_tokens, sight.note
+        ), sight
 
     def _coupled(self, sight: Sight, max_new_tokens: int) -> Generated:
         """Figure 7: every key at the position that it had in the whole history."""

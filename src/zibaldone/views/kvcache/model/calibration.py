@@ -107,10 +107,10 @@ def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
         for piece in pieces(seq, ids, encoder.segment_tokens):
             chain.extend(piece, 0)
     every = range(len(encoder.tap.shapes))
-    asked = [
+    questions = [
         question_of(encoder.tokenizer, encoder.form, question, time) for question, _ in needles.questions
     ]
-    queries = [asking.queries(question, [], list(every)) for question in asked]
+    queries = [asking.queries(question, [], list(every)) for question in questions]
     scores: dict[int, tuple[float, ...]] = {}
     for layer in every:
         turns = _Turns(chain, layer, encoder.tap.device)
@@ -195,13 +195,13 @@ class _Turns:
         self._valid = torch.arange(width, device=device)[None] < lengths[:, None]
         self._seqs = [seq for seq, _ in chain.raw]
 
-    def reciprocal_ranks(self, asked: LayerQueries, place: int) -> list[float]:
+    def reciprocal_ranks(self, queries: LayerQueries, place: int) -> list[float]:
         """1 / rank of a turn for each head, by the softmax over turns of its surest token."""
         mine = [seq == place + 1 for seq in self._seqs]
         of_needle = torch.tensor(mine, device=self._keys.device)
         reciprocal_ranks = []
-        for head in range(asked.queries.shape[0]):
-            of_head = replace(asked, heads=(head,))
+        for head in range(queries.queries.shape[0]):
+            of_head = replace(queries, heads=(head,))
             rows = torch.cat(list(key_scores(of_head, self._keys, self._valid, "each")))
             sure = rows.log_softmax(dim=-1).amax(dim=0)
             before = int((sure[~of_needle] >= sure[of_needle].max()).sum())  # a tie is no find

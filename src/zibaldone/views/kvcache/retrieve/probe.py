@@ -123,15 +123,15 @@ class Probe:
         self, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
     ) -> dict[int, Tensor]:
         """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
-        found = self.probe(question.ids, before, layers)
+        queries = self.probe(question.ids, before, layers)
         words = question.words
         if self._encoder.config.asking == "all" or words.stop <= words.start:
-            return found
+            return queries
         missing = (
-            len(question.ids) - next(iter(found.values())).shape[1] if found else 0
+            len(question.ids) - next(iter(queries.values())).shape[1] if queries else 0
         )  # it was cut in front
         kept = slice(max(0, words.start - missing), max(0, words.stop - missing))
-        return {layer: query[:, kept] if kept.stop else query for layer, query in found.items()}
+        return {layer: query[:, kept] if kept.stop else query for layer, query in queries.items()}
 
     @torch.no_grad()
     def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from zibaldone.text.words import content_words
+from zibaldone.text.words import content_words, words
 
 LEAST = 0.25  # mean reciprocal rank of needles, below which attention does not choose
 _NEEDLES, _SAMPLED, _WORDS = 16, 200, 3
@@ -34,7 +34,7 @@ class Needle:
 class Trust:
     """How well attention finds turns of one log."""
 
-    found: float  # mean reciprocal rank of the needles, ties by chance; 0 to 1
+    score: float  # mean reciprocal rank of the needles, ties by chance; 0 to 1
     needles: int
     blocks: int  # of the pool, when it was measured
     surest: tuple[float, ...] = ()  # scores of the best block for needles that were ranked first, rising
@@ -42,7 +42,7 @@ class Trust:
     @property
     def holds(self) -> bool:
         """Whether attention may choose."""
-        return self.found >= LEAST
+        return self.score >= LEAST
 
     @property
     def refusal(self) -> str:
@@ -50,7 +50,7 @@ class Trust:
         if self.holds:
             return ""
         return (
-            f"attention ranks {self.needles} needles of this log at {self.found:.2f} (mean reciprocal rank;"
+            f"attention ranks {self.needles} needles of this log at {self.score:.2f} (mean reciprocal rank;"
             f" at least {LEAST:.2f}): it does not choose"
         )
 
@@ -58,7 +58,7 @@ class Trust:
         """How likely a question's best block is right, 0 to 1, by how sure needles were that were found."""
         if not self.surest or not self.holds:
             return 0.0
-        return self.found * sum(one <= best for one in self.surest) / len(self.surest)
+        return self.score * sum(one <= best for one in self.surest) / len(self.surest)
 
     def stale(self, blocks: int) -> bool:
         """Whether the pool has grown out of what was measured."""
@@ -76,7 +76,7 @@ class Trust:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return Trust(
-                float(stored["found"]),
+                float(stored["score"]),
                 int(stored["needles"]),
                 int(stored["blocks"]),
                 tuple(float(one) for one in stored["surest"]),
@@ -99,23 +99,29 @@ def needles_of(texts: Mapping[int, str]) -> list[Needle]:
 
     None when there are too few turns with words of their own.
     """
-    words = {seq: content_words(text) for seq, text in texts.items()}
-    frequency = Counter(word for turn in words.values() for word in set(turn))
-    rich = [seq for seq in sorted(words) if len(set(words[seq])) > _WORDS]
+    content = {seq: _content(text) for seq, text in texts.items()}
+    frequency = Counter(word for turn in content.values() for word in turn)
+    rich = [seq for seq in sorted(content) if len(content[seq]) > _WORDS]
     if len(rich) < _LEAST_NEEDLES:
         return []
     needles = []
     for seq in sampled(rich, _NEEDLES):
-        rarest = sorted(dict.fromkeys(words[seq]), key=lambda word: frequency[word])[:_WORDS]
-        asked = [word for word in dict.fromkeys(words[seq]) if word in rarest]
-        needles.append(Needle(seq, f"{', '.join(asked)}?"))
+        rarest = sorted(content[seq], key=lambda word: frequency[word])[:_WORDS]
+        question = [word for word in content[seq] if word in rarest]
+        needles.append(Needle(seq, f"{', '.join(question)}?"))
     return needles
+
+
+def _content(text: str) -> list[str]:
+    """The distinct content words, in the order of the text."""
+    wanted = content_words(text)
+    return list(dict.fromkeys(word for word in words(text) if word in wanted))
 
 
 def trust_of(ranks: Sequence[int | None], best: Sequence[float], blocks: int) -> Trust:
     """From the rank of each needle's turn (from 1; None: not ranked) and each question's best score."""
     if not ranks:
         return Trust(1.0, 0, blocks)
-    found = sum(1 / rank for rank in ranks if rank is not None) / len(ranks)
-    surest = sorted(score for rank, score in zip(ranks, best, strict=True) if rank == 1)
-    return Trust(round(found, 4), len(ranks), blocks, tuple(round(one, 4) for one in surest))
+    score = sum(1 / rank for rank in ranks if rank is not None) / len(ranks)
+    surest = sorted(sure for rank, sure in zip(ranks, best, strict=True) if rank == 1)
+    return Trust(round(score, 4), len(ranks), blocks, tuple(round(one, 4) for one in surest))
