@@ -89,9 +89,9 @@ def test_every_arm_answers_every_question(measured):
     assert list(rows) == [arm.name for arm in arms()]
     assert {row.questions for row in rows.values()} == {2}
     assert rows[BASE].against == 0
-    assert rows["no memory"].memory_tokens == rows["no memory"].evidence == 0
-    assert rows["oracle turns, KV"].evidence == rows["whole history, text"].evidence == 1
-    assert rows["MemArt, paper"].evidence is None
+    assert rows["none"].memory_tokens == rows["none"].evidence == 0
+    assert rows["oracle-kv"].evidence == rows["whole-text"].evidence == 1
+    assert rows["paper"].evidence is None
     assert 0 < rows[FIRST].memory_tokens <= 40
 
 

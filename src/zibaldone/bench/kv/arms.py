@@ -18,8 +18,8 @@ from zibaldone.views.kvcache.generate.likelihood import answer_ids, likelihood
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import question_of
 
-FIRST = "recalled turns, KV"
-BASE = "recalled turns, text"  # the same turns: what all others are held against
+FIRST = "recall-kv"
+BASE = "recall-text"  # the same turns: what all others are held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ def arms() -> tuple[Arm, ...]:
     return (
         Arm(FIRST, BEST, partial(_from_kv, FIRST)),
         Arm(BASE, BEST, partial(_from_text, BASE, _recalled)),
-        _of_given("no memory", BEST, lambda _question, _turns: ()),
-        Arm("oracle turns, text", BEST, partial(_from_text, "oracle turns, text", _oracle)),
-        _of_given("oracle turns, KV", BEST, _oracle),
-        Arm("whole history, text", BEST, _whole),
-        _of_select("attention's turns, KV", "attention"),
-        _of_select("both rankings' turns, KV", "both"),
-        _of_select("attention's blocks, KV", "blocks"),
-        Arm("MemArt, paper", PAPER, partial(_from_kv, "MemArt, paper")),
-        _of_given("recalled turns, KV, each alone", alone, _recalled),
-        _of_given("oracle turns, KV, each alone", alone, _oracle),
+        _of_given("none", BEST, lambda _question, _turns: ()),
+        Arm("oracle-text", BEST, partial(_from_text, "oracle-text", _oracle)),
+        _of_given("oracle-kv", BEST, _oracle),
+        Arm("whole-text", BEST, _whole),
+        _of_select("attention-kv", "attention"),
+        _of_select("both-kv", "both"),
+        _of_select("blocks-kv", "blocks"),
+        Arm("paper", PAPER, partial(_from_kv, "paper")),
+        _of_given("recall-kv-alone", alone, _recalled),
+        _of_given("oracle-kv-alone", alone, _oracle),
     )
 
 
@@ -220,9 +220,7 @@ def _whole(kv: KVMemory, of: KVHistory, settings: ArmSettings, _turns: Turns) ->
         read = encoder.run(ids, [encoder.prefix] if encoder.prefix else [])
     ms = (time.perf_counter() - began) * 1000
     seqs = tuple(sorted(of.messages))
-    return lambda question: _prefilled(
-        "whole history, text", kv, of, settings, question, seqs, (read, len(ids), ms)
-    )
+    return lambda question: _prefilled("whole-text", kv, of, settings, question, seqs, (read, len(ids), ms))
 
 
 def _prefilled(
