@@ -72,7 +72,8 @@ def newest_turns(newest: Sequence[KVBlock], tokens: int) -> TurnsInSight:
     by_turn: dict[int, list[KVBlock]] = {}
     for block in newest:
         by_turn.setdefault(block.tile.seqs[-1], []).append(block)
-    left, taken = tokens, []
+    left = tokens
+    taken: list[KVBlock] = []
     for turn in reversed(by_turn.values()):
         left -= sum(block.tokens for block in turn)
         if left < 0:
