@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, and_, func, select
 
 from zibaldone.log import ITEM_SESSIONS, from_us
+from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages
 
 _FIRST_WORDS = 120  # characters of the first message, where a session has no title
 _LONGEST_TITLE = 300
+_PER_STATEMENT = 500  # values in one IN (...)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,50 +37,77 @@ def titled_sessions(
 
     With `words`, those in whose title or name all of them stand. What items say is in no session.
     """
-    m = messages.c
-    # Counted in an index alone; what an index has not got is looked up of two messages of each session.
+    spans = connection.execute(_spans(user)).all()
+    wanted = words.casefold().split()
+    if wanted:
+        titles = _beginnings(connection, user, [span.first for span in spans])
+        spans = [
+            span
+            for span in spans
+            if all(word in f"{titles[span.first][0]} {span.session}".casefold() for word in wanted)
+        ]
+    shown = spans[skip : skip + most]
+    beginnings = _beginnings(connection, user, [span.first for span in shown])
+    counts = _counts(connection, user, [span.session for span in shown])
+    return [
+        TitledSession(
+            span.session,
+            beginnings[span.first][0] or span.session,
+            counts[span.session],
+            span.first,
+            span.last,
+            from_us(beginnings[span.first][1]),
+            from_us(span.end),
+        )
+        for span in shown
+    ], len(spans)
+
+
+def _spans(user: str) -> Select[tuple[str, int, int, int]]:
+    """Each session's name, first and last seq, and when it ended, by steps in the index from name to name.
+
+    SQLite would otherwise go through every message.
+    """
+    m, other = messages.c, messages.alias()
+    names = select(func.min(m.session).label("session")).where(m.user == user).cte(recursive=True)
+    following = select(func.min(other.c.session)).where(
+        other.c.user == user, other.c.session > names.c.session
+    )
+    names = names.union_all(select(following.scalar_subquery()).where(names.c.session.is_not(None)))
+    inside = and_(other.c.user == user, other.c.session == names.c.session)
     spans = (
         select(
-            m.session, func.count().label("n"), func.min(m.seq).label("first"), func.max(m.seq).label("last")
+            names.c.session,
+            select(func.min(other.c.seq)).where(inside).scalar_subquery().label("first"),
+            select(func.max(other.c.seq)).where(inside).scalar_subquery().label("last"),
         )
-        .where(m.user == user)
-        .group_by(m.session)
+        .where(names.c.session.is_not(None), ~names.c.session.startswith(ITEM_SESSIONS, autoescape=True))
         .subquery()
     )
-    first, last = messages.alias(), messages.alias()
-    query = (
-        select(
-            spans.c.session,
-            spans.c.n,
-            spans.c.first,
-            spans.c.last,
-            first.c.time_us.label("start"),
-            last.c.time_us.label("end"),
-            func.coalesce(
-                func.json_extract(first.c.metadata, "$.title"), func.substr(first.c.content, 1, _FIRST_WORDS)
-            ).label("title"),
-        )
-        .join(first, (first.c.user == user) & (first.c.seq == spans.c.first))
-        .join(last, (last.c.user == user) & (last.c.seq == spans.c.last))
-        .where(~spans.c.session.startswith(ITEM_SESSIONS, autoescape=True))
-        .order_by(last.c.time_us.desc(), spans.c.last.desc())
+    end = m.time_us.label("end")
+    return (
+        select(spans.c.session, spans.c.first, spans.c.last, end)
+        .join(messages, and_(m.user == user, m.seq == spans.c.last))
+        .order_by(end.desc(), spans.c.last.desc())
     )
-    wanted = words.casefold().split()
-    rows = [
-        row
-        for row in connection.execute(query)
-        if all(word in f"{row.title} {row.session}".casefold() for word in wanted)
-    ]
-    page = [
-        TitledSession(
-            row.session,
-            " ".join(str(row.title).split())[:_LONGEST_TITLE] or row.session,
-            row.n,
-            row.first,
-            row.last,
-            from_us(row.start),
-            from_us(row.end),
-        )
-        for row in rows[skip : skip + most]
-    ]
-    return page, len(rows)
+
+
+def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Of each message its title, or else its first words, and its time in microseconds."""
+    m = messages.c
+    title = func.coalesce(func.json_extract(m.metadata, "$.title"), func.substr(m.content, 1, _FIRST_WORDS))
+    known = {}
+    for some in in_chunks(seqs, _PER_STATEMENT):
+        query = select(m.seq, m.time_us, title.label("title")).where(m.user == user, m.seq.in_(some))
+        for row in connection.execute(query):
+            known[row.seq] = (" ".join(str(row.title).split())[:_LONGEST_TITLE], row.time_us)
+    return known
+
+
+def _counts(connection: Connection, user: str, sessions: Sequence[str]) -> dict[str, int]:
+    m = messages.c
+    counts: dict[str, int] = {}
+    for some in in_chunks(sessions, _PER_STATEMENT):
+        query = select(m.session, func.count().label("n")).where(m.user == user, m.session.in_(some))
+        counts.update({row.session: row.n for row in connection.execute(query.group_by(m.session))})
+    return counts

@@ -1,8 +1,8 @@
 """The page: a memory in the browser, for the person whose it is.
 
-Plain HTML, made here, that can be read without JavaScript. htmx, which stands beside it, lets the search answer
-as one types, and a long work say how far it is. Everything that is shown is escaped; nothing comes from
-elsewhere.
+Plain HTML, made here, that can be read without JavaScript. htmx, which stands beside it, lets the search
+answer as one types, and a long work say how far it is. Everything that is shown is escaped; nothing comes
+from elsewhere.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from zibaldone.server.page.jobs import Jobs
 from zibaldone.server.problems import Problem, problem_of
 
 SIGN_IN = "/sign-in"
-# No script and no style but our files', nothing of another origin, and nobody's frame around it. Nothing is kept
+# No script and no style but our files', nothing of another origin, nobody's frame around it. Nothing is kept
 # by the browser, or what was forgotten could still be looked at.
 HEADERS = {
     "Content-Security-Policy": (
@@ -123,7 +123,7 @@ class Door:
         try:
             response = await self._answer(request)
         except (HTTPException, Problem, ZibaldoneError) as error:
-            response = refusal(request, problem_of(error))
+            response = refusal(problem_of(error))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -173,7 +173,7 @@ def check_sender(request: Request) -> None:
         raise Problem(403, "cross-origin", "forms are for browsers: programs use REST, below /v1/memory")
 
 
-def refusal(request: Request, problem: Problem) -> HTMLResponse:
+def refusal(problem: Problem) -> HTMLResponse:
     """A problem, for people."""
     title, hint = problem.body("/v1/memory")["title"], ""
     if problem.status == 404:

@@ -64,7 +64,7 @@ class Jobs:
                 job.error = problem_of(error).detail
             except _Stopped:
                 job.error = "the server was stopped"
-            except Exception as error:  # a work's border: nobody waits for its task
+            except Exception as error:  # noqa: BLE001 - a work's border: nobody waits for its task
                 job.error = "the server failed: its log says where"
                 _logger.error("%s in a work of the page", type(error).__name__)  # noqa: TRY400 - may quote
             finally:

@@ -32,7 +32,7 @@ def routes(keys: KeyStore) -> Sequence[BaseRoute]:
         try:
             check_sender(request)
         except Problem as problem:
-            return refusal(request, problem)
+            return refusal(problem)
         form = await request.form(max_files=0, max_fields=4, max_part_size=_LONGEST_FORM)
         wanted, token = own_path(field(form, "next")), field(form, "key").strip()
         key = await in_thread(keys.authenticate, token)
@@ -50,7 +50,7 @@ def routes(keys: KeyStore) -> Sequence[BaseRoute]:
         try:
             check_sender(request)
         except Problem as problem:
-            return refusal(request, problem)
+            return refusal(problem)
         signed_out = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
         signed_out.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
         return signed_out

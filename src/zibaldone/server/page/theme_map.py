@@ -103,7 +103,7 @@ def _settled(
         spots = spots * np.minimum(room / np.maximum(np.abs(spots).max(axis=0), 1.0), 1.6)
         for _ in range(60):
             spots = np.clip(_kept_apart(spots, radii), -room, room)
-    return spots + [WIDTH / 2, HEIGHT / 2]
+    return spots + np.array([WIDTH / 2, HEIGHT / 2])
 
 
 def _kept_apart(spots: npt.NDArray[np.float64], radii: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
