@@ -179,7 +179,7 @@ def select_messages(
     limit: int | None = None,
     newest: bool = False,
 ) -> list[Message]:
-    """The first `limit` messages that a narrowing lets in, or the newest, above seq `after`, below `before`."""
+    """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
     c = messages.c
     conditions = [*_conditions(user, narrowing), c.seq > after]
     if before is not None:

@@ -410,7 +410,7 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
     ) -> list[Message]:
-        """Messages in the order of their seqs, above `after`, below `before`: the first `limit` or the `last`.
+        """The first `limit` messages, or the `last`, above seq `after` and below `before`; in order of seqs.
 
         Narrowed as a recall is. The next page begins `after` the last seq of this one.
         """

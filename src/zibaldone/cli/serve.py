@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 keys_app = typer.Typer(help="Keys of the server: make, list and revoke them.", no_args_is_help=True)
 
-_UNSET_PORT = -1
+_USUAL_PORT = 8787
 _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams that it relays, from going on
 
 
@@ -24,7 +24,7 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="The address to listen on; other machines need a key.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8787,
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = _USUAL_PORT,
     upstream: Annotated[
         str | None,
         typer.Option(
@@ -85,8 +85,9 @@ def serve(
 def open_(
     *,
     port: Annotated[
-        int, typer.Option("--port", help="0: any that is free.", show_default="8787, or one that is free")
-    ] = _UNSET_PORT,
+        int | None,
+        typer.Option("--port", help="0: any that is free.", show_default="8787, or one that is free"),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     user: OptionalUser = None,
     memory: Folder,
@@ -102,13 +103,13 @@ def open_(
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
 
-    settings = ServerSettings() if port == _UNSET_PORT else ServerSettings(port=port)
+    settings = ServerSettings(port=_USUAL_PORT if port is None else port)
     _quiet_logging()
     keys = KeyStore(memory)
     try:
         bound = listening(settings)
     except InvalidInput:
-        if port != _UNSET_PORT:
+        if port is not None:
             raise
         settings = ServerSettings(port=0)  # another server has the usual one
         bound = listening(settings)

@@ -38,7 +38,7 @@ from zibaldone.server.page import (
 )
 from zibaldone.server.page.door import Door, PageAction
 from zibaldone.server.page.jobs import Jobs
-from zibaldone.server.page.static_files import static_route
+from zibaldone.server.page.static_files import static_routes
 
 del _jinja2, _multipart
 
@@ -69,7 +69,7 @@ class Page:
         for action in ACTIONS:
             by_path.setdefault(action.path, []).append(action)
         doors = (Door(same, self._memory, self._metrics, self._jobs) for same in by_path.values())
-        return [static_route(), *signing_in.routes(self._keys), *(door.route() for door in doors)]
+        return [*static_routes(), *signing_in.routes(self._keys), *(door.route() for door in doors)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

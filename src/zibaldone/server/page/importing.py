@@ -31,6 +31,7 @@ _TITLES = {
 
 async def ask(call: PageCall) -> Response:
     """Where a file is dropped."""
+    call.principal.must_write()
     return call.page("import.html")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
@@ -13,6 +14,7 @@ from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
 _BEFORE = 5  # messages before the one that a link leads to
+_LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
 
 
@@ -66,8 +68,16 @@ async def message(call: PageCall) -> Response:
         versions=versions,
         attachments=attachments,
         metadata=written[:_LONGEST_METADATA],
-        is_edit=held.role == EDITOR and not held.corrects,
+        says_now=_editable(held, versions),
     )
+
+
+def _editable(held: Message, versions: Sequence[Message]) -> str | None:
+    """What a form to correct a message begins with; None for an edit, and for what is too long for it."""
+    if held.role == EDITOR and not held.corrects:
+        return None
+    now = versions[-1].content if versions else held.content
+    return now if len(now) <= _LONGEST_EDITED else None
 
 
 async def text(call: PageCall) -> Response:

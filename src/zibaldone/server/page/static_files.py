@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 
 from starlette.exceptions import HTTPException
@@ -16,9 +17,14 @@ _TYPES = {
     "txt": "text/plain; charset=utf-8",
 }
 
+_KEPT = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+}
 
-def static_route() -> Route:
-    """/static, from memory; open to all, since it says nothing of anybody."""
+
+def static_routes() -> Sequence[Route]:
+    """/static, and the icon that browsers ask for beside a plain text; open to all: no memory in it."""
     folder = files("zibaldone.server.page") / "static"
     held = {file.name: file.read_bytes() for file in folder.iterdir()}
 
@@ -29,10 +35,13 @@ def static_route() -> Route:
         return Response(
             held[name],
             media_type=_TYPES[name.rpartition(".")[2]],
-            headers={
-                "Cache-Control": "public, max-age=31536000, immutable",
-                "X-Content-Type-Options": "nosniff",
-            },
+            headers=_KEPT,
         )
 
-    return Route("/static/{name}", static, methods=["GET"])
+    async def icon(_: Request) -> Response:
+        return Response(held["mark.svg"], media_type=_TYPES["svg"], headers=_KEPT)
+
+    return [
+        Route("/static/{name}", static, methods=["GET"]),
+        Route("/favicon.ico", icon, methods=["GET"]),
+    ]

@@ -8,7 +8,7 @@ from zibaldone.server.page.door import PageAction, PageCall
 from zibaldone.server.page.theme_map import draw
 from zibaldone.server.problems import Problem
 
-_ON_THE_MAP = 40  # the largest
+_ON_THE_MAP = 24  # the largest
 _SHOWN, _FACTS = 60, 60  # themes and facts on a page
 
 

@@ -59,6 +59,7 @@ async def topic(call: PageCall) -> Response:
 
 async def topic_form(call: PageCall) -> Response:
     """The document as Markdown, to be edited."""
+    call.principal.must_write()
     document = await _document(call)
     text = await call.memory.topics(call.user).text(document.id)
     return call.page("topic_edit.html", document=document, text=text, before=text, conflicts=[])
