@@ -35,6 +35,7 @@ LAYERS = (
         "message_objects",
         "narrowing",
         "log",
+        "session_list",
         "importers",
         "settings",
     },

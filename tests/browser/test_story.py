@@ -17,6 +17,8 @@ pytestmark = [
     pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"]),
 ]
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 860}
+FAULTS = "options => axe.run(options).then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
+COLOURS = {"runOnly": ["color-contrast"]}  # what another scheme can change
 WAIT_MS = 60_000  # for what takes a moment, on a busy machine
 HOSTILE = [
     "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>",
@@ -104,7 +106,7 @@ def story(page, tmp_path):
     """The steps, each waited for."""
     page.goto("/")
     page.get_by_role("link", name="Import a file").click()
-    page.set_input_files("input[type=file]", export(tmp_path, "w" * 1_000_000))
+    page.set_input_files("input[type=file]", export(tmp_path, "w" * 500_000))
     page.get_by_role("button", name=re.compile("Import into")).click()
     page.get_by_text("21 messages added.").wait_for()
     page.get_by_role("link", name="Look at it").click()
@@ -136,7 +138,7 @@ def story(page, tmp_path):
     page.goto("/session?name=hostile")
     page.locator(".talk li").nth(len(HOSTILE)).wait_for()
     assert page.evaluate("window.hurt") is None
-    page.get_by_role("link", name=re.compile("All 1,000,000 characters")).click()
+    page.get_by_role("link", name=re.compile("All 500,000 characters")).click()
     assert "w" * 1000 in page.inner_text("body")
 
 
@@ -173,8 +175,7 @@ def test_it_is_read_by_all(full, chromium, address, shots):
             assert full.evaluate("window.hurt") is None, path
             if script and size is DESK:
                 full.evaluate(script)
-                found = full.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes[0].html]))")
-                assert found == [], (path, scheme)
+                assert full.evaluate(FAULTS, {} if scheme == "light" else COLOURS) == [], (path, scheme)
             if shots:
                 name = re.sub(r"\W+", "-", path).strip("-") or "first"
                 full.screenshot(path=shots / f"{name}-{scheme}-{size['width']}.png")

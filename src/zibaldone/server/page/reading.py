@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.responses import Response
 
@@ -29,20 +30,20 @@ async def sessions(call: PageCall) -> Response:
 async def session(call: PageCall) -> Response:
     """A stretch of one session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
-    within = {"user": call.user, "session": name}
+    of_session = partial(call.memory.messages, user=call.user, session=name)
     at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
     after = call.number("after", 0, most=2**62)
-    first = await call.memory.messages(**within, limit=1) if name else []
+    first = await of_session(limit=1) if name else []
     if not first:
         raise Problem(404, "no-session", "there is no session of this name")
     if before:
-        messages = await call.memory.messages(**within, before=before, last=_MESSAGES)
+        messages = await of_session(before=before, last=_MESSAGES)
     elif at:
-        earlier = await call.memory.messages(**within, before=at, last=_BEFORE)
-        messages = [*earlier, *await call.memory.messages(**within, after=at - 1, limit=_MESSAGES)]
+        earlier = await of_session(before=at, last=_BEFORE)
+        messages = [*earlier, *await of_session(after=at - 1, limit=_MESSAGES)]
     else:
-        messages = await call.memory.messages(**within, after=after, limit=_MESSAGES)
-    last = await call.memory.messages(**within, last=1)
+        messages = await of_session(after=after, limit=_MESSAGES)
+    last = await of_session(last=1)
     return call.page(
         "session.html",
         name=name,
@@ -57,7 +58,7 @@ async def session(call: PageCall) -> Response:
 
 async def message(call: PageCall) -> Response:
     """One message with its versions, what came with it, and where it stands."""
-    held = await found(call)
+    held = await message_of(call)
     versions = await call.memory.versions(held.seq, user=call.user)
     attachments = await call.memory.attachments(held.seq, user=call.user)
     metadata = {name: value for name, value in held.metadata.items() if name != ATTACHMENTS}
@@ -82,11 +83,11 @@ def _editable(held: Message, versions: Sequence[Message]) -> str | None:
 
 async def text(call: PageCall) -> Response:
     """All that a message says, as plain text: megabytes are nothing for a page."""
-    held = await found(call)
+    held = await message_of(call)
     return Response(held.content, media_type="text/plain; charset=utf-8", headers=HEADERS)
 
 
-async def found(call: PageCall) -> Message:
+async def message_of(call: PageCall) -> Message:
     """The message of the path. Raises a 404 Problem."""
     held = await call.memory.get(call.request.path_params["seq"], user=call.user)
     if held is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.responses import Response
 
@@ -39,7 +40,7 @@ async def search(call: PageCall) -> Response:
     session = call.text("session")
     with call.metrics.stage("search"):
         passages = await call.memory.search(query, user=call.user, limit=limit + 1, session=session or None)
-    values = {
+    values: dict[str, Any] = {
         "query": query,
         "passages": passages[:limit],
         "more": min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
@@ -59,7 +60,7 @@ async def recall(call: PageCall) -> Response:
     return call.page(template, query=query, **await _recalled(call, query))
 
 
-async def _recalled(call: PageCall, query: str) -> dict[str, object]:
+async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
     seq = call.number("seq", 0, most=2**62)
     recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)

@@ -119,16 +119,15 @@ def _settled(number: int, pairs: Sequence[tuple[int, int]], boxes: _Spots) -> _S
         spots = spots * (room.min(axis=0) / np.maximum(np.abs(spots).max(axis=0), 1.0))
         for _ in range(_STEPS):
             spots = np.clip(_moved_apart(spots, boxes), -room, room)
-    return spots + np.array([WIDTH / 2, HEIGHT / 2 - _LINE / 2])
+    return np.add(spots, [WIDTH / 2, HEIGHT / 2 - _LINE / 2])
 
 
 def _moved_apart(spots: _Spots, boxes: _Spots) -> _Spots:
     """A part of the way out of each overlap, along the side where that is shorter."""
     apart = spots[:, None] - spots[None]
     overlap = (boxes[:, None] + boxes[None]) / 2 - np.abs(apart)
-    overlaps = (overlap > 0).all(axis=2)
-    np.fill_diagonal(overlaps, val=False)
+    overlaps = np.all(overlap > 0, axis=2) & ~np.eye(len(spots), dtype=bool)
     shorter = overlap == overlap.min(axis=2, keepdims=True)
     side = np.where(apart == 0, 1e-6, np.sign(apart))
     moves = np.where(shorter & overlaps[..., None], side * overlap * 0.3, 0.0)
-    return spots + moves.sum(axis=1)
+    return np.add(spots, moves.sum(axis=1))
