@@ -12,7 +12,7 @@ from loopback import servers
 from zibaldone import MissingExtra
 from zibaldone.server.access import PAGE_SEGMENTS
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page import ACTIONS, Page
+from zibaldone.server.page import ACTIONS, PagePart
 from zibaldone.server.page.door import own_path
 
 SECRET = "the eagle lands at midnight"
@@ -231,7 +231,7 @@ def test_a_long_message_is_cut_and_its_text_is_whole(walled):
 
 def test_the_door_knows_every_path_of_the_page():
     """What is not among its segments would not be opened by a cookie; and REST is none of them."""
-    routes = Page(None, None, None).routes()
+    routes = PagePart(None, None, None).routes()
     assert {route.path[1:].partition("/")[0] for route in routes} - {""} == PAGE_SEGMENTS
     assert not PAGE_SEGMENTS & {"v1", "mcp", "metrics", "healthz", "readyz"}
 

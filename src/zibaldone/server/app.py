@@ -24,7 +24,7 @@ from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
-from zibaldone.server.page import Page
+from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
@@ -55,7 +55,7 @@ class ServedPart(Protocol):
 def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore) -> Starlette:
     """The ASGI app over a memory; the memory and the keys are closed with it."""
     metrics = Metrics()
-    parts: list[ServedPart] = [Rest(memory, metrics), Page(memory, metrics, keys)]
+    parts: list[ServedPart] = [Rest(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
         parts.append(Gateway(memory, settings, metrics))
     parts += _mcp(memory, settings)

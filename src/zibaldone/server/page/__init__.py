@@ -56,7 +56,7 @@ ACTIONS: tuple[PageAction, ...] = (
 )
 
 
-class Page:
+class PagePart:
     """The part of the server that serves people."""
 
     def __init__(self, memory: AsyncMemory, metrics: Metrics, keys: KeyStore) -> None:

@@ -46,7 +46,7 @@ class MapLink:
 
 
 @dataclass(frozen=True, slots=True)
-class ThemeMap:
+class DrawnThemes:
     """What is drawn, in units of a view box of WIDTH by HEIGHT."""
 
     width: int
@@ -55,7 +55,7 @@ class ThemeMap:
     links: list[MapLink]
 
 
-def draw(themes: Sequence[Theme], *, centre: int | None = None) -> ThemeMap:
+def draw(themes: Sequence[Theme], *, centre: int | None = None) -> DrawnThemes:
     """The same map for the same themes. `centre` is the id of one that is looked at."""
     place = {theme.id: number for number, theme in enumerate(themes)}
     pairs = sorted(
@@ -78,7 +78,7 @@ def draw(themes: Sequence[Theme], *, centre: int | None = None) -> ThemeMap:
         for theme, label, (x, y), radius in zip(themes, labels, spots.tolist(), radii, strict=True)
     ]
     links = [MapLink(nodes[a].x, nodes[a].y, nodes[b].x, nodes[b].y) for a, b in pairs]
-    return ThemeMap(WIDTH, HEIGHT, nodes, links)
+    return DrawnThemes(WIDTH, HEIGHT, nodes, links)
 
 
 def _labels(themes: Sequence[Theme]) -> list[str]:
