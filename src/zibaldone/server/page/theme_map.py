@@ -119,7 +119,8 @@ def _settled(number: int, pairs: Sequence[tuple[int, int]], boxes: _Spots) -> _S
         spots = spots * (room.min(axis=0) / np.maximum(np.abs(spots).max(axis=0), 1.0))
         for _ in range(_STEPS):
             spots = np.clip(_moved_apart(spots, boxes), -room, room)
-    return np.add(spots, [WIDTH / 2, HEIGHT / 2 - _LINE / 2])
+    centred: _Spots = np.add(spots, [WIDTH / 2, HEIGHT / 2 - _LINE / 2])
+    return centred
 
 
 def _moved_apart(spots: _Spots, boxes: _Spots) -> _Spots:
@@ -130,4 +131,5 @@ def _moved_apart(spots: _Spots, boxes: _Spots) -> _Spots:
     shorter = overlap == overlap.min(axis=2, keepdims=True)
     side = np.where(apart == 0, 1e-6, np.sign(apart))
     moves = np.where(shorter & overlaps[..., None], side * overlap * 0.3, 0.0)
-    return np.add(spots, moves.sum(axis=1))
+    moved: _Spots = np.add(spots, moves.sum(axis=1))
+    return moved
