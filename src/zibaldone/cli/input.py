@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zibaldone.cli import output as out
+from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.memory import Memory
-
-MYSELF = "me"  # whose memory it is when nobody is named
 
 
 def _default_folder() -> Path:
