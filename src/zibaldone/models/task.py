@@ -61,7 +61,7 @@ class Task(Generic[R]):
         assert is_dataclass(self)
         sent = [given.name for given in fields(self) if given.metadata.get("sent", True)]
         inputs = {name: getattr(self, name) for name in sent}
-        shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False, indent=1)
+        shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False)
         return (Turn("system", self._instructions()), Turn("user", shown))
 
     def _instructions(self) -> str:
