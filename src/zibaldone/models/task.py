@@ -47,6 +47,11 @@ class Task(Generic[R]):
     max_tokens: ClassVar[int | None] = None  # of the answer
 
     @property
+    def divisible(self) -> bool:
+        """Whether a part of it is asked next where it fails: that says nothing yet against the model."""
+        return False
+
+    @property
     def name(self) -> str:
         """Such as "chunks.compress"."""
         return f"{self.view}.{self.prompt}"
