@@ -297,7 +297,7 @@ class FakeUpstream:
                         raise ConnectionAbortedError
                     yield event
                     await asyncio.sleep(reply.pause_s)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, GeneratorExit):  # the latter where it ends between two events
                 self.hung_up += 1
                 raise
 
