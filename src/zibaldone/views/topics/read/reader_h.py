@@ -149,7 +149,7 @@ def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit
     blocks: dict[tuple[str, int], list[int]] = {}
     for row, place in enumerate(index.places):
         blocks.setdefault((place.document, place.partition), []).append(row)
-    told = {(hit.place.document, hit.place.start): hit for hit in hits}
+    hit_at = {(hit.place.document, hit.place.start): hit for hit in hits}
     rows = [
         row
         for hit in hits
@@ -157,7 +157,7 @@ def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit
         for row in ranked.best(blocks.pop((hit.place.document, hit.place.partition), ()))
     ]
     whole_blocks = [
-        told.get((hit.place.document, hit.place.start), hit) for hit in ranked.hits(rows, "block")
+        hit_at.get((hit.place.document, hit.place.start), hit) for hit in ranked.hits(rows, "block")
     ]
     followed = [hit for hit in hits if hit.why == "followed"]
     return falling(ordered([followed, whole_blocks])[:MOST_FOUND])
