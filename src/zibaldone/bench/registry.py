@@ -171,13 +171,17 @@ class HierarchyOptions:
 class ConsolidationOptions:
     """Facts that later ones override: is what holds now recalled, and what no longer holds left out?"""
 
-    sizes: Ints = option((6_000, 32_000), "Tokens of the streams, with commas.")
+    sizes: Ints = option((6_000,), "Tokens of the streams, with commas.")
     budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
-    systems: Names = _systems("messages", "chunks")
+    systems: Names = _systems("zibaldone", "messages", "topics-h")
     streaming: str = option("chunks", "One message for each of the 'chunks' or of the 'facts'.")
-    wordings: str = option("mixed", "An override's: 'mixed', or the 'same' as what it overrides.")
+    wordings: Names = option(
+        ("natural", "mixed", "same"),
+        "An override's: people's own in a chat; one of several templates; the same as what it overrides.",
+    )
     questions: int = option(100, "Of each kind, per stream.", least=1)
-    seed: int = option(0, "Of names, facts and questions.")
+    seed: int = option(0, "The first one, of names, facts, questions and places.", least=0)
+    seeds: int = option(10, "How many streams of each kind.", least=1)
     floor: float | None = _floor()
 
 
