@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
-_PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
+_SHORT_CELL = 18  # columns, such as of a date or a number: it is never broken
+_LONG_CELL = 24  # columns that are left at least to words, which are
+_GAP = 2
+_BREAKS = re.compile(r"[\t\n\r]+")
 _FIRST_WORDS = 160  # characters shown of a passage: two lines or three
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -85,18 +89,78 @@ def visible(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
+def say_folder(folder: object) -> None:
+    """Which folder is in use, in a line on standard error, where that is a terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        note(f"memory: {folder}")
+
+
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
-    """A table on standard output; numbers stand to the right."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
-        made.add_column(column, justify="right" if numbers else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(visible(str(value))) for value in row))
+    """Rows on standard output. On a terminal, columns; where it is too narrow for them, a block for each row.
+
+    Elsewhere a line for each row, its cells with tabs between them: nothing is cut or wrapped, however long.
+    """
+    cells = [[visible(str(value)) for value in row] for row in rows]
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = _PIPED_COLUMNS
-    console.print(made)
+        for line in ([*columns], *cells):
+            write("\t".join(_BREAKS.sub(" ", cell) for cell in line))
+        return
+    numbers = [
+        bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))
+    ]
+    if _fits(columns, cells, console.width):
+        console.print(_in_columns(columns, cells, numbers))
+    else:
+        console.print(_in_blocks(columns, cells, console.width))
+
+
+def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether each short column has room in one line, and what is left is enough for the long ones."""
+    needed = (len(columns) - 1) * _GAP
+    for place, column in enumerate(columns):
+        longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
+        needed += longest if longest <= _SHORT_CELL else _LONG_CELL
+    return needed <= width
+
+
+def _in_columns(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
+    made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        is_short = all(cell_len(row[place]) <= _SHORT_CELL for row in cells)
+        made.add_column(
+            column, justify="right" if numbers[place] else "left", overflow="fold", no_wrap=is_short
+        )
+    for row in cells:
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Group:
+    """Short cells with their names, as many as go in a line; long ones below them, wrapped between words."""
+    lines: list[Text] = []
+    for row in cells:
+        if lines:
+            lines.append(Text())
+        short = [
+            f"{column} {cell}".strip()
+            for column, cell in zip(columns, row, strict=True)
+            if cell and cell_len(cell) <= _SHORT_CELL
+        ]
+        lines += [Text(line, style="bold") for line in _filled(short, width)]
+        lines += [Text(cell, overflow="fold") for cell in row if cell_len(cell) > _SHORT_CELL]
+    return Group(*lines)
+
+
+def _filled(cells: Sequence[str], width: int) -> list[str]:
+    lines: list[str] = []
+    for cell in cells:
+        longer = f"{lines[-1]}   {cell}" if lines else ""
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(cell)
+    return lines
 
 
 def message_line(message: Message) -> str:
@@ -125,7 +189,7 @@ def recall_summary(recalled: Recall) -> str:
     passages = count(len(recalled.evidence), "passage")
     likely = f"confidence {recalled.confidence:.2f}"
     cost = f"{recalled.tokens} tokens, {passages}, {likely}, {recalled.trace.ms:.1f} ms"
-    return f"{cost}; cites messages {_some(seqs)}"
+    return f"{cost}; cites messages {some(seqs)}"
 
 
 def plan(trace: Trace) -> None:
@@ -176,6 +240,23 @@ def passage_table(passages: Sequence[Evidence]) -> None:
     table("rank", "date", "session", "messages", "speaker", "score", "text", rows=rows)
 
 
+def shown_message(versions: Sequence[Message]) -> str:
+    """A message with all that is known of it; where it was corrected, each version, the last one holds."""
+    first, *corrections = versions
+    about = [
+        ("message", first.seq),
+        ("session", first.session),
+        ("time", f"{first.time:%Y-%m-%d %H:%M}" if first.time else ""),
+        ("role", first.role),
+        ("name", first.name or ""),
+        ("id", first.id or ""),
+        *((f"metadata {key}", value) for key, value in first.metadata.items()),
+    ]
+    lines = [f"{name}: {value}" for name, value in about if value != ""]
+    texts = [first.content, *(f"corrected by message {later.seq}:\n{later.content}" for later in corrections)]
+    return "\n\n".join(["\n".join(lines), *texts])
+
+
 def session_table(sessions: Sequence[Session]) -> None:
     """A row for each session."""
     rows = [
@@ -192,7 +273,7 @@ def import_summary(done: Imported) -> str:
         known += f" ({done.changed} of them changed since: kept as first stored)"
     return (
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"
-        f" for {_some(done.users)}: {done.added} added{known}"
+        f" for {some(done.users)}: {done.added} added{known}"
     )
 
 
@@ -204,7 +285,7 @@ def receipt_object(receipt: Receipt) -> dict[str, object]:
 def receipt_summary(receipt: Receipt) -> str:
     """What went, or would go."""
     verb = "would forget" if receipt.dry_run else "forgot"
-    numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
+    numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
     derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
     late = not (receipt.dry_run or receipt.purged)
@@ -249,7 +330,8 @@ def _counts(counts: Sequence[Counted]) -> str:
     return ", ".join(f"{counted.rows} {counted.kind}" for counted in counts) or "empty"
 
 
-def _some(values: Sequence[object], most: int = 10) -> str:
+def some(values: Sequence[object], most: int = 10) -> str:
+    """The first of them, and how many more there are."""
     more = f" and {len(values) - most} more" if len(values) > most else ""
     return ", ".join(map(str, values[:most])) + more if values else "nobody"
 
