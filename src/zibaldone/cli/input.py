@@ -164,7 +164,9 @@ def memory_of(folder: Path, user: str) -> Iterator[Memory]:
 
 def check_user(opened: Memory, user: str | None) -> None:
     """Raise UnknownName for a user of whom nothing was ever stored; None is everybody."""
-    if user is None or user in (users := opened.users()):
+    from zibaldone.validation import key
+
+    if user is None or key("user", user) in (users := opened.users()):
         return
     hint = likely(user, users) or "'zibaldone users' lists them"
     raise UnknownName(f"no user {user!r} in {opened.path}: {hint if users else 'it is empty'}")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
-_SHORT_CELL = 18  # columns, such as of a date or a number: it is never broken
+_SHORT_CELL, _SHORT_NAME = 18, 36  # columns, such as of a date, and of a word such as a UUID: never broken
 _LONG_CELL = 24  # columns that are left at least to words, which are
 _GAP = 2
 _BREAKS = re.compile(r"[\t\n\r]+")
@@ -91,7 +91,7 @@ def visible(text: str) -> str:
 
 def say_folder(folder: object) -> None:
     """Which folder is in use, in a line on standard error, where that is a terminal."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if _errors_are_seen():
         note(f"memory: {folder}")
 
 
@@ -120,14 +120,14 @@ def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) ->
     needed = (len(columns) - 1) * _GAP
     for place, column in enumerate(columns):
         longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
-        needed += longest if longest <= _SHORT_CELL else _LONG_CELL
+        needed += longest if all(_is_short(row[place]) for row in cells) else _LONG_CELL
     return needed <= width
 
 
 def _in_columns(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
     made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        is_short = all(cell_len(row[place]) <= _SHORT_CELL for row in cells)
+        is_short = all(_is_short(row[place]) for row in cells)
         made.add_column(
             column, justify="right" if numbers[place] else "left", overflow="fold", no_wrap=is_short
         )
@@ -142,14 +142,21 @@ def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: in
     for row in cells:
         if lines:
             lines.append(Text())
-        short = [
-            f"{column} {cell}".strip()
-            for column, cell in zip(columns, row, strict=True)
-            if cell and cell_len(cell) <= _SHORT_CELL
-        ]
+        named = zip(columns, row, strict=True)
+        short = [_named(column, cell, width) for column, cell in named if cell and _is_short(cell)]
         lines += [Text(line, style="bold") for line in _filled(short, width)]
-        lines += [Text(cell, overflow="fold") for cell in row if cell_len(cell) > _SHORT_CELL]
+        lines += [Text(cell, overflow="fold") for cell in row if not _is_short(cell)]
     return Group(*lines)
+
+
+def _is_short(cell: str) -> bool:
+    """Whether it stands in one line: such as a date, a number, a name."""
+    return cell_len(cell) <= (_SHORT_CELL if " " in cell else _SHORT_NAME)
+
+
+def _named(column: str, cell: str, width: int) -> str:
+    named = f"{column} {cell}".strip()
+    return named if cell_len(named) <= width else cell
 
 
 def _filled(cells: Sequence[str], width: int) -> list[str]:
@@ -315,6 +322,10 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
     ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _errors_are_seen() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _is_terminal() -> bool:
