@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from zibaldone import InvalidInput, Memory
@@ -25,6 +26,7 @@ TALK = [
     {"session": "1", "name": "Ann", "content": "My dentist is Dr. Moss.", "time": "2024-01-02T09:00"},
     {"session": "2", "name": "Ann", "content": "I bake rye bread \x1b[31m on Sundays.", "time": "2024-02-03"},
 ]
+PROGRAM = get_command(app)
 START = [sys.executable, "-m", "zibaldone.cli.start"]
 
 
@@ -50,7 +52,7 @@ def folder(tmp_path_factory, runtime):
 @pytest.fixture(scope="module")
 def held(folder):
     """That memory, held by this process."""
-    with Memory(folder, clock=FrozenClock()) as memory, holding.held(memory):
+    with Memory(folder, clock=FrozenClock()) as memory, holding.held(memory, PROGRAM):
         yield folder
 
 
@@ -159,7 +161,11 @@ def test_nonsense_is_survived(held):
 
 def test_a_memory_is_held_once(held):
     """By one process at a time."""
-    with Memory(held) as again, pytest.raises(InvalidInput, match=r"holds .* already"), holding.held(again):
+    with (
+        Memory(held) as again,
+        pytest.raises(InvalidInput, match=r"holds .* already"),
+        holding.held(again, PROGRAM),
+    ):
         pass
 
 
@@ -173,7 +179,7 @@ def test_a_holder_that_has_gone_is_not_missed(tmp_path, runtime, environment, mo
     address.chmod(0o600)
     assert holder.answer(["users"]) is None
     assert holding.status(tmp_path) is None
-    with Memory(tmp_path) as memory, holding.held(memory):
+    with Memory(tmp_path) as memory, holding.held(memory, PROGRAM):
         assert holding.status(tmp_path).pid == os.getpid()
     assert not address.exists()
 
@@ -181,7 +187,7 @@ def test_a_holder_that_has_gone_is_not_missed(tmp_path, runtime, environment, mo
 def test_a_path_that_is_too_long_is_refused(opened, monkeypatch, tmp_path):
     """With what to do about it."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("long" * 30)))
-    with pytest.raises(InvalidInput, match="XDG_RUNTIME_DIR"), holding.held(opened()):
+    with pytest.raises(InvalidInput, match="XDG_RUNTIME_DIR"), holding.held(opened(), PROGRAM):
         pass
 
 
@@ -190,7 +196,7 @@ def test_a_runtime_folder_that_is_open_to_others_is_refused(opened, monkeypatch,
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "zibaldone").mkdir(mode=0o777)
     (tmp_path / "zibaldone").chmod(0o777)
-    with pytest.raises(InvalidInput, match="open to others"), holding.held(opened()):
+    with pytest.raises(InvalidInput, match="open to others"), holding.held(opened(), PROGRAM):
         pass
 
 
@@ -233,7 +239,7 @@ def test_a_folder_that_was_made_anew_is_not_answered_for(tmp_path, runtime, envi
     folder, ended = tmp_path / "memory", threading.Event()
     monkeypatch.setattr("os.kill", lambda pid, number: ended.set())
     monkeypatch.setenv("ZIBALDONE_MEMORY", str(folder))
-    with Memory(folder) as memory, holding.held(memory):
+    with Memory(folder) as memory, holding.held(memory, PROGRAM):
         database_file(folder).rename(tmp_path / "moved")
         assert holder.answer(["users"]) is None
     assert ended.is_set()

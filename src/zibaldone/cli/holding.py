@@ -29,6 +29,8 @@ from zibaldone.cli.input import MemoryElsewhere, lent
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
+    import click
+
     from zibaldone.memory import Memory
 
 _LONGEST_REQUEST = 2**20  # bytes
@@ -50,8 +52,8 @@ class HoldingStatus:
 
 
 @contextmanager
-def held(memory: Memory) -> Iterator[None]:
-    """Answer command lines about this memory, in a thread, until the block ends.
+def held(memory: Memory, command: click.Command) -> Iterator[None]:
+    """Answer command lines about this memory, in a thread, until the block ends; `command` is the whole program.
 
     While a command runs, `sys.stdout` and `sys.stderr` of the process are the command's. Asked to end, the
     process is sent SIGTERM. Raises InvalidInput where another one holds the memory for the command line.
@@ -66,7 +68,7 @@ def held(memory: Memory) -> Iterator[None]:
         address.unlink(missing_ok=True)  # of a process that was killed
         before = os.umask(0o177)
         try:
-            server = _HoldingServer(str(address), memory)
+            server = _HoldingServer(str(address), memory, command)
         finally:
             os.umask(before)
         threads = [
@@ -136,15 +138,14 @@ def start(folder: Path, command: Sequence[str]) -> HoldingStatus:
 class _HoldingServer(socketserver.UnixStreamServer):
     """One request at a time: a line of JSON, and a line of JSON back."""
 
-    def __init__(self, address: str, memory: Memory) -> None:
+    def __init__(self, address: str, memory: Memory, command: click.Command) -> None:
         super().__init__(address, _Handler)
-        self._memory = memory
+        self._memory, self._command = memory, command
         self._database = _identity(memory.path)
         self._since = datetime.now(UTC)
         self._answered = 0
         self._settings = holder.settings_of(dict(os.environ))
         self._warm = False
-        self._command: Any = None
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
         """Whoever asked has gone, or asks nonsense: the next is answered."""
@@ -188,12 +189,6 @@ class _HoldingServer(socketserver.UnixStreamServer):
     def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
         written: list[tuple[str, str]] = []
         out, err = (_Stream(name, written, name in request["terminals"]) for name in ("out", "err"))
-        if self._command is None:
-            from typer.main import get_command
-
-            from zibaldone.cli.app import app
-
-            self._command = get_command(app)
         try:
             with (
                 _environment(request["environment"]),

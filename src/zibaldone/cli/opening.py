@@ -6,6 +6,7 @@ import signal
 import threading
 from typing import Annotated
 
+import click
 import typer
 
 from zibaldone.cli import output as out
@@ -39,7 +40,8 @@ def open_(
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     signal.signal(signal.SIGINT, lambda *_: ended.set())
-    with open_memory(memory, background=True) as opened, held(opened):
+    program = click.get_current_context().find_root().command
+    with open_memory(memory, background=True) as opened, held(opened, program):
         out.note(f"holding {opened.path} for the command line, until Ctrl-C")
         ended.wait()
 
