@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import click
+import typer
 
 from zibaldone.cli.holder import default_folder
 from zibaldone.errors import ZibaldoneError
@@ -22,7 +22,7 @@ _BUSY_S = 0.5
 T = TypeVar("T")
 
 
-def users_of(ctx: click.Context, incomplete: str) -> list[str]:
+def users_of(ctx: typer.Context, incomplete: str) -> list[str]:
     """Users whose names begin so."""
 
     def users(connection: Connection) -> list[str]:
@@ -33,7 +33,7 @@ def users_of(ctx: click.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, _read(ctx, users))
 
 
-def sessions_of(ctx: click.Context, incomplete: str) -> list[str]:
+def sessions_of(ctx: typer.Context, incomplete: str) -> list[str]:
     """Sessions, whose names begin so, of the user who is named already."""
 
     def sessions(connection: Connection) -> list[str]:
@@ -54,7 +54,7 @@ def _beginning(incomplete: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _read(ctx: click.Context, read: Callable[[Connection], list[str]]) -> list[str]:
+def _read(ctx: typer.Context, read: Callable[[Connection], list[str]]) -> list[str]:
     try:
         return read_log(Path(ctx.params.get("memory") or default_folder()), read) or []
     except (ZibaldoneError, OSError, RuntimeError):

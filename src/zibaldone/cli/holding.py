@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -29,8 +29,6 @@ from zibaldone.cli.input import MemoryElsewhere, lent
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
-    import click
-
     from zibaldone.memory import Memory
 
 _LONGEST_REQUEST = 2**20  # bytes
@@ -52,11 +50,12 @@ class HoldingStatus:
 
 
 @contextmanager
-def held(memory: Memory, command: click.Command) -> Iterator[None]:
-    """Answer command lines about this memory, in a thread, until the block ends; `command` is the whole program.
+def held(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
+    """Answer command lines about this memory, in a thread, until the block ends.
 
-    While a command runs, `sys.stdout` and `sys.stderr` of the process are the command's. Asked to end, the
-    process is sent SIGTERM. Raises InvalidInput where another one holds the memory for the command line.
+    `program` is the whole command line: given `args` and `prog_name` it runs them and raises SystemExit. While
+    it does, `sys.stdout` and `sys.stderr` of the process are the command's. To be ended, the process is sent
+    SIGTERM. Raises InvalidInput where another one holds the memory for the command line.
     """
     address = holder.socket_of(memory.path)
     _make_private(address.parent)
@@ -68,7 +67,7 @@ def held(memory: Memory, command: click.Command) -> Iterator[None]:
         address.unlink(missing_ok=True)  # of a process that was killed
         before = os.umask(0o177)
         try:
-            server = _HoldingServer(str(address), memory, command)
+            server = _HoldingServer(str(address), memory, program)
         finally:
             os.umask(before)
         threads = [
@@ -138,9 +137,9 @@ def start(folder: Path, command: Sequence[str]) -> HoldingStatus:
 class _HoldingServer(socketserver.UnixStreamServer):
     """One request at a time: a line of JSON, and a line of JSON back."""
 
-    def __init__(self, address: str, memory: Memory, command: click.Command) -> None:
+    def __init__(self, address: str, memory: Memory, program: Callable[..., Any]) -> None:
         super().__init__(address, _Handler)
-        self._memory, self._command = memory, command
+        self._memory, self._program = memory, program
         self._database = _identity(memory.path)
         self._since = datetime.now(UTC)
         self._answered = 0
@@ -196,7 +195,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
                 redirect_stderr(err),
                 lent(self._memory, Path(request["folder"])),
             ):
-                self._command.main(args=request["arguments"], prog_name="zibaldone")
+                self._program(args=request["arguments"], prog_name="zibaldone")
         except SystemExit as end:
             self._answered += 1
             return {"code": end.code or 0, "written": written}

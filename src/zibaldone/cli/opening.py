@@ -6,7 +6,6 @@ import signal
 import threading
 from typing import Annotated
 
-import click
 import typer
 
 from zibaldone.cli import output as out
@@ -22,6 +21,7 @@ Status = Annotated[bool, typer.Option("--status", help="Show that process; exit 
 
 
 def open_(
+    context: typer.Context,
     *,
     background: Background = False,
     stop: Stop = False,
@@ -40,7 +40,7 @@ def open_(
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     signal.signal(signal.SIGINT, lambda *_: ended.set())
-    program = click.get_current_context().find_root().command
+    program = context.find_root().command
     with open_memory(memory, background=True) as opened, held(opened, program):
         out.note(f"holding {opened.path} for the command line, until Ctrl-C")
         ended.wait()
