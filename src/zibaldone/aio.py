@@ -333,3 +333,8 @@ class AsyncMemory:
     async def count_tokens(self, text: str) -> int:
         """See Memory.count_tokens."""
         return await in_thread(self._memory.count_tokens, text)
+
+
+def wrapped(memory: AsyncMemory) -> Memory:
+    """The Memory behind it, for threads of their own, such as of whoever answers command lines."""
+    return memory._memory  # noqa: SLF001 - of this module
