@@ -53,7 +53,7 @@ class HoldingStatus:
 def held(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
     """Answer command lines about this memory, in a thread, until the block ends.
 
-    `program` is the whole command line: given `args` and `prog_name` it runs them and raises SystemExit. While
+    `program` is the whole command line: it runs the `args` that it is given, and raises SystemExit. While
     it does, `sys.stdout` and `sys.stderr` of the process are the command's. To be ended, the process is sent
     SIGTERM. Raises InvalidInput where another one holds the memory for the command line.
     """
