@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -58,6 +59,12 @@ LAYERS = (
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def place(path: Path) -> tuple[str, ...]:
     """A file as dotted parts below the package: ("views", "messages", "view")."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
@@ -66,7 +73,7 @@ def place(path: Path) -> tuple[str, ...]:
 
 def imported(path: Path) -> Iterator[tuple[str, ...]]:
     """What a file imports of this package, inside functions and for types alone included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -77,12 +84,13 @@ def imported(path: Path) -> Iterator[tuple[str, ...]]:
         for name in names:
             first, *parts = name.split(".")
             if first == "zibaldone":
-                while parts and not exists(parts):
+                while parts and not exists(tuple(parts)):
                     parts.pop()  # a name inside a module
                 yield tuple(parts)
 
 
-def exists(parts: list[str]) -> bool:
+@cache
+def exists(parts: tuple[str, ...]) -> bool:
     """Whether these parts name a module or a package."""
     path = SOURCE.joinpath(*parts)
     return path.is_dir() or path.with_suffix(".py").is_file()
@@ -182,7 +190,7 @@ def test_a_class_name_is_used_once():
     """Whoever reads a class's name knows which class it is; private helpers of a module are its own."""
     defined = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 defined.setdefault(node.name, []).append(".".join(place(path)))
     assert {name: places for name, places in defined.items() if len(places) > 1} == {}
@@ -261,7 +269,7 @@ def test_what_outlives_a_line_is_called_by_what_it_is():
     empty = {
         (path.relative_to(SOURCE).as_posix(), name)
         for path in MODULES
-        for name in outliving(ast.parse(path.read_text(encoding="utf-8")))
+        for name in outliving(parsed(path))
     }
     assert empty == STORED
 
@@ -324,7 +332,7 @@ def test_every_import_is_declared():
     names = {re.match(r"[\w.-]+", one)[0].lower().replace("_", "-") for one in declared}
     distributions = packages_distributions()
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             for module in {module.split(".")[0] for module in modules} - {"zibaldone", "__future__"}:

@@ -96,7 +96,7 @@ def make_the_other(connection):
 
 
 def test_a_failing_migration_leaves_the_old_schema(tmp_path):
-    """Those before it are kept, nothing of it is; when it is mended, it is the next."""
+    """Nothing of it is there, nor of those that came with it; when it is mended, all of them are."""
     with Memory(tmp_path) as memory:
         memory.add("rye", user="ann")
     database = Database(tmp_path, busy_timeout_s=5)
@@ -104,14 +104,13 @@ def test_a_failing_migration_leaves_the_old_schema(tmp_path):
         migrate(database.write, [*MIGRATIONS, add_a_table, fail_half_way])
     with database.read() as connection:
         tables = described(connection)
-        assert "half" not in tables
-        assert [c[0] for c in tables["added"][0]] == ["x"]
+        assert not {"half", "added"} & set(tables)
         assert connection.execute(text("SELECT version FROM users")).scalar_one() == 1
         numbers = connection.execute(text("SELECT number FROM migrations")).scalars().all()
-        assert numbers == list(range(1, len(MIGRATIONS) + 2))
+        assert numbers == list(range(1, len(MIGRATIONS) + 1))
     migrate(database.write, [*MIGRATIONS, add_a_table, make_the_other])
     with database.read() as connection:
-        assert "half" in described(connection)
+        assert {"half", "added"} <= set(described(connection))
     database.close()
 
 

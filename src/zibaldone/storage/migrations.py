@@ -289,27 +289,23 @@ OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these
 def migrate(
     write: Callable[[], AbstractContextManager[Connection]], migrations: Sequence[Migration] = MIGRATIONS
 ) -> None:
-    """Bring the database to the newest schema; several processes may try at once.
+    """Bring the database to the newest schema, in one transaction; several processes may try at once.
 
     Raises NewerSchema when the database knows more migrations than this version does, and
     StorageUnusable when it holds tables that are not ours.
     """
-    while True:
-        with write() as connection:
-            number = _applied(connection)
-            if number > len(migrations):
-                raise NewerSchema(
-                    f"this folder has schema {number}, this version of zibaldone knows up to"
-                    f" {len(migrations)}: upgrade with pip install -U zibaldone"
-                )
-            if number == len(migrations):
-                return
-            migration = migrations[number]
+    with write() as connection:
+        number = _applied(connection)
+        if number > len(migrations):
+            raise NewerSchema(
+                f"this folder has schema {number}, this version of zibaldone knows up to"
+                f" {len(migrations)}: upgrade with pip install -U zibaldone"
+            )
+        for place, migration in enumerate(migrations[number:], number + 1):
             migration(connection)
+            now_us = time.time_ns() // 1000
             connection.execute(
-                record.insert().values(
-                    number=number + 1, name=migration.__name__, applied_us=time.time_ns() // 1000
-                )
+                record.insert().values(number=place, name=migration.__name__, applied_us=now_us)
             )
 
 
