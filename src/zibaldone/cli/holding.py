@@ -154,7 +154,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         """Have the indexes of the first users in memory before anybody asks."""
         with suppress(ZibaldoneError):
             for user in self._memory.users()[:_WARMED_USERS]:
-                self._memory.search("warm", user=user, limit=1)
+                self._memory.recall("warm", user=user, budget_tokens=1)
         self._warm = True
 
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
