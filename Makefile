@@ -9,7 +9,7 @@ TORCH ?= 2.13.0
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all lint docs dist dist-test bench clean
+.PHONY: demo test test-all test-browser lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -20,6 +20,12 @@ test: $(VENV)/.installed-dev
 # What `make test` leaves out: a hundred kills, properties with all their examples, whole matrices.
 test-all: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PYTEST) --exhaustive
+
+# The page in Debian's Chromium, by Playwright, with axe's rules for who does not see or use a mouse. Skips, and says
+# why, what cannot be had. SHOTS=folder keeps pictures.
+test-browser: $(VENV)/.installed-browser
+	command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null || true
+	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -60,4 +66,10 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==$(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check 'playwright>=1.50' || true
+	npm pack --silent --pack-destination $(VENV) axe-core@4 >/dev/null && \
+	  tar -xzf $$(ls $(VENV)/axe-core-4*.tgz | tail -1) -C $(VENV) --strip-components=1 package/axe.min.js || true
 	touch $@

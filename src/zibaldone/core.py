@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
+MYSELF = "me"  # whose memory it is where nobody is named, on the command line and the page
 MACHINES = frozenset({"assistant", "system", "developer", "tool", "function"})  # roles that are no person's
 TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 AGENT = "agent"  # in a message's metadata: the agent that it was said to or by

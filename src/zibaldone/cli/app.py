@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import mcp, messages, opening, profile, serve, topics, upkeep, views
+from zibaldone.cli import mcp, messages, profile, serve, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
@@ -107,7 +107,7 @@ app.command()(views.themes)
 app.command()(views.episodes)
 app.add_typer(topics.app, name="topics")
 app.add_typer(profile.app, name="profile")
-app.command("open")(opening.open_)
+app.command("open")(serve.open_)
 app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(mcp.app, name="mcp")

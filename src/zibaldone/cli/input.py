@@ -16,12 +16,11 @@ import typer
 from zibaldone.cli import output as out
 from zibaldone.cli.completing import sessions_of, users_of, views
 from zibaldone.cli.holder import default_folder
+from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.memory import Memory
-
-MYSELF = "me"  # whose memory it is when nobody is named
 
 
 def given_path(text: str | Path) -> Path:
