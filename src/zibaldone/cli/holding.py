@@ -144,7 +144,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         self._since = datetime.now(UTC)
         self._answered = 0
         self._settings = holder.settings_of(dict(os.environ))
-        self._warm = False
+        self._warm = self._ending = False
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
         """Whoever asked has gone, or asks nonsense: the next is answered."""
@@ -160,9 +160,12 @@ class _HoldingServer(socketserver.UnixStreamServer):
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What is answered; without "code", the asker runs its command itself."""
         if request.get("ask") == "stop":
+            self._ending = True
             os.kill(os.getpid(), signal.SIGTERM)
         if "ask" in request:
             return asdict(self._status())
+        if self._ending:
+            return {"elsewhere": "about to end"}
         if not self._is_the_same_folder():
             os.kill(os.getpid(), signal.SIGTERM)
             return {"elsewhere": "the folder is another one by now"}
