@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,6 +82,15 @@ def held(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
             server.shutdown()
             server.server_close()
             address.unlink(missing_ok=True)
+
+
+@contextmanager
+def held_if_free(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
+    """As `held`, for a process that has other things to do, too, and does them where another one holds it."""
+    with ExitStack() as stack:
+        with suppress(InvalidInput):
+            stack.enter_context(held(memory, program))
+        yield
 
 
 def status(folder: Path) -> HoldingStatus | None:

@@ -100,13 +100,13 @@ def open_(
 ) -> None:
     """Open the memory in the browser: search it, read it, correct it, import into it, forget from it.
 
-    Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Meanwhile commands ask
-    this process, and need not load the memory: a recall takes a tenth of a second.
+    Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this
+    process meanwhile, and load nothing: a recall takes a tenth of a second.
     """
     if background + stop + status > 1:
         raise InvalidInput("give one of --background, --stop and --status")
     if background or stop or status:
-        chosen = [] if port == _UNSET_PORT else ["--port", str(port)]
+        chosen = [] if port is None else ["--port", str(port)]
         in_background(memory, ["open", "--no-browser", *chosen], stop=stop, status=status, as_json=as_json)
         return
     from urllib.parse import urlencode
