@@ -34,7 +34,8 @@ if TYPE_CHECKING:
         ZibaldoneError,
     )
     from zibaldone.forgetting import Receipt, Removed
-    from zibaldone.ingest import Imported
+    from zibaldone.importers.base import NotImported
+    from zibaldone.imports import Imported, ImportInterrupted
     from zibaldone.inspection import Integrity, Stats, ViewStats
     from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
     from zibaldone.log import Session
@@ -84,6 +85,7 @@ __all__ = [
     "Evidence",
     "ForeignKV",
     "IdConflict",
+    "ImportInterrupted",
     "Imported",
     "Integrity",
     "InvalidImport",
@@ -100,6 +102,7 @@ __all__ = [
     "ModelUnavailable",
     "Moved",
     "NewerSchema",
+    "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
     "Past",
@@ -169,7 +172,8 @@ _HOMES = {
         "ZibaldoneError",
     ),
     "forgetting": ("Receipt", "Removed"),
-    "ingest": ("Imported",),
+    "importers.base": ("NotImported",),
+    "imports": ("Imported", "ImportInterrupted"),
     "inspection": ("Integrity", "Stats", "ViewStats"),
     "items": ("AsyncItems", "ItemPut", "Items", "StoredItem"),
     "log": ("Session",),

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -98,6 +98,9 @@ Now = Annotated[
         show_default=False,
     ),
 ]
+WithNoise = Annotated[
+    bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
@@ -182,7 +185,9 @@ def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
     names = [session.session for session in held]
     if name in names:
         return name
-    meant = [session for session in names if session.startswith(name)]
+    meant = [session for session in names if session.startswith(name)] or [
+        session.session for session in held if session.title.casefold().startswith(name.casefold())
+    ]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -211,6 +216,13 @@ def standard_input() -> str:
         raise InvalidInput(
             f"standard input is not UTF-8 text: {error.reason} at byte {error.start}"
         ) from error
+
+
+def standard_input_file() -> BinaryIO:
+    """It as a stream of bytes. Raises InvalidInput when it is closed."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: give a file")
+    return sys.stdin.buffer
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

@@ -21,11 +21,13 @@ from zibaldone.cli.input import (
     Until,
     User,
     Views,
+    WithNoise,
     confirmed,
     json_lines,
     memory_of,
     open_memory,
     standard_input,
+    standard_input_file,
     whole_session,
 )
 from zibaldone.cli.output import NOTHING_FOUND
@@ -83,43 +85,70 @@ def import_(
     *,
     path: Annotated[
         Path,
-        typer.Argument(help="A file of conversations, or the folder of a BEAM chat.", show_default=False),
+        typer.Argument(
+            help="An export as it was downloaded (.zip), its folder, or a file; '-' is standard input.",
+            show_default=False,
+        ),
     ],
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="chatgpt, claude, jsonl, locomo, longmemeval or beam; else told by the content.",
-            show_default=False,
-        ),
+        typer.Option("--format", help="Which format it is; else told by the content.", show_default=False),
     ] = None,
+    branches: Annotated[
+        str, typer.Option("--branches", help="current, or all: what was edited or retried since, too.")
+    ] = "current",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="All or nothing: stop at the first fault, store nothing.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Bring back messages that were forgotten, too.")
+    ] = False,
     user: OptionalUser = None,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
-    """Import conversations: a ChatGPT or Claude export, JSON Lines, LoCoMo, LongMemEval, BEAM.
+    """Import conversations: an export of ChatGPT, Claude, WhatsApp, Slack and others, or chats as JSON.
 
-    Importing a file again adds only what is new in it; what has changed since stays as it was stored first,
-    and what was forgotten comes back. Without --user, a file that names its users keeps them, and any other
-    goes to 'me'.
+    What cannot be read is listed at the end and holds nothing else up. Importing again adds only what is new;
+    what has changed since stays as it was stored first, and what was forgotten stays forgotten. Ctrl-C keeps
+    what is complete. Without --user, a file that names its users keeps them, and any other goes to 'me'.
     """
-    from zibaldone.importers.importing import read_file
+    from zibaldone.importers import get, recognise
+    from zibaldone.importers.importing import NoUser
+    from zibaldone.imports import ImportInterrupted
     from zibaldone.validation import key
 
     if user is not None:
         key("user", user)
-    file = read_file(path, file_format)  # before the memory is opened, so that one with a fault makes none
-    whose = user if user is not None or file.names_its_users else MYSELF
-    with (
-        out.progress("importing", shown=not as_json) as progress,
-        open_memory(memory, create=True) as opened,
-    ):
-        done = opened.import_(file, user=whose, progress=progress)
+    given = standard_input_file() if str(path) == "-" else path
+    if file_format is not None:
+        get(file_format)
+    elif isinstance(given, Path):
+        recognise(given)  # before the memory is opened, so that what is no export makes none
+    options: dict[str, Any] = {
+        "format": file_format,
+        "branches": branches,
+        "strict": strict,
+        "again": again,
+    }
+    with open_memory(memory, create=True) as opened, out.byte_progress("importing", shown=not as_json) as bar:
+        try:
+            try:
+                done = opened.import_(given, user=user, progress=bar, **options)
+            except NoUser:
+                done = opened.import_(given, user=MYSELF, progress=bar, **options)
+        except ImportInterrupted as stopped:
+            done = stopped.report
     if as_json:
         out.write_json(done)
-        return
-    out.write(out.import_summary(done))
-    if done.users:
+    else:
+        out.write(out.import_summary(done))
+        for line in out.refused_lines(done):
+            out.note(line, "yellow")
+    if not done.complete:
+        out.note("stopped: what is counted is stored; the same command goes on from there", "bold")
+        raise typer.Exit(out.INTERRUPTED)
+    if done.users and not as_json:
         option = "" if done.users[0] == MYSELF else f" --user {done.users[0]!r}"
         out.note(f'next: zibaldone recall "your question"{option}')
 
@@ -139,6 +168,7 @@ def recall(
     ] = None,
     view: Views = None,
     now: Now = None,
+    noise: WithNoise = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show the plan, and every candidate with its fate.")
     ] = False,
@@ -160,6 +190,7 @@ def recall(
             budget_tokens=budget,
             views=view or None,
             now=now,
+            noise=noise,
             **chosen,
         )
         if as_json:
@@ -226,6 +257,7 @@ def messages(
     roles: Roles = None,
     since: Since = None,
     until: Until = None,
+    noise: WithNoise = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
@@ -241,6 +273,7 @@ def messages(
             roles=roles or None,
             since=since,
             until=until,
+            noise=noise,
         )
     if as_json:
         out.write_json([out.message_object(message) for message in stored])
@@ -397,7 +430,7 @@ def _export_to_standard_output(opened: Memory, user: str) -> None:
     from zibaldone.importers.export import to_line
 
     after = 0
-    while page := opened.messages(user=user, after=after, limit=1000):
+    while page := opened.messages(user=user, after=after, limit=1000, noise=True):
         for message in page:
             out.write(to_line(message))
         after = page[-1].seq

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from zibaldone.core import Evidence, Message, Trace
     from zibaldone.forgetting import Receipt
-    from zibaldone.ingest import Imported
+    from zibaldone.imports import Imported
     from zibaldone.inspection import Stats
     from zibaldone.log import Session
     from zibaldone.recalled import Recall
@@ -34,6 +34,9 @@ _SHORT_CELL, _SHORT_NAME = 18, 36  # columns, such as of a date, and of a word s
 _LONG_CELL = 24  # columns that are left at least to words, which are
 _GAP = 2
 _BREAKS = re.compile(r"[\t\n\r]+")
+INTERRUPTED = 130
+_WORTH_TELLING_BYTES = 5_000_000
+_MOST_REFUSED = 20  # lines of what could not be imported
 _FIRST_WORDS = 160  # characters shown of a passage: two lines or three
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -265,23 +268,47 @@ def shown_message(versions: Sequence[Message]) -> str:
 
 
 def session_table(sessions: Sequence[Session]) -> None:
-    """A row for each session."""
+    """A row for each session; titles where any has one."""
+    titled = any(s.title for s in sessions)
     rows = [
-        (s.session, s.messages, s.first_seq, s.last_seq, f"{s.start:%Y-%m-%d}", f"{s.end:%Y-%m-%d}")
+        (
+            s.session,
+            *((_short(s.title),) if titled else ()),
+            s.messages,
+            s.first_seq,
+            s.last_seq,
+            f"{s.start:%Y-%m-%d}",
+            f"{s.end:%Y-%m-%d}",
+        )
         for s in sessions
     ]
-    table("session", "messages", "first seq", "last seq", "from", "to", rows=rows)
+    names = ("session", *(("title",) if titled else ()), "messages", "first seq", "last seq", "from", "to")
+    table(*names, rows=rows)
 
 
 def import_summary(done: Imported) -> str:
     """What an import brought."""
-    known = f", {done.read - done.added} were there already" if done.read > done.added else ""
+    there = done.read - done.added - done.forgotten
+    known = f", {there} were there already" if there > 0 else ""
     if done.changed:
         known += f" ({done.changed} of them changed since: kept as first stored)"
+    if done.forgotten:
+        known += f", {done.forgotten} were forgotten before and stay so (--again brings them back)"
+    noise = f", {done.noise} of them calls, tool results and other noise" if done.noise else ""
+    refused = f"; {done.refusals} could not be read" if done.refusals else ""
     return (
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"
-        f" for {some(done.users)}: {done.added} added{known}"
+        f" for {some(done.users)}: {done.added} added{noise}{known}{refused}"
     )
+
+
+def refused_lines(done: Imported) -> Iterator[str]:
+    """What could not be imported: which, where, why."""
+    for refused in done.refused[:_MOST_REFUSED]:
+        which = f"{refused.conversation!r}: " if refused.conversation else ""
+        yield f"not imported: {which}{refused.where}: {refused.why}"
+    if done.refusals > _MOST_REFUSED:
+        yield f"and {done.refusals - _MOST_REFUSED} more: --json lists them"
 
 
 def receipt_object(receipt: Receipt) -> dict[str, object]:
@@ -322,6 +349,34 @@ def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]
     ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def byte_progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """As `progress`, of bytes; where standard error is no terminal, a plain line for every tenth."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not shown or not console.is_terminal:
+        yield _plain_progress(label) if shown else (lambda _done, _total: None)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _plain_progress(label: str) -> Callable[[int, int], None]:
+    """Lines on standard error, of what takes long enough to have several."""
+    shown = [0]
+
+    def show(done: int, total: int) -> None:
+        tenth = 10 * done // total if total > _WORTH_TELLING_BYTES else 0
+        if tenth > shown[0]:
+            shown[0] = tenth
+            note(f"{label}: {10 * tenth} % of {total / 1e6:.0f} MB")
+
+    return show
 
 
 def _errors_are_seen() -> bool:
