@@ -9,7 +9,7 @@ TORCH ?= 2.13.0
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all test-browser lint bench clean
+.PHONY: demo test test-all test-browser lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -32,6 +32,20 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in site/; a broken link or a page of no place is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Wheel and sdist, in dist/.
+dist: $(VENV)/.installed-docs
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+# Each of them, in an environment of its own, in an empty folder, without the repository.
+dist-test: dist
+	tests/dist_test.sh $(PYTHON) dist/*.whl
+	tests/dist_test.sh $(PYTHON) dist/*.tar.gz
+
 # LOCOMO=path/to/locomo10.json, from the LoCoMo repository
 bench: $(VENV)/.installed
 	$(BIN)/zibaldone bench locomo $(LOCOMO) --budget 500,1000,2000
@@ -43,6 +57,10 @@ clean:
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -10,10 +10,10 @@ from datetime import datetime
 import pytest
 from typer.testing import CliRunner
 
-from zibaldone import errors
+from exports import chatgpt_chat
+from zibaldone import Imported, ImportInterrupted, Memory, errors
 from zibaldone.cli.app import _exit_code, app
 from zibaldone.demo import show
-from zibaldone.importers.jsonl import JSONLines
 from zibaldone.rendering import verbatim
 
 TALK = [
@@ -111,13 +111,16 @@ def test_import_says_what_it_did(run, talk):
 def test_import_twice_adds_nothing(run, talk):
     """A second import finds everything there."""
     run("import", talk)
-    assert json.loads(run("import", talk, "--json").stdout) == {
+    done = json.loads(run("import", talk, "--json").stdout)
+    assert {
+        name: done[name] for name in ("format", "users", "conversations", "read", "added", "refused")
+    } == {
         "format": "jsonl",
         "users": ["me"],
         "conversations": 1,
         "read": 3,
         "added": 0,
-        "changed": 0,
+        "refused": [],
     }
 
 
@@ -142,22 +145,49 @@ def test_import_of_a_file_without_users_goes_to_me(tmp_path, talk):
 
 
 def test_import_of_a_bad_file(run, tmp_path):
-    """A fault is one line that points at it, and nothing is stored."""
+    """What can be read is imported, the rest is named by its line; with --strict nothing is stored."""
     path = tmp_path / "bad"
-    path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
-    done = run("import", path, code=2)
+    path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
+    done = run("import", path, "--strict", code=2)
     assert "line 2: $: content must be" in done.stderr
+    done = run("import", path)
+    assert done.stdout == "jsonl: 1 message in 1 conversation for me: 1 added; 1 could not be read\n"
+    assert "not imported: " in done.stderr
+    assert "line 2: $: content must be" in done.stderr
+
+
+def test_import_of_what_is_no_export(run, tmp_path):
+    """What was tried is told, and no memory is made."""
+    path = tmp_path / "diary"
+    path.write_text("Dear diary", encoding="utf-8")
+    assert "Tried chatgpt: no 'mapping'" in run("import", path, code=2).stderr
     assert not (tmp_path / "memory").exists()
 
 
-def test_a_file_is_read_once(talk, tmp_path, monkeypatch):
-    """A file that names nobody, imported without --user into a new memory, is parsed a single time."""
-    reads = []
-    read = JSONLines.read
-    monkeypatch.setattr(JSONLines, "read", lambda self, path: reads.append(path) or read(self, path))
-    arguments = ["import", str(talk), "--memory", str(tmp_path / "memory")]
-    assert CliRunner().invoke(app, arguments, env={"ZIBALDONE_USER": None}).exit_code == 0
-    assert reads == [talk]
+def test_import_from_a_pipe(run, talk):
+    """An archive or a file may come from standard input."""
+    done = run("import", "-", stdin=talk.read_text(encoding="utf-8"))
+    assert done.stdout.endswith("3 added\n")
+
+
+def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
+    """And how to go on; the exit code is that of an interrupted program."""
+
+    def stop(*_args, **_options):
+        raise ImportInterrupted(Imported("jsonl", ("me",), 1, 2, 2, 0, complete=False))
+
+    monkeypatch.setattr(Memory, "import_", stop)
+    done = run("import", talk, code=130)
+    assert done.stdout == "jsonl: 2 messages in 1 conversation for me: 2 added\n"
+    assert "the same command goes on from there" in done.stderr
+
+
+def test_sessions_show_titles(run, tmp_path):
+    """Those of an imported chat."""
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([chatgpt_chat("a", "Hello")]), encoding="utf-8")
+    run("import", path)
+    assert "Title a" in run("sessions").stdout
 
 
 def test_import_of_a_newer_export(filled, tmp_path):
@@ -176,7 +206,7 @@ def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
     """Nothing of a file with a fault is stored beside what was there."""
     path = tmp_path / "bad"
     path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
-    filled("import", path, code=2)
+    filled("import", path, "--strict", code=2)
     assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
 
 
@@ -220,7 +250,7 @@ def test_nobody_is_not_exported(filled, tmp_path, path):
     (tmp_path / "kept").write_text("mine", encoding="utf-8")
     target = path if path == "-" else tmp_path / path
     done = filled("export", target, "--user", "nobody", code=2)
-    assert "user 'nobody' has no messages" in done.stderr
+    assert "no user 'nobody'" in done.stderr
     assert done.stdout == ""
     assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
 
@@ -252,10 +282,9 @@ def test_recall_why_shows_decisions(filled):
 
 def test_recall_of_nothing(filled):
     """An empty recall is exit code 1, and its JSON is still JSON."""
-    for arguments in (["--floor", "1"], ["--user", "nobody"]):
-        done = filled("recall", "zebra quantum", *arguments, "--json", code=1)
-        assert json.loads(done.stdout)["text"] == ""
-        assert "nothing found" in done.stderr
+    done = filled("recall", "zebra quantum", "--floor", "1", "--json", code=1)
+    assert json.loads(done.stdout)["text"] == ""
+    assert "nothing found" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,13 @@ def test_a_newer_export_brings_what_is_new_and_changes_nothing(memory, tmp_path)
     assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto.", "Hello."]
 
 
-def test_what_was_forgotten_comes_back_with_the_same_file(memory, tmp_path):
-    """An import does not know what was forgotten: its file still says it."""
+def test_what_was_forgotten_comes_back_when_asked_for(memory, tmp_path):
+    """An old file does not bring it back by itself."""
     path = write(tmp_path / "chat.jsonl", {"id": "1", "content": "I live in Porto."})
     memory.import_(path, user="ann")
     memory.forget(user="ann", everything=True)
-    assert memory.import_(path, user="ann").added == 1
+    assert memory.import_(path, user="ann").added == 0
+    assert memory.import_(path, user="ann", again=True).added == 1
 
 
 @pytest.mark.parametrize("bad", [[], 3, b"jsonl", {}])

@@ -136,10 +136,10 @@ def test_export_replaces_whole_or_not_at_all(memory, tmp_path, monkeypatch):
 
 
 def test_a_bad_import_adds_nothing(memory, tmp_path):
-    """One bad line of a file, and none of its messages is stored."""
+    """One bad line of a file, and with strict= none of its messages is stored."""
     (tmp_path / "f").write_text('{"content": "fine"}\n{"content": 3}\n')
     with pytest.raises(InvalidImport, match="line 2"):
-        memory.import_(tmp_path / "f", user="ann")
+        memory.import_(tmp_path / "f", user="ann", strict=True)
     assert memory.users() == []
 
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from zibaldone.core import Evidence, Message
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
-from zibaldone.importers.importing import ReadFile
-from zibaldone.ingest import Imported, Progress
+from zibaldone.importers.base import Branches
+from zibaldone.imports import Imported
+from zibaldone.ingest import Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import AsyncItems
 from zibaldone.log import Session
@@ -133,6 +134,7 @@ class AsyncMemory:
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
+        noise: bool = False,
         now: TimeLike | None = None,
     ) -> Recall:
         """See Memory.recall."""
@@ -152,6 +154,7 @@ class AsyncMemory:
             budget_tokens=budget_tokens,
             views=views,
             floor=floor,
+            noise=noise,
             now=now,
         )
 
@@ -200,6 +203,7 @@ class AsyncMemory:
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
+        noise: bool = False,
     ) -> list[Message]:
         """See Memory.messages."""
         return await in_thread(
@@ -215,6 +219,7 @@ class AsyncMemory:
             until=until,
             metadata=metadata,
             agent=agent,
+            noise=noise,
         )
 
     async def get(self, which: int | str | UUID, *, user: Key) -> Message | None:
@@ -276,14 +281,26 @@ class AsyncMemory:
 
     async def import_(
         self,
-        path: str | Path | ReadFile,
+        path: str | Path | BinaryIO,
         *,
         user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
+        branches: Branches = "current",
+        strict: bool = False,
+        again: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
-        return await in_thread(self._memory.import_, path, user=user, format=format, progress=progress)
+        return await in_thread(
+            self._memory.import_,
+            path,
+            user=user,
+            format=format,
+            branches=branches,
+            strict=strict,
+            again=again,
+            progress=progress,
+        )
 
     def topics(self, user: Key) -> AsyncTopics:
         """See Memory.topics; the methods of what it returns are awaited."""
@@ -342,3 +359,8 @@ class AsyncMemory:
     async def count_tokens(self, text: str) -> int:
         """See Memory.count_tokens."""
         return await in_thread(self._memory.count_tokens, text)
+
+
+def wrapped(memory: AsyncMemory) -> Memory:
+    """The Memory behind it, for threads of their own, such as of whoever answers command lines."""
+    return memory._memory  # noqa: SLF001 - of this module

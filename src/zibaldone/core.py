@@ -9,9 +9,14 @@ from typing import Any
 
 DEFAULT_SESSION = "default"
 MYSELF = "me"  # whose memory it is where nobody is named, on the command line and the page
-MACHINES = frozenset({"assistant", "system", "developer", "tool", "function"})  # roles that are no person's
+MACHINES = frozenset(
+    {"assistant", "system", "developer", "tool", "function", "thinking"}
+)  # roles that are no person's
 TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 AGENT = "agent"  # in a message's metadata: the agent that it was said to or by
+NOISE = "noise"  # in a message's metadata: which kind of noise it is, of those that follow
+NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
+PROFILE = "profile"  # in a message's metadata: a kind of profile entry, which each of its sentences is
 EDITOR = "editor"  # the role of who corrects what memory has
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
 
@@ -61,6 +66,12 @@ class Message:
     def _correction(self) -> Mapping[str, Any]:
         given = self.metadata.get(CORRECTS) if self.role == EDITOR else None
         return given if isinstance(given, Mapping) else {}
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it is what passed between machines, or was hidden: nobody said it to anybody."""
+        kind = self.metadata.get(NOISE)
+        return isinstance(kind, str) and kind in NOISES
 
     @property
     def is_dated(self) -> bool:

@@ -43,7 +43,11 @@ class IdConflict(InvalidInput):
 
 
 class InvalidImport(InvalidInput):
-    """A file that cannot be imported. Nothing of it was stored."""
+    """A file, or a part of it, that cannot be imported; `where` and `why` are the parts of its sentence."""
+
+    def __init__(self, sentence: str, *, where: str = "", why: str = "") -> None:
+        super().__init__(sentence)
+        self.where, self.why = where, why
 
 
 class UnsupportedModel(InvalidInput):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from zibaldone import log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError
-from zibaldone.importers.importing import ReadFile, assign_users
 from zibaldone.inspection import damage_is_named
 from zibaldone.log import Appended
 from zibaldone.storage.database import Database
@@ -23,18 +22,6 @@ _PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
 _logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]  # messages done, messages in all
 Parts = Sequence[tuple[str, Sequence[Message]]]  # who gets which messages
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What one import did."""
-
-    format: str
-    users: tuple[str, ...]  # whose memory grew, or would have
-    conversations: int
-    read: int  # messages in the file
-    added: int  # of them, those that were not there already
-    changed: int  # of them, those that were there with another content, and stay as first stored
 
 
 @sweeping()
@@ -91,21 +78,3 @@ def ingest(
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     report(total)
     return results
-
-
-def import_file(store: Callable[[Parts], list[Appended]], file: ReadFile, user: str | None) -> Imported:
-    """Store all of a file, or none. Raises NoUser.
-
-    A message that was stored with another content before (edited since, or rendered anew) stays as it was,
-    so that the rest of a newer export can come in.
-    """
-    assigned = assign_users(file, user)
-    appended = store([(part.user, part.messages) for part in assigned])
-    return Imported(
-        format=file.format,
-        users=tuple(part.user for part in assigned),
-        conversations=len(file.conversations),
-        read=sum(len(part.messages) for part in assigned),
-        added=sum(part.new for part in appended),
-        changed=sum(part.changed for part in appended),
-    )

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, func, select, update
@@ -19,7 +20,7 @@ from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import message_files, messages, users
+from zibaldone.storage.schema import forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
 ITEM_SESSIONS = "zibaldone:items/"  # a session so named is an item: its last message is what it says now
@@ -41,6 +42,7 @@ class Session:
     last_seq: int
     start: datetime  # the earliest message time in it (UTC)
     end: datetime
+    title: str = ""  # as its newest message has it; "" where it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,15 @@ class Appended:
     stored: list[Message]  # aligned with what was given; the first copy where an id was known already
     new: int  # how many of them are new
     changed: int = 0  # how many are known with another content, and were left as first stored
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What of given messages an append would store."""
+
+    fresh: list[Message]
+    changed: int  # how many are known with another content
+    forgotten: int  # how many were stored once, and forgotten
 
 
 # Made once: every recall asks them, some of them several times.
@@ -143,6 +154,17 @@ def append(
     return Appended(stored, len(fresh), changed)
 
 
+def sift(connection: Connection, user: str, given: Sequence[Message], *, again: bool) -> Sifted:
+    """The messages that are not stored yet; what was forgotten is no more, unless `again`."""
+    ids = [message.id for message in given if message.id is not None]
+    known = _by_id(connection, user, ids)
+    gone = set() if again else _forgotten(connection, user, [own for own in ids if own not in known])
+    changed = sum(1 for m in given if (first := known.get(m.id or "")) is not None and _differences(first, m))
+    fresh = [message for message in given if message.id not in known and message.id not in gone]
+    forgotten = sum(message.id in gone for message in given)
+    return Sifted(fresh, changed, forgotten)
+
+
 def read(
     connection: Connection,
     user: str,
@@ -187,7 +209,7 @@ def select_messages(
     if session is not None:
         conditions.append(c.session == session)
     query = select(messages).where(and_(*conditions)).order_by(c.seq.desc() if newest else c.seq)
-    if narrowing.metadata is None and narrowing.roles is None:
+    if narrowing.metadata is None and narrowing.roles is None and not narrowing.without_noise:
         taken = [_to_message(row) for row in connection.execute(query.limit(limit))]
     else:
         taken = []
@@ -256,10 +278,25 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
         .group_by(c.session)
         .order_by(func.min(c.seq))
     )
+    rows = list(connection.execute(query))
+    newest = origins(connection, user, [row.last for row in rows])
     return [
-        Session(row.session, row.n, row.first, row.last, from_us(row.start), from_us(row.end))
-        for row in connection.execute(query)
+        Session(
+            row.session,
+            row.n,
+            row.first,
+            row.last,
+            from_us(row.start),
+            from_us(row.end),
+            _title(newest[row.last]),
+        )
+        for row in rows
     ]
+
+
+def _title(message: Message) -> str:
+    title = message.metadata.get("title")
+    return title if isinstance(title, str) else ""
 
 
 def overwritten(connection: Connection, user: str) -> frozenset[int]:
@@ -287,6 +324,11 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
     if user is not None:
         query = query.where(users.c.user == user)
     return {row.user: row.version for row in connection.execute(query)}
+
+
+def is_noise(row: Row[Any]) -> bool:
+    """Whether a row with metadata is of a message that is noise."""
+    return bool(row.metadata) and Message("", metadata=_checked_metadata(row)).is_noise
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
@@ -435,6 +477,9 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
         of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
         connection.execute(delete(message_files).where(of_files))
         condition = and_(messages.c.user == user, messages.c.seq.in_(batch))
+        _note_forgotten(
+            connection, user, connection.execute(select(messages.c.id).where(condition)).scalars()
+        )
         removed += connection.execute(delete(messages).where(condition)).rowcount
     if removed:
         touch(connection, user, deleted=True)
@@ -479,6 +524,8 @@ def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
 
 def _lets_in(narrowing: Narrowing, message: Message) -> bool:
     roles = narrowing.roles
+    if narrowing.without_noise and message.is_noise:
+        return False
     return (roles is None or message.role in roles or message.voice in roles) and (
         narrowing.metadata is None or narrowing.metadata.holds(message.metadata)
     )
@@ -499,6 +546,34 @@ def _settle_corrections(
         seqs = [seq for name in corrected_ids(edit) if (seq := new.get(name) or seq_of.get(name))]
         correction = {**edit.metadata[CORRECTS], "seqs": seqs}
         stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
+
+
+def _note_forgotten(connection: Connection, user: str, ids: Iterable[str]) -> None:
+    """That these ids were forgotten: an import leaves them out. What is kept of an id is a digest."""
+    digests = {_id_digest(user, own) for own in ids}
+    query = select(forgotten_ids.c.digest).where(
+        forgotten_ids.c.user == user, forgotten_ids.c.digest.in_(digests)
+    )
+    new = digests - set(connection.execute(query).scalars())
+    if new:
+        rows = [{"user": user, "digest": digest} for digest in sorted(new)]
+        connection.execute(forgotten_ids.insert(), rows)
+
+
+def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:
+    """Those of the ids whose messages were forgotten."""
+    gone = set()
+    for batch in in_chunks(ids, _PER_STATEMENT):
+        of_digest = {_id_digest(user, own): own for own in batch}
+        query = select(forgotten_ids.c.digest).where(
+            forgotten_ids.c.user == user, forgotten_ids.c.digest.in_(of_digest)
+        )
+        gone.update(of_digest[digest] for digest in connection.execute(query).scalars())
+    return gone
+
+
+def _id_digest(user: str, message_id: str) -> str:
+    return blake2b(f"{user}\0{message_id}".encode(), digest_size=16).hexdigest()
 
 
 def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:

@@ -171,6 +171,7 @@ def _step(
         batch = log.read(connection, user, after=cursor, limit=limit)
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
+    batch = [message for message in batch if not message.is_noise]  # nobody said it: it is in the log alone
     prepared = (
         view.prepare(batch, PrepareContext(user, generation, database.read, patient)) if batch else None
     )

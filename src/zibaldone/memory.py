@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -23,9 +23,12 @@ from zibaldone.errors import (
     UnknownName,
 )
 from zibaldone.forgetting import Receipt
+from zibaldone.importers.base import Branches
 from zibaldone.importers.export import export_messages
-from zibaldone.importers.importing import ReadFile, read_file
-from zibaldone.ingest import Imported, Parts, Progress, import_file, ingest
+from zibaldone.importers.importing import reading
+from zibaldone.importers.source import OpenedSource
+from zibaldone.imports import Imported, import_source
+from zibaldone.ingest import Parts, Progress, ingest
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import Items, is_put
 from zibaldone.log import Appended, Session
@@ -71,7 +74,7 @@ from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
-from zibaldone.views.toolkit import PASSAGE_TOKENS
+from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import BackgroundWorker
@@ -163,6 +166,7 @@ class Memory:
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
+        self._embedder = chosen
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
             chosen,
@@ -291,6 +295,7 @@ class Memory:
         budget_tokens: int = 1000,
         views: Sequence[str] | None = None,
         floor: float | None = None,
+        noise: bool = False,
         now: TimeLike | None = None,
     ) -> Recall:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
@@ -301,7 +306,8 @@ class Memory:
         `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
         or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to; given, the profile is as it was then.
+        "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
+        thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
         """
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
@@ -321,6 +327,8 @@ class Memory:
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
         over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
         sources = [view for view in chosen if view not in over]
+        if flag("noise", noise):
+            sources.append(self._noise())
         if not sources:  # asked alone, an overlay is what is recalled
             sources, over = chosen, []
         overlays = Overlays(
@@ -409,14 +417,23 @@ class Memory:
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
+        noise: bool = False,
     ) -> list[Message]:
         """The first `limit` messages, or the `last`, above seq `after` and below `before`; in order of seqs.
 
-        Narrowed as a recall is. The next page begins `after` the last seq of this one.
+        Narrowed as a recall is; calls of tools and other noise only with `noise`. The next page begins
+        `after` the last seq of this one.
         """
         user = key("user", user)
         within = None if session is None else key("session", session)
-        narrowing = to_narrowing(roles=roles, since=since, until=until, metadata=metadata, agent=agent)
+        narrowing = to_narrowing(
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+            without_noise=not flag("noise", noise),
+        )
         count("after", after, least=0)
         if before is not None:
             count("before", before, least=0)
@@ -556,34 +573,54 @@ class Memory:
         user = key("user", user)
         target = file_path("path", path)
         self._database.keep_out(target)
-        if not self.messages(user=user, limit=1):
+        if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
         return export_messages(self._all_messages(user), target)
 
     def import_(
         self,
-        path: str | Path | ReadFile,
+        path: str | Path | BinaryIO,
         *,
         user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
+        branches: Branches = "current",
+        strict: bool = False,
+        again: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
-        """Add the conversations of a file: an export of ours, of ChatGPT or Claude, or chat as JSON Lines ...
+        """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
 
-        The format is recognised by content; a BEAM chat may be a folder. The whole file is read and checked
-        before anything is stored. Importing twice adds nothing, and a message that has changed since stays
-        as it was stored first; one that was forgotten comes back. `user` is needed where the file names
-        none; `progress` is called with messages done and messages in all.
+        The format is recognised by content. What cannot be read is in the report, with where and why, and
+        holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
+        message that has changed since stays as it was stored first, and one that was forgotten stays
+        forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
+        program shows; `branches="all"` takes the others too. `user` is needed where the file names none;
+        `progress` is called with bytes read and bytes in all.
+
+        Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
+        complete by then is stored.
         """
         if user is not None:
             user = key("user", user)
+        flag("strict", strict)
+        flag("again", again)
         function("progress", progress, optional=True)
-        file = path if isinstance(path, ReadFile) else read_file(file_path("path", path), format)
-
-        def store(parts: Parts) -> list[Appended]:
-            return self._ingest(parts, progress, keep_first=True)
-
-        return import_file(store, file, user)
+        given = path if hasattr(path, "read") else file_path("path", path)
+        with OpenedSource(given) as source:
+            report = import_source(
+                self._database,
+                self._messages,
+                reading(source, format, branches),
+                user,
+                now=self._now,
+                strict=strict,
+                again=again,
+                progress=progress,
+            )
+        if self._worker is not None:
+            for whose in report.users:
+                self._worker.notify(whose)
+        return report
 
     def topics(self, user: Key) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
@@ -720,10 +757,8 @@ class Memory:
             raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
         return to_time(now, "the clock's time")
 
-    def _ingest(
-        self, parts: Parts, progress: Progress | None = None, *, keep_first: bool = False
-    ) -> list[Appended]:
-        appended = ingest(self._database, self._messages, parts, self._now(), progress, keep_first=keep_first)
+    def _ingest(self, parts: Parts) -> list[Appended]:
+        appended = ingest(self._database, self._messages, parts, self._now())
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)
@@ -765,6 +800,11 @@ class Memory:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")
         return [self._views[name] for name in dict.fromkeys(names)]
 
+    def _noise(self) -> MessagesView:
+        """A view of noise alone: made for one recall, so that nothing of it stays in memory."""
+        static = shared_static_embedder()
+        return MessagesView(self._embedder, static, static, most_noise=MOST_UNREAD)
+
     def _stores(self) -> list[ViewStore]:
         """What the views keep, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self._views.values())
@@ -775,7 +815,7 @@ class Memory:
 
     def _all_messages(self, user: Key) -> Iterator[Message]:
         after = 0
-        while batch := self.messages(user=user, after=after, limit=1000):
+        while batch := self.messages(user=user, after=after, limit=1000, noise=True):
             yield from batch
             after = batch[-1].seq
 

@@ -112,6 +112,7 @@ class Narrowing:
     since: datetime | None = None
     until: datetime | None = None
     metadata: Condition | None = None
+    without_noise: bool = False  # of a list; a recall asks views that have none
     repeated: frozenset[str] = frozenset()  # contents of messages that whoever asks has before them already
 
     def __bool__(self) -> bool:
@@ -129,6 +130,7 @@ def to_narrowing(
     metadata: Mapping[str, Any] | None = None,
     agent: Key | None = None,
     repeated: Iterable[str] = (),
+    without_noise: bool = False,
 ) -> Narrowing:
     """Check what narrows. Raises InvalidInput."""
     if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
@@ -144,6 +146,7 @@ def to_narrowing(
         until=None if until is None else to_time(until, "until"),
         metadata=Every(tuple(conditions)) if conditions else None,
         repeated=frozenset(repeated),
+        without_noise=without_noise,
     )
     if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
         raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")

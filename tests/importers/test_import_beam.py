@@ -140,7 +140,7 @@ def test_other_folders_are_refused(tmp_path, name):
 @pytest.mark.parametrize("name", [None, *(name for name in names() if name != "beam")])
 def test_a_chat_of_another_format_is_no_reason_to_take_a_folder(folder, name):
     """A file inside called chat.json is not enough."""
-    with pytest.raises(InvalidImport, match="is a directory: give the JSON file inside it"):
+    with pytest.raises(InvalidImport, match=r"is .*a directory"):
         read_file(folder({"chat.json": [{"role": "user", "content": "Hi"}]}), name)
 
 

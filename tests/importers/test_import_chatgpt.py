@@ -4,6 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from zibaldone import Memory
+from zibaldone.importers.importing import read_file
+
 START = 1683554160.0  # 2023-05-08 13:56 UTC
 
 
@@ -30,7 +33,7 @@ def texts(conversations):
 
 
 def test_current_branch_alone_is_read(read):
-    """An edited prompt and a regenerated answer leave no trace."""
+    """An edited prompt and a regenerated answer are not in it."""
     found = read(
         [
             conversation(
@@ -61,21 +64,108 @@ def test_session_title_id_and_time(read):
 
 
 @pytest.mark.parametrize(
-    "hidden",
+    ("hidden", "noise"),
     [
-        node("root", "system", "You are ChatGPT"),
-        node("root", "user", "secret", metadata={"is_visually_hidden_from_conversation": True}),
-        node("root", "assistant", "secret", weight=0),
-        node("root", "assistant", content={"content_type": "thoughts", "thoughts": [{"content": "hm"}]}),
-        node("root", "user", content={"content_type": "user_editable_context", "user_profile": "x"}),
+        (node("root", "system", "You are ChatGPT"), "hidden"),
+        (node("root", "user", "secret", metadata={"is_visually_hidden_from_conversation": True}), "hidden"),
+        (node("root", "assistant", "secret", weight=0), "hidden"),
+        (node("root", "assistant", "search('rye')", recipient="browser"), "call"),
+        (node("root", "tool", "Model set context updated."), "result"),
+        (
+            node(
+                "root",
+                "assistant",
+                content={"content_type": "thoughts", "thoughts": [{"summary": "So", "content": "hm"}]},
+            ),
+            "thinking",
+        ),
+    ],
+)
+def test_noise_is_kept_and_marked(read, hidden, noise):
+    """What the reader of the conversation was not shown is there word for word, and says so."""
+    (talk,) = read([conversation("b", a=hidden, b=node("a", "user", "Hi"))])
+    assert [message.metadata.get("noise") for message in talk.messages] == [noise, None]
+    assert [message.is_noise for message in talk.messages] == [True, False]
+    assert (talk.messages[0].role == "thinking") == (noise == "thinking")
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
         node("root", "assistant", ""),
         node("root", "assistant", None, " \n"),
         node("root", "assistant", content=None),
     ],
 )
-def test_hidden_and_empty_nodes_are_skipped(read, hidden):
-    """What the reader of the conversation never saw is not remembered."""
-    assert texts(read([conversation("b", a=hidden, b=node("a", "user", "Hi"))])) == [("user", "Hi")]
+def test_empty_nodes_are_skipped(read, empty):
+    """What says nothing is no message."""
+    assert texts(read([conversation("b", a=empty, b=node("a", "user", "Hi"))])) == [("user", "Hi")]
+
+
+def test_custom_instructions_and_memories_are_known_of_the_user(read):
+    """Once, however many conversations repeat them, each with its source."""
+    told = {
+        "content_type": "user_editable_context",
+        "user_profile": "Shown in all conversations:\n```\nI keep bees.\n```",
+        "user_instructions": "Always answer in metric.",
+    }
+    remembered = {
+        "content_type": "model_editable_context",
+        "model_set_context": "1. [2024-04-10]. Likes rye.",
+    }
+    nodes = {
+        "a": node("root", "user", content=told),
+        "b": node("a", "system", content=remembered),
+        "c": node("b", "assistant", "Has a dog, Rex.", recipient="bio"),
+        "d": node("c", "user", "Hi"),
+    }
+    talks = read([conversation("d", **nodes), {**conversation("d", **nodes), "id": "other"}])
+    known = [m for talk in talks for m in talk.messages if "profile" in m.metadata]
+    assert [(m.content, m.metadata["profile"], m.metadata["source"]) for m in known] == [
+        ("I keep bees.", "fact", "ChatGPT custom instructions"),
+        ("Always answer in metric.", "instruction", "ChatGPT custom instructions"),
+        ("Likes rye.", "fact", "ChatGPT memories"),
+        ("Has a dog, Rex.", "fact", "ChatGPT memories"),
+        ("Has a dog, Rex.", "fact", "ChatGPT memories"),
+    ]
+    assert known[2].time == datetime(2024, 4, 10, tzinfo=UTC)
+
+
+def test_citation_markers_are_taken_out_and_kept(read):
+    """Links of the program's own are not among the words; with the metadata the text is as it was."""
+    raw = "Rye rises slowly \ue200cite\ue202turn0search1\ue201 and long【12†baker.example】."
+    (talk,) = read([conversation("a", a=node("root", "assistant", raw))])
+    (message,) = talk.messages
+    assert message.content == "Rye rises slowly and long."
+    whole = message.content
+    for at, marker in reversed(message.metadata["citation_markers"]):
+        whole = whole[:at] + marker + whole[at:]
+    assert whole == raw
+
+
+def test_all_branches(write):
+    """Edited prompts and regenerated answers, marked as such, when they are asked for."""
+    one = conversation(
+        "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
+    )
+    (talk,) = read_file(write([one]), branches="all").conversations
+    assert [(m.content, m.metadata.get("branch")) for m in talk.messages] == [
+        ("Q", None),
+        ("old", "other"),
+        ("new", None),
+    ]
+
+
+@pytest.mark.parametrize("current", ["z", None])
+def test_an_unknown_current_node_means_the_newest_leaf(read, current):
+    """An odd end is no reason to leave a conversation out."""
+    one = conversation(current, a=node("root", "user", "Q"), b=node("a", "assistant", "A"))
+    assert texts(read([one])) == [("user", "Q"), ("assistant", "A")]
+
+
+def test_a_circle_of_parents_is_gone_round_once(read):
+    """Each message comes once."""
+    assert len(texts(read([conversation("a", a=node("b", "user", "1"), b=node("a", "user", "2"))]))) == 2
 
 
 @pytest.mark.parametrize(
@@ -164,12 +254,6 @@ def test_half_a_character_is_replaced(read):
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (conversation("z"), "$[0].current_node: found 'z', expected a node of the mapping"),
-        (
-            conversation("a", a=node("b"), b=node("a")),
-            "$[0].mapping.a: found a parent chain that runs in a circle",
-        ),
-        (conversation(None, root=node("root")), "$[0].mapping: found parent chains that all run in circles"),
         (
             conversation("a", a=node("root", "user", "x", time="soon")),
             "$[0].mapping.a.message.create_time: found 'soon'",
@@ -204,8 +288,9 @@ def test_faults_name_the_path(fault, broken, said):
     assert said in fault([broken])
 
 
-def test_same_conversation_twice(fault):
-    """Two conversations of one id cannot be told apart."""
-    assert "$[1].id: found 'conv', which $[0].id has as well" in fault(
-        [conversation("root"), conversation("root")]
-    )
+def test_same_conversation_twice(write, tmp_path):
+    """Exports that overlap bring each message once."""
+    one = conversation("a", a=node("root", "user", "Hi"))
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.import_(write([one, one]), user="ann")
+    assert (done.read, done.added, done.refusals) == (2, 1, 0)

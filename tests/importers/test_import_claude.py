@@ -2,6 +2,8 @@
 
 import pytest
 
+from zibaldone.importers.importing import read_file
+
 
 def chat(*messages, **more):
     """One conversation of the export."""
@@ -35,24 +37,46 @@ def test_messages(read):
 
 
 def test_blocks_win_over_text(read):
-    """The content blocks are the message; reasoning is left out, tools are described."""
+    """The content blocks are the message; thoughts, calls and results are noise of roles of their own."""
     blocks = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "Let me look."},
-        {"type": "tool_use", "name": "search", "input": {"q": "rye"}},
-        {"type": "tool_result", "name": "search", "content": [{"type": "text", "text": "long"}]},
-        {"type": "voice_note", "title": "x"},
+        {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "rye"}},
+        {
+            "type": "tool_result",
+            "tool_use_id": "t1",
+            "name": "search",
+            "content": [{"type": "text", "text": "long"}],
+        },
+        {"type": "voice_note", "title": "At the baker's", "text": "Ask for rye."},
         {"type": "text", "text": "Rye it is."},
     ]
-    (content,) = contents(
-        read([chat(said("1", "assistant", text="Let me look. Rye it is.", content=blocks))])
-    )
-    assert content.split("\n") == [
-        "Let me look.",
-        '[tool call: search({"q": "rye"})]',
-        "[tool result: search]",
-        "[voice note]",
-        "Rye it is.",
+    (talk,) = read([chat(said("1", "assistant", text="Let me look. Rye it is.", content=blocks))])
+    assert [(m.role, m.content, m.metadata.get("noise")) for m in talk.messages] == [
+        ("thinking", "hm", "thinking"),
+        ("assistant", "Let me look.\n[voice note]\nAsk for rye.\nAt the baker's\nRye it is.", None),
+        ("assistant", '[tool call: search({"q": "rye"})]', "call"),
+        ("tool", "long", "result"),
+    ]
+    assert talk.messages[3].metadata["tool_call_id"] == "t1"
+    assert len({message.id for message in talk.messages}) == 4
+
+
+def test_edited_and_retried_messages_are_other_branches(read, write):
+    """The branch of the newest message is the conversation; the others come when asked for."""
+    messages = [
+        said("1", text="How lomg?", parent_message_uuid="root"),
+        said("2", text="How long?", parent_message_uuid="root"),
+        said("3", "assistant", text="An hour.", parent_message_uuid="2"),
+        said("4", "assistant", text="Two hours.", parent_message_uuid="2", created_at="2024-01-15T10:31:00Z"),
+    ]
+    assert contents(read([chat(*messages)])) == ["How long?", "Two hours."]
+    everything = read_file(write([chat(*messages)]), branches="all").conversations
+    assert [(m.content, m.metadata.get("branch")) for m in everything[0].messages] == [
+        ("How lomg?", "other"),
+        ("How long?", None),
+        ("An hour.", "other"),
+        ("Two hours.", None),
     ]
 
 
@@ -97,7 +121,7 @@ def test_missing_time_comes_from_before(read):
     [
         (
             chat(said("1", "robot")),
-            "$[0].chat_messages[0].sender: found 'robot', expected 'human' or 'assistant'",
+            "$[0].chat_messages[0].sender: found 'robot', expected 'human', 'assistant' or 'system'",
         ),
         (chat(said("1", text="a"), said("1", text="b")), "$[0].chat_messages[1].uuid: found '1', which"),
         (chat(said("1", text=5)), "$[0].chat_messages[0].text: found 5, expected a string"),

@@ -17,7 +17,8 @@ from zibaldone.bench.base import Example
 from zibaldone.bench.conversations import read_plain_json
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers.beam import BEAM
+from zibaldone.importers.beam import chat_files
+from zibaldone.importers.importing import read_file
 
 KINDS = (
     "information_extraction",
@@ -59,7 +60,7 @@ class BEAMQuestions:
         self.examples: list[Example] = []
         for folder, questions in folders.items():
             user = folder.relative_to(path).as_posix() if folder != path else path.resolve().name
-            (chat,) = BEAM().read(folder)
+            (chat,) = read_file(folder, "beam").conversations
             messages = tuple(replace(message, seq=seq) for seq, message in enumerate(chat.messages, start=1))
             if not messages or messages[0].time is None:
                 raise InvalidImport(f"{folder}: no message of the chat names its day ('time_anchor')")
@@ -88,7 +89,7 @@ def _natural(folder: Path) -> list[tuple[int, str]]:
 
 def _by_source(folder: Path, messages: tuple[Message, ...]) -> Mapping[int, Message]:
     """Messages as the questions name them: by id, or by place in all plans together, whose ids are alike."""
-    if (folder / "chat.json") in BEAM().files(folder):
+    if "chat.json" in chat_files(folder):
         return {message.metadata["chat_id"]: message for message in messages if "chat_id" in message.metadata}
     return dict(enumerate(messages))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers import get
 from zibaldone.importers.files import read_json
+from zibaldone.importers.importing import read_file
 
 
 def read_benchmark(path: Path, kind: str) -> tuple[list[Any], dict[str, tuple[Message, ...]]]:
@@ -23,7 +23,7 @@ def read_benchmark(path: Path, kind: str) -> tuple[list[Any], dict[str, tuple[Me
         str(conversation.user_hint): tuple(
             replace(message, seq=seq) for seq, message in enumerate(conversation.messages, start=1)
         )
-        for conversation in get(kind).read(path)
+        for conversation in read_file(path, kind).conversations
     }
     if not messages:
         raise InvalidImport(f"{path}: has no conversation: give a {kind} file with at least one")

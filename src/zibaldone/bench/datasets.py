@@ -10,7 +10,6 @@ from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.longmemeval import LongMemEvalQuestions
 from zibaldone.errors import InvalidInput
 from zibaldone.importers import recognise
-from zibaldone.importers.files import is_folder
 
 
 def read_data_set(path: Path) -> DataSet:
@@ -18,7 +17,7 @@ def read_data_set(path: Path) -> DataSet:
 
     Raises InvalidInput for what is no benchmark.
     """
-    if is_folder(path):
+    if path.is_dir():
         return BEAMQuestions(path)
     kind = recognise(path).name
     if kind == "locomo":

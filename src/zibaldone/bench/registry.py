@@ -143,6 +143,14 @@ class SpeedOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """Time, processor time and memory of importing a generated ChatGPT export."""
+
+    megabytes: Ints = option((100,), "Sizes of the export's JSON, with commas.")
+    read_only: bool = option(False, "Read and check it, and store nothing.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LocalityOptions:
     """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
 
@@ -314,6 +322,7 @@ BENCHMARKS = (
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("locality", LocalityOptions, "locality:run"),

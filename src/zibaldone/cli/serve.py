@@ -8,6 +8,7 @@ import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli.input import AsJson, Folder, OptionalUser
+from zibaldone.cli.opening import Background, Status, Stop, in_background
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -83,22 +84,35 @@ def serve(
 
 
 def open_(
+    context: typer.Context,
     *,
     port: Annotated[
         int | None,
         typer.Option("--port", help="0: any that is free.", show_default="8787, or one that is free"),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    background: Background = False,
+    stop: Stop = False,
+    status: Status = False,
     user: OptionalUser = None,
     memory: Folder,
+    as_json: AsJson = False,
 ) -> None:
     """Open the memory in the browser: search it, read it, correct it, import into it, forget from it.
 
-    Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing.
+    Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this
+    process meanwhile, and load nothing: a recall takes a tenth of a second.
     """
+    if background + stop + status > 1:
+        raise InvalidInput("give one of --background, --stop and --status")
+    if background or stop or status:
+        chosen = [] if port is None else ["--port", str(port)]
+        in_background(memory, ["open", "--no-browser", *chosen], stop=stop, status=status, as_json=as_json)
+        return
     from urllib.parse import urlencode
 
-    from zibaldone.aio import AsyncMemory
+    from zibaldone.aio import AsyncMemory, wrapped
+    from zibaldone.cli.holding import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
@@ -114,13 +128,15 @@ def open_(
         settings = ServerSettings(port=0)  # another server has the usual one
         bound = listening(settings)
     with bound:
-        app = create_app(AsyncMemory(memory, background=True), settings=settings, keys=keys)
+        opened = AsyncMemory(memory, background=True)
+        app = create_app(opened, settings=settings, keys=keys)
         address = f"{base_url(bound)}/" + (f"?{urlencode({'user': user})}" if user else "")
         out.write(address)
         out.note(f"memory: {memory}; Ctrl-C ends")
         if browser:
             _open_browser(address)
-        serve_until_stopped(app, settings, bound)
+        with held_if_free(wrapped(opened), context.find_root().command):
+            serve_until_stopped(app, settings, bound)
     out.note("stopped")
 
 

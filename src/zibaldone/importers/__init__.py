@@ -1,4 +1,4 @@
-"""Foreign conversation files, and folders of them: one module per format, recognised by content."""
+"""Foreign conversation files, folders and archives: one module per format, recognised by content."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ from importlib import import_module
 from pathlib import Path
 
 from zibaldone.errors import InvalidImport, UnknownName
-from zibaldone.importers.base import Conversation, FolderImporter, Importer
+from zibaldone.importers.base import Conversation, Importer, NotImported
+from zibaldone.importers.source import ImportSource, OpenedSource
 from zibaldone.validation import shown
 
-__all__ = ["Conversation", "Importer", "get", "names", "recognise"]
+__all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
 
-# name -> class, in the order in which they are asked; a module is imported when its format is
+# name -> module and class, in the order in which they are asked; a module is imported when its format is
 _IMPORTERS = {
-    "chatgpt": "ChatGPT",
-    "claude": "Claude",
-    "locomo": "LoCoMoImporter",
-    "longmemeval": "LongMemEvalImporter",
-    "beam": "BEAM",
-    "jsonl": "JSONLines",
+    "chatgpt": ("chatgpt", "ChatGPT"),
+    "claude": ("claude", "Claude"),
+    "gemini": ("gemini", "Gemini"),
+    "claude_code": ("claude_code", "ClaudeCode"),
+    "codex": ("codex", "Codex"),
+    "slack": ("slack", "Slack"),
+    "discord": ("discord", "Discord"),
+    "telegram": ("telegram", "Telegram"),
+    "whatsapp": ("whatsapp", "WhatsApp"),
+    "mbox": ("mbox", "Mbox"),
+    "markdown": ("markdown", "Markdown"),
+    "sharegpt": ("sharegpt", "ShareGPT"),
+    "mem0": ("mem0", "Mem0"),
+    "locomo": ("locomo", "LoCoMoImporter"),
+    "longmemeval": ("longmemeval", "LongMemEvalImporter"),
+    "beam": ("beam", "BEAM"),
+    "csv": ("table", "NamedColumns"),
+    "jsonl": ("jsonl", "JSONLines"),
 }
 
 
@@ -34,28 +47,41 @@ def get(name: str) -> Importer:
         close = difflib.get_close_matches(str(name), _IMPORTERS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise UnknownName(f"no import format {shown(name)}: use one of {', '.join(_IMPORTERS)}{hint}")
-    importer: Importer = getattr(import_module(f"{__name__}.{name}"), _IMPORTERS[name])()
+    module, class_name = _IMPORTERS[name]
+    importer: Importer = getattr(import_module(f"{__name__}.{module}"), class_name)()
     return importer
 
 
-def recognise(path: str | Path) -> Importer:
-    """The importer for a file or a folder, by its content. Raises InvalidImport when none knows it."""
-    from zibaldone.importers.files import is_folder, read_head
+def recognise(given: str | Path | ImportSource) -> Importer:
+    """The importer for a source, by its content. Raises InvalidImport, with what was tried."""
+    if not isinstance(given, ImportSource):
+        with OpenedSource(given) as source:
+            return recognise(source)
+    from zibaldone.importers.files import head_of
 
-    path = Path(path)
+    if given.only is not None:
+        head_of(given, given.only)  # which refuses what is no text
     known = [get(name) for name in _IMPORTERS]
-    if is_folder(path):
-        for importer in known:
-            files = importer.files(path) if isinstance(importer, FolderImporter) else []
-            if files and importer.recognises(read_head(files[0])):
-                return importer
-    head = read_head(path)  # which refuses a folder
     for importer in known:
-        if importer.recognises(head):
+        if importer.files(given):
             return importer
-    what_it_has = f"has the keys {', '.join(map(repr, head.keys[:12]))}" if head.keys else "is not there"
-    looked_for = "; ".join(f"{importer.name}: {importer.looks_for}" for importer in known)
+    tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in known)
     raise InvalidImport(
-        f"{path}: is of no known format: its first object {what_it_has}. Looked for {looked_for}."
+        f"{given.label}: is of no known format: {_described(given)}. Tried {tried}."
         " If it is one of these all the same, name the format"
     )
+
+
+def _described(source: ImportSource) -> str:
+    """What an unknown source looks like."""
+    from zibaldone.importers.files import head_of
+
+    if source.only is None:
+        what = "it is a directory" if source.kind == "folder" else "it is a ZIP archive"
+        return f"{what} with {', '.join(map(repr, source.names[:8])) or 'nothing in it'}"
+    head = head_of(source, source.only)
+    if not head.is_json:
+        return f"it is neither JSON nor JSON Lines: it begins with {head.text[:40]!r}"
+    if not head.keys:
+        return "its first object is not there"
+    return f"its first object has the keys {', '.join(map(repr, head.keys[:12]))}"

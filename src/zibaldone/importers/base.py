@@ -1,24 +1,37 @@
 """The contract of an importer.
 
-An importer turns one file of a foreign format into conversations. It promises:
+An importer turns what a person has on disk, an `ImportSource`, into conversations. It promises:
 
-- `read` checks the whole file before the first conversation reaches a caller that asks for a list, and
-  every fault is an `InvalidImport` that names the file and the line or the JSON path of the fault;
-- every message it gives would be accepted by `Memory.add`, has an `id` that depends on the file's
+- what of a conversation cannot be read is a `NotImported` beside it, which names the file, the line or
+  the JSON path, and the reason; what can be read comes all the same;
+- every message it gives would be accepted by `Memory.add`, has an `id` that depends on the source's
   content alone, so that importing twice adds nothing, and stands in the order of its conversation;
-- it reads the file and nothing else: no clock, no environment, no network; a folder only where a format
-  is one, and then those of its files that make one conversation;
-- what the format hides from its own reader (system prompts, reasoning, annotations) is left out.
+- it reads the source and nothing else: no clock, no environment, no network; and of that no more at a time
+  than a conversation, where the format allows it. A long conversation may come in several pieces;
+- what the format's own reader shows folded away, or not at all, is kept word for word and marked as noise
+  (see `core.NOISE`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from zibaldone.core import Message
+from zibaldone.importers.source import ImportSource
+
+Branches = Literal["current", "all"]
+PIECE_MESSAGES = 1000  # a longer conversation comes in pieces of so many
+
+
+@dataclass(frozen=True, slots=True)
+class NotImported:
+    """What could not be imported."""
+
+    where: str  # the file, and the line or the JSON path in it
+    why: str
+    conversation: str = ""  # its title or id, where that can be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +43,21 @@ class Conversation:
     user_hint: str | None = (
         None  # whose memory it is when the caller does not say; None: the file does not say
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What can be told from the beginning of a file, well-formed or not."""
-
-    opening: str  # the first character that is not white space: "[" or "{"
-    keys: tuple[str, ...]  # of the first object, as far as the head shows it
+    refused: tuple[NotImported, ...] = ()
 
 
 class Importer(Protocol):
     """One format."""
 
     name: str
-    looks_for: str  # what the first object must have to be recognised, in words, for error messages
+    looks_for: str  # what it must have to be recognised, in words, for error messages
+    names_users: bool  # whether its files may say whose memory they are
 
-    def recognises(self, head: Head) -> bool:
-        """Whether the file is of this format, judged by its content and never by its name."""
+    def files(self, source: ImportSource) -> list[str]:
+        """What it would read of the source, in that order; nothing when it is not of this format.
 
-    def read(self, path: Path) -> Iterator[Conversation]:
-        """The file's conversations in its own order. Raises InvalidImport."""
+        Judged by content; of names only where the format itself is a set of names.
+        """
 
-
-@runtime_checkable
-class FolderImporter(Importer, Protocol):
-    """A format whose conversation may stand in a folder, which `read` takes as it takes a file."""
-
-    def files(self, folder: Path) -> list[Path]:
-        """What `read` would read of it, in that order; nothing when the folder is not of this format."""
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
+        """The conversations in the source's own order. Raises InvalidImport for what is none at all."""

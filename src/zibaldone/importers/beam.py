@@ -11,18 +11,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Conversation, Head
+from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import is_folder, read_json
+from zibaldone.importers.files import read_value, with_keys
+from zibaldone.importers.source import ImportSource, OpenedSource
 
 _DATE = re.compile(r"\s*([A-Za-z]{3,9})[\s.-]+(\d{1,2})[\s,-]+(\d{4})\s*")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _GENERATOR_INDEX = re.compile(r"\s*->->[\d\s,/NA)]*\Z")  # such as " ->-> 2,14"
-_PLAN = re.compile(r"plan-(\d{1,9})")
+_PLAN = re.compile(r"plan-(\d{1,9})/chat\.json")
 
 
 class BEAM:
@@ -33,31 +34,39 @@ class BEAM:
     """
 
     name = "beam"
-    looks_for = "'batch_number'"
+    looks_for = "'batch_number' in the first batch of a chat.json, or of plan-0/chat.json"
+    names_users = False
 
-    def recognises(self, head: Head) -> bool:
-        """By the number of the first batch."""
-        return "batch_number" in head.keys
-
-    def files(self, folder: Path) -> list[Path]:
+    def files(self, source: ImportSource) -> list[str]:
         """The chats of its plans, or its one chat."""
-        plans = {
-            int(plan[1]): file
-            for file in folder.glob("plan-*/chat.json")
-            if (plan := _PLAN.fullmatch(file.parent.name))
-        }
-        return [plans[number] for number in sorted(plans)] or list(folder.glob("chat.json"))
+        if source.only is not None:
+            return with_keys(source, source.names, "batch_number")
+        plans = {int(plan[1]): name for name in source.names if (plan := _PLAN.fullmatch(name))}
+        chats = [plans[number] for number in sorted(plans)] or [n for n in source.names if n == "chat.json"]
+        return chats if with_keys(source, chats[:1], "batch_number") else []
 
-    def read(self, path: Path) -> Iterator[Conversation]:
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """One conversation, all plans together."""
-        folder = is_folder(path)
-        files = self.files(path) if folder else [path]
+        files = [source.only] if source.only else self.files(source)
         if not files:
-            raise InvalidImport(f"{path}: is a directory with neither chat.json nor plan-0/chat.json inside")
+            raise InvalidImport(
+                f"{source.label}: is a directory with neither chat.json nor plan-0/chat.json inside"
+            )
         turns = [
-            turn for file in files for turn in _turns(read_json(file), file.relative_to(path).parent.name)
+            turn
+            for name in files
+            for turn in _turns(
+                read_value(source, name), name.rpartition("/")[0] if len(files) > 1 or "/" in name else ""
+            )
         ]
-        yield Conversation(path.name if folder else path.stem, tuple(_messages(turns)))
+        path = PurePath(source.label)
+        yield Conversation(path.stem if source.only else path.name, tuple(_messages(turns)))
+
+
+def chat_files(folder: Path) -> list[str]:
+    """The files of a folder that is a chat, in their order; nothing of any other."""
+    with OpenedSource(folder) as source:
+        return BEAM().files(source)
 
 
 @dataclass(frozen=True, slots=True)

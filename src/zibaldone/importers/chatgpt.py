@@ -1,158 +1,299 @@
-"""ChatGPT's data export: `conversations.json`, a list of conversations, each a tree of messages.
+"""ChatGPT's data export: the archive, its folder, or one of its `conversations.json` files.
 
-`mapping` holds every node that ever was, edited prompts and regenerated answers included; `current_node`
-is the end of the branch that the user sees. That branch, followed upwards by `parent`, is the conversation.
+A file is a list of conversations, each a tree of messages. `mapping` holds every node that ever was, edited
+prompts and regenerated answers included; `current_node` is the end of the branch that the user sees. That
+branch, followed upwards by `parent`, is the conversation. Custom instructions and what the assistant
+remembers stand among the messages, and are known of the user.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from typing import Any
 
-from zibaldone.core import Message
-from zibaldone.importers.base import Conversation, Head
-from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_json
+from zibaldone.core import NOISE, Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.document import Node
+from zibaldone.importers.files import each_file, gathered, read_elements, refusal, with_keys
+from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import (
+    attached,
+    attachment,
+    known_of_user,
+    remembered_lines,
+    without_markers,
+)
+from zibaldone.validation import to_time
 
-# what the reader of the conversation was not shown, or was shown folded away
-_HIDDEN = {"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"}
+_THOUGHTS = ("thoughts", "reasoning_recap")
+_KNOWN = ("user_editable_context", "model_editable_context")
+_INSTRUCTIONS, _MEMORIES = "ChatGPT custom instructions", "ChatGPT memories"
+_FENCE = "```"
 
 
 class ChatGPT:
     """Session: the conversation's id; its title is in the metadata."""
 
     name = "chatgpt"
-    looks_for = "'mapping'"
+    looks_for = "'mapping' in the first object of a conversations.json"
+    names_users = False
 
-    def recognises(self, head: Head) -> bool:
-        """By the message tree."""
-        return "mapping" in head.keys
-
-    def read(self, path: Path) -> Iterator[Conversation]:
-        """One conversation each; those without a visible message have no messages."""
-        root = read_json(path)
-        ids = Labels()
-        for node in root.items() if isinstance(root.value, list) else [root]:
-            label = ids.take(node.get("conversation_id") or node["id"])
-            named = node.get("title")
-            title = named.text() if named else ""
-            yield Conversation(title or label, tuple(_messages(node, label, title)))
-
-
-def _messages(conversation: Node, label: str, title: str) -> Iterator[Message]:
-    shown = [(key, node["message"]) for key, node in _branch(conversation) if _visible(node)]
-    written = [(key, node, content) for key, node in shown if (content := _content(node)).strip()]
-    times = [created.time() if (created := node.get("create_time")) else None for _, node, _ in written]
-    started = conversation.get("create_time")
-    last = next((time for time in times if time), started.time() if started else None)
-    for (key, node, content), time in zip(written, times, strict=True):
-        last = time or last  # a message without a time happened when the one before it did
-        yield _message(node, f"chatgpt:{label}:{key}", content, last, label, title)
-
-
-def _message(
-    node: Node, own_id: str, content: str, time: datetime | None, session: str, title: str
-) -> Message:
-    author = node["author"]
-    name = author.get("name")
-    metadata = {"title": title} if title else {}
-    recipient = node.get("recipient")
-    if recipient and recipient.text() != "all":
-        metadata["recipient"] = recipient.text()
-    return node.message(
-        Message(
-            content=content,
-            role=author["role"].label(),
-            name=name.text() if name and name.value else None,
-            time=time,
-            session=session,
-            metadata=metadata,
-            id=own_id,
+    def files(self, source: ImportSource) -> list[str]:
+        """Those with a message tree."""
+        names = (
+            [name for name in source.names if name.endswith(".json")] if source.only is None else source.names
         )
-    )
+        if source.only is None:
+            names = [name for name in names if "conversations" in name.rpartition("/")[2]]
+        return with_keys(source, names, "mapping")
+
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
+        """One conversation each; those without a message have no messages."""
+        known: set[str] = set()
+
+        def read_one(name: str) -> Iterator[Conversation]:
+            for node in read_elements(source, name):
+                yield _conversation(node, branches, known)
+
+        return each_file(self.files(source) or source.names, read_one)
 
 
-def _branch(conversation: Node) -> list[tuple[str, Node]]:
-    """The nodes from the root to the current node."""
-    mapping = conversation["mapping"].fields()
+def _conversation(node: Node, branches: Branches, known: set[str]) -> Conversation:
+    try:
+        named = node.get("title")
+        title = named.text() if named else ""
+        own = node.get("conversation_id") or node.get("id")
+        label = (own or node["id"]).label()
+        chat = _Chat(node, label, title, known)
+        return gathered(title or label, chat.messages(branches))
+    except InvalidImport as error:
+        return Conversation(node.at, (), refused=(refusal(error, _title(node)),))
+
+
+def _title(node: Node) -> str:
+    title = node.value.get("title") if isinstance(node.value, dict) else None
+    return title if isinstance(title, str) else ""
+
+
+@dataclass(slots=True)
+class _Chat:
+    """One conversation on its way in."""
+
+    node: Node
+    label: str
+    title: str
+    known: set[str]  # ids of what is known of the user, which every conversation repeats
+    last: datetime | None = field(default=None)
+
+    def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
+        """In the order of the conversation."""
+        mapping = self.node["mapping"].fields()
+        current = _branch(self.node, mapping)
+        keys = current if branches == "current" else _all_keys(mapping)
+        shown = set(current)
+        self.last = self._first_time(mapping, keys)
+        for key in keys:
+            try:
+                message = mapping[key].get("message")
+                if message is not None:
+                    yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
+            except InvalidImport as error:
+                yield refusal(error, self.title or self.label)
+
+    def _first_time(self, mapping: dict[str, Node], keys: list[str]) -> datetime | None:
+        """When a message without a time happened that no other stands before."""
+        for key in keys:
+            message = mapping[key].value.get("message") if isinstance(mapping[key].value, dict) else None
+            if (
+                isinstance(message, dict)
+                and message.get("create_time") is not None
+                and message.get("content")
+            ):
+                try:
+                    return to_time(message["create_time"])
+                except (ValueError, OverflowError):
+                    break  # its own message says so
+        started = self.node.get("create_time")
+        return started.time() if started else None
+
+    def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
+        content = message.get("content")
+        if content is None:
+            return
+        created = message.get("create_time")
+        self.last = (
+            created.time() if created else None
+        ) or self.last  # without a time: that of the one before
+        kind = content.get("content_type")
+        if kind is not None and kind.value in _KNOWN:
+            yield from self._known_of_user(message, content)
+            return
+        text, attachments = _content(message, content)
+        text, markers = without_markers(text)
+        if not text.strip():
+            return
+        author, recipient = message["author"], message.get("recipient")
+        role, name = author["role"].label(), author.get("name")
+        metadata: dict[str, Any] = {"title": self.title} if self.title else {}
+        if recipient and recipient.text() != "all":
+            metadata["recipient"] = recipient.text()
+        if recipient and recipient.text() == "bio":
+            metadata |= known_of_user(text, "fact", _MEMORIES, "chatgpt:memories", None).metadata
+        elif noise := _noise(message, role, str(kind.value) if kind else "", metadata.get("recipient")):
+            metadata[NOISE] = noise
+        yield message.message(
+            Message(
+                content=text,
+                role="thinking" if metadata.get(NOISE) == "thinking" else role,
+                name=name.text() if name and name.value else None,
+                time=self.last,
+                session=self.label,
+                metadata={**metadata, **markers, **attached(attachments), **branch},
+                id=f"chatgpt:{self.label}:{key}",
+            )
+        )
+
+    def _known_of_user(self, message: Node, content: Node) -> Iterator[Message]:
+        """Custom instructions, and what the assistant remembers: once, however many conversations have it."""
+        if remembered := _text_of(content, "model_set_context"):
+            for line, day in remembered_lines(remembered):
+                time = to_time(day) if day else self.last
+                made = known_of_user(line, "fact", _MEMORIES, "chatgpt:memories", time, role="assistant")
+                yield from self._once(message, made)
+        data = (metadata := message.get("metadata")) and metadata.get("user_context_message_data")
+        for field_, raw, kind in (
+            ("user_profile", "about_user_message", "fact"),
+            ("user_instructions", "about_model_message", "instruction"),
+        ):
+            text = (_text_of(data, raw) if data else "") or _fenced(_text_of(content, field_))
+            if text.strip():
+                made = known_of_user(text.strip(), kind, _INSTRUCTIONS, "chatgpt:instructions", self.last)
+                yield from self._once(message, made)
+
+    def _once(self, node: Node, message: Message) -> Iterator[Message]:
+        assert message.id is not None
+        if message.id not in self.known:
+            self.known.add(message.id)
+            yield node.message(message)
+
+
+def _branch(conversation: Node, mapping: dict[str, Node]) -> list[str]:
+    """The nodes from the root to the current node; where that is not there, to the newest leaf."""
     current = conversation.get("current_node")
-    if current is None:
-        if not mapping:
-            return []
-        key = _newest_leaf(conversation, mapping)
-    elif (key := current.text()) not in mapping:
-        raise current.fault("a node of the mapping")
-    branch: dict[str, Node] = {}
-    while key in mapping:  # a parent that is not there: the branch begins here
-        if key in branch:
-            raise mapping[key].fault("parents that lead to a root", "a parent chain that runs in a circle")
-        branch[key] = mapping[key]
+    key = current.text() if current else ""
+    if key not in mapping:
+        key = _newest_leaf(mapping)
+    branch: dict[str, None] = {}
+    while key in mapping and key not in branch:  # a parent that is not there, or comes again: it begins here
+        branch[key] = None
         parent = mapping[key].get("parent")
         if parent is None:
             break
         key = parent.text()
-    return list(branch.items())[::-1]
+    return list(branch)[::-1]
 
 
-def _newest_leaf(conversation: Node, mapping: dict[str, Node]) -> str:
+def _newest_leaf(mapping: dict[str, Node]) -> str:
     """Where an export without `current_node` ends: at the last node that is nobody's parent."""
     parents = {parent.text() for node in mapping.values() if (parent := node.get("parent"))}
-    leaves = [key for key in mapping if key not in parents]
-    if not leaves:
-        raise conversation["mapping"].fault("a last message", "parent chains that all run in circles")
-    return leaves[-1]
+    return next((key for key in reversed(mapping) if key not in parents), next(iter(mapping), ""))
 
 
-def _visible(node: Node) -> bool:
-    message = node.get("message")
-    if message is None or (content := message.get("content")) is None:
-        return False
-    metadata, weight, kind = message.get("metadata"), message.get("weight"), content.get("content_type")
-    flag = metadata.get("is_visually_hidden_from_conversation") if metadata else None
-    return not (
-        message["author"]["role"].value == "system"
-        or (flag is not None and flag.value is True)
-        or (weight is not None and weight.value == 0)
-        or (kind is not None and kind.text() in _HIDDEN)
-    )
+def _all_keys(mapping: dict[str, Node]) -> list[str]:
+    """Every node, none before its parent."""
+    ordered: dict[str, None] = {}
+    for key in mapping:
+        chain: list[str] = []
+        while key in mapping and key not in ordered and key not in chain:
+            chain.append(key)
+            parent = mapping[key].get("parent")
+            key = parent.text() if parent else ""
+        ordered.update(dict.fromkeys(reversed(chain)))
+    return list(ordered)
 
 
-def _content(message: Node) -> str:
-    """Text word for word; what is no text as a described placeholder."""
-    content = message["content"]
+def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | None:
+    """Which kind of noise a message is, if it is any: what the reader of the conversation is not shown."""
+    metadata, weight = message.get("metadata"), message.get("weight")
+    hidden = metadata.get("is_visually_hidden_from_conversation") if metadata else None
+    if kind in _THOUGHTS:
+        return "thinking"
+    if role == "tool":
+        return "result"
+    if recipient and recipient != "all":
+        return "call"
+    if (hidden and hidden.value is True) or (weight and weight.value == 0) or role == "system":
+        return "hidden"
+    return "hidden" if weight is not None and weight.value == 0 else None
+
+
+def _content(message: Node, content: Node) -> tuple[str, list[dict[str, Any]]]:
+    """Text word for word; what is no text as a described placeholder, and as attachments."""
     parts: list[str] = []
+    attachments: list[dict[str, Any]] = []
     if listed := content.get("parts"):
-        nodes = [node for node in listed.items() if node.value is not None]
-        parts = [text for node in nodes if (text := _part(node))]
+        for node in listed.items():
+            if node.value is not None:
+                text, known = _part(node)
+                parts += [text] if text else []
+                attachments += known
+    elif thoughts := content.get("thoughts"):
+        for thought in thoughts.items():
+            parts += [text for name in ("summary", "content") if (text := _text_of(thought, name))]
     else:
-        for field in ("title", "url", "text", "result", "content"):
-            if (node := content.get(field)) and isinstance(node.value, str) and node.value:
-                parts.append(node.value)
-    return "\n".join([*parts, *_attachments(message)])
+        parts = [
+            text
+            for name in ("title", "url", "text", "result", "content")
+            if (text := _text_of(content, name))
+        ]
+    for text, known in _files(message):
+        parts.append(text)
+        attachments.append(known)
+    return "\n".join(parts), attachments
 
 
-def _part(node: Node) -> str:
+def _part(node: Node) -> tuple[str, list[dict[str, Any]]]:
     if isinstance(node.value, str):
-        return node.value
+        return node.value, []
     if text := node.get("text"):
-        return text.text()
+        return text.text(), []
     kind = node.get("content_type")
     label = kind.text() if kind else "attachment"
+    pointer, size = _text_of(node, "asset_pointer") or None, node.get("size_bytes")
+    size_bytes = size.value if size else None
     if "image" in label:
         dalle = (metadata := node.get("metadata")) and metadata.get("dalle")
-        prompt = dalle and dalle.get("prompt")
-        return f"[image: {prompt.text()}]" if prompt and prompt.value else "[image]"
-    if "audio" in label:
-        return ""  # what was said stands beside it as a transcription
-    return f"[{label.removesuffix('_asset_pointer').replace('_', ' ')}]"
+        prompt = (_text_of(dalle, "prompt") if dalle else "") or None
+        return f"[image: {prompt}]" if prompt else "[image]", [
+            attachment("image", pointer, size_bytes=size_bytes, caption=prompt)
+        ]
+    if "audio" in label:  # what was said stands beside it as a transcription
+        return "", [attachment("audio", pointer, size_bytes=size_bytes)]
+    label = label.removesuffix("_asset_pointer").replace("_", " ")
+    return f"[{label}]", [attachment(label, pointer, size_bytes=size_bytes)]
 
 
-def _attachments(message: Node) -> Iterator[str]:
+def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
     metadata = message.get("metadata")
-    attachments = metadata and metadata.get("attachments")
-    for attachment in attachments.items() if attachments else []:
-        kind = attachment.get("mime_type") or attachment.get("mimeType")
-        name = attachment.get("name")
-        if name and not (kind and str(kind.value).startswith("image/")):  # images are among the parts
-            yield f"[file: {name.text()}]"
+    listed = metadata and metadata.get("attachments")
+    for node in listed.items() if listed else []:
+        kind = _text_of(node, "mime_type") or _text_of(node, "mimeType") or None
+        name, size = _text_of(node, "name"), node.get("size")
+        if name and not (kind and kind.startswith("image/")):  # images are among the parts
+            yield f"[file: {name}]", attachment("file", name, kind, size.value if size else None)
+
+
+def _text_of(node: Node, name: str) -> str:
+    """A field that is a text; "" for any other."""
+    field_ = node.get(name)
+    return field_.value if field_ is not None and isinstance(field_.value, str) else ""
+
+
+def _fenced(text: str) -> str:
+    """What stands inside a block, where a text is one with words around it."""
+    before, fence, rest = text.partition(_FENCE)
+    inside, closed, _ = rest.rpartition(_FENCE)
+    return inside if fence and closed else before

@@ -1,93 +1,264 @@
-"""Claude's data export: `conversations.json`, a list of conversations with their `chat_messages`."""
+"""Claude's data export: the archive, its folder, or one of its `conversations.json` files.
+
+A file is a list of conversations with their `chat_messages`. Messages that name a parent are a tree:
+what was edited or retried since is a branch of its own, and the conversation is the branch of the newest
+message. `projects.json` and `memories.json` beside it say what is known of the user.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from zibaldone.core import Message
-from zibaldone.importers.base import Conversation, Head
+from zibaldone.core import NOISE, Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_json
+from zibaldone.importers.files import each_file, gathered, read_elements, refusal, with_keys
+from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import attached, attachment, known_of_user, remembered_lines, without_markers
+from zibaldone.message_objects import output_text
 
-_ROLES = {"human": "user", "assistant": "assistant"}
+_ROLES = {"human": "user", "assistant": "assistant", "system": "system"}
+_MEMORIES, _INSTRUCTIONS = "Claude memories", "Claude project instructions"
+_PASSING = ("token_budget", "flag")
+_TEXTS = ("text", "transcript", "transcription", "title", "content")  # of a block of a kind that nobody knows
 
 
 class Claude:
     """Session: the conversation's uuid; its name is in the metadata as the title."""
 
     name = "claude"
-    looks_for = "'chat_messages'"
+    looks_for = "'chat_messages' in the first object of a conversations.json"
+    names_users = False
 
-    def recognises(self, head: Head) -> bool:
-        """By the list of messages."""
-        return "chat_messages" in head.keys
+    def files(self, source: ImportSource) -> list[str]:
+        """Those with lists of messages, and what stands beside them."""
+        if source.only is not None:
+            return with_keys(source, source.names, "chat_messages")
+        json = [name for name in source.names if name.endswith(".json")]
+        chats = with_keys(
+            source, [n for n in json if "conversations" in n.rpartition("/")[2]], "chat_messages"
+        )
+        beside = source.named("memories.json", "projects.json")
+        return [*chats, *beside] if chats else []
 
-    def read(self, path: Path) -> Iterator[Conversation]:
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
         """One conversation each; those that were never begun have no messages."""
-        root = read_json(path)
-        ids = Labels()
-        for node in root.items() if isinstance(root.value, list) else [root]:
-            uuid = ids.take(node["uuid"])
-            named = node.get("name")
-            title = named.text() if named else ""
-            yield Conversation(title or uuid, tuple(_messages(node, uuid, title)))
+
+        def read_one(name: str) -> Iterator[Conversation]:
+            file = name.rpartition("/")[2] if source.only is None else ""
+            known = {"memories.json": _memories, "projects.json": _instructions}.get(file)
+            for node in read_elements(source, name):
+                yield known(node) if known else _conversation(node, branches)
+
+        return each_file(self.files(source) or source.names, read_one)
 
 
-def _messages(conversation: Node, session: str, title: str) -> Iterator[Message]:
+def _conversation(node: Node, branches: Branches) -> Conversation:
+    title = ""
+    try:
+        named = node.get("name")
+        title = named.text() if named else ""
+        uuid = node["uuid"].label()
+        return gathered(title or uuid, _messages(node, uuid, title, branches))
+    except InvalidImport as error:
+        return Conversation(node.at, (), refused=(refusal(error, title),))
+
+
+def _messages(
+    conversation: Node, session: str, title: str, branches: Branches
+) -> Iterator[Message | NotImported]:
     started = conversation.get("created_at")
     time = started.time() if started else None
+    nodes = conversation["chat_messages"].items()
+    shown = _branch(conversation, nodes)
     ids = Labels()
-    for node in conversation["chat_messages"].items():
-        uuid, created, sender = ids.take(node["uuid"]), node.get("created_at"), node["sender"]
-        if sender.value not in tuple(_ROLES):
-            raise sender.fault("'human' or 'assistant'")
-        time = created.time() if created else time
-        content = _content(node)
+    for place, node in enumerate(nodes):
+        if branches == "current" and place not in shown:
+            continue
+        try:
+            uuid, created, sender = ids.take(node["uuid"]), node.get("created_at"), node["sender"]
+            time = created.time() if created else time
+            if sender.value not in tuple(_ROLES):
+                raise sender.fault("'human', 'assistant' or 'system'")
+            turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
+            metadata = {"title": title} if title else {}
+            yield from turn.messages(metadata | ({} if place in shown else {"branch": "other"}))
+        except InvalidImport as error:
+            yield refusal(error, title or session)
+
+
+def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
+    """The places of the messages that the user sees; all of them where none names its parent."""
+    by_uuid: dict[str, int] = {}
+    parents: dict[int, str] = {}
+    for place, node in enumerate(nodes):
+        value = node.value if isinstance(node.value, dict) else {}
+        uuid, parent = value.get("uuid"), value.get("parent_message_uuid")
+        if isinstance(uuid, str):
+            by_uuid[uuid] = place
+        if isinstance(parent, str):
+            parents[place] = parent
+    leaf = conversation.get("current_leaf_message_uuid")
+    place = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
+    if not any(parent in by_uuid for parent in parents.values()) and place is None:
+        return set(range(len(nodes)))
+    if place is None:
+        place = _newest(nodes)
+    branch: set[int] = set()
+    while place is not None and place not in branch:
+        branch.add(place)
+        place = by_uuid.get(parents.get(place, ""))
+    return branch
+
+
+def _newest(nodes: list[Node]) -> int:
+    """The place of the message that was written last."""
+    times = [node.value.get("created_at") if isinstance(node.value, dict) else None for node in nodes]
+    return max(
+        range(len(nodes)), key=lambda place: (times[place] if isinstance(times[place], str) else "", place)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One entry of `chat_messages`: what was said, and what of it is noise as messages of their own."""
+
+    node: Node
+    own_id: str
+    role: str
+    time: datetime | None
+    session: str
+
+    def messages(self, metadata: dict[str, Any]) -> Iterator[Message]:
+        """Noise that stands before the first words comes before them."""
+        texts: list[str] = []
+        attachments: list[dict[str, Any]] = []
+        before: list[Message] = []
+        after: list[Message] = []
+        blocks = self.node.get("content")
+        for number, block in enumerate(blocks.items() if blocks else []):
+            noise = self._noise(block, number, metadata)
+            if noise is not None:
+                (after if texts else before).append(noise)
+            elif text := _words(block, attachments):
+                texts.append(text)
+        text = self.node.get("text")
+        if not texts and text and not before:
+            texts = [text.text()]
+        for name in ("attachments", "files"):
+            listed = self.node.get(name)
+            for node in listed.items() if listed else []:
+                texts.append(_file(node, attachments))
+        content, markers = without_markers("\n".join(part for part in texts if part))
+        yield from before
         if content.strip():
-            yield node.message(
-                Message(
-                    content=content,
-                    role=_ROLES[sender.text()],
-                    time=time,
-                    session=session,
-                    metadata={"title": title} if title else {},
-                    id=f"claude:{session}:{uuid}",
-                )
-            )
+            further = {**metadata, **markers, **attached(attachments)}
+            yield self._message(content, self.role, further, self.own_id)
+        yield from after
+
+    def _noise(self, block: Node, number: int, metadata: dict[str, Any]) -> Message | None:
+        """A block that is no words to anybody, as a message; None for words."""
+        kind = block["type"].text()
+        own_id = f"{self.own_id}/{number}"
+        name = _text_of(block, "name")
+        if "thinking" in kind:
+            thought = _text_of(block, "thinking") or _text_of(block, "text")
+            further = {**metadata, NOISE: "thinking"}
+            return self._message(thought, "thinking", further, own_id) if thought.strip() else None
+        if kind == "tool_use":
+            given = block.get("input")
+            made = {
+                "type": "tool_use",
+                "id": _text_of(block, "id"),
+                "name": name,
+                "input": given.value if given else {},
+            }
+            (call,) = block.messages({"role": "assistant", "content": [made]})
+            further = {**call.metadata, **metadata, NOISE: "call"}
+            return self._message(call.content, "assistant", further, own_id)
+        if kind == "tool_result":
+            output = block.get("content")
+            text = output_text(output.value) if output else ""
+            further = {**metadata, NOISE: "result"}
+            if tool := _text_of(block, "tool_use_id"):
+                further["tool_call_id"] = tool
+            return self._message(text or "[tool result]", "tool", further, own_id, name or None)
+        return None
+
+    def _message(
+        self, content: str, role: str, metadata: dict[str, Any], own_id: str, name: str | None = None
+    ) -> Message:
+        return self.node.message(Message(content, role, name, self.time, self.session, metadata, own_id))
 
 
-def _content(message: Node) -> str:
-    """The blocks (or, in older exports, the text), then what was attached."""
-    blocks = message.get("content")
-    parts = [_block(block) for block in blocks.items()] if blocks else []
-    text = message.get("text")
-    if not any(parts) and text:
-        parts = [text.text()]
-    for field in ("attachments", "files"):
-        attached = message.get(field)
-        parts += [_file(node) for node in attached.items()] if attached else []
-    return "\n".join(part for part in parts if part)
-
-
-def _block(block: Node) -> str:
+def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
+    """What a block says; of a kind that nobody knows all of its text, under its name."""
     kind = block["type"].text()
     if kind == "text":
         return block["text"].text()
-    if kind == "tool_use":
-        name, given = block.get("name"), block.get("input")
-        arguments = json.dumps(given.value, ensure_ascii=False) if given else ""
-        return f"[tool call: {name.text() if name else ''}({arguments})]"
-    if kind == "tool_result":
-        name = block.get("name")
-        return f"[tool result: {name.text()}]" if name else "[tool result]"
-    # reasoning is not part of the conversation
-    return "" if "thinking" in kind or kind == "token_budget" else f"[{kind.replace('_', ' ')}]"
+    if kind in _PASSING:
+        return ""
+    label = kind.replace("_", " ")
+    text = "\n".join(
+        text for name in _TEXTS if (node := block.get(name)) and (text := output_text(node.value))
+    )
+    if kind in ("image", "document", "file", "audio"):
+        attachments.append(attachment(kind, _text_of(block, "file_name") or _text_of(block, "title") or None))
+    return f"[{label}]\n{text}" if text else f"[{label}]"
 
 
-def _file(node: Node) -> str:
-    name, extracted = node.get("file_name"), node.get("extracted_content")
-    label = f"[file: {name.text()}]" if name and name.value else "[file]"
+def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
+    name, size = _text_of(node, "file_name"), node.get("file_size")
+    extracted = _text_of(node, "extracted_content")
+    attachments.append(
+        attachment("file", name or None, _text_of(node, "file_type") or None, size.value if size else None)
+    )
+    label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
-    return f"{label}\n{extracted.text()}" if extracted and extracted.value else label
+    return f"{label}\n{extracted}" if extracted else label
+
+
+def _memories(node: Node) -> Conversation:
+    """What Claude remembers: of the user, and of each project."""
+
+    def made() -> Iterator[Message]:
+        texts = [_text_of(node, "conversations_memory")]
+        projects = node.get("project_memories")
+        if projects:
+            texts += [text.text() for text in projects.fields().values() if isinstance(text.value, str)]
+        for text in texts:
+            for line, _ in remembered_lines(text):
+                message = known_of_user(line, "fact", _MEMORIES, "claude:memories", None, role="assistant")
+                yield node.message(message)
+
+    return gathered(_MEMORIES, made())
+
+
+def _instructions(node: Node) -> Conversation:
+    """What the user told Claude to do in a project; its documents are not what anybody said."""
+
+    def made() -> Iterator[Message]:
+        if prompt := _text_of(node, "prompt_template").strip():
+            created = node.get("created_at")
+            time = created.time() if created else None
+            session = f"claude:project:{node['uuid'].label()}"
+            message = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
+            title = _text_of(node, "name")
+            yield node.message(Message(**_fields(message, title)))
+
+    return gathered(_text_of(node, "name") or _INSTRUCTIONS, made())
+
+
+def _fields(message: Message, title: str) -> dict[str, Any]:
+    metadata = {**message.metadata, **({"title": title} if title else {})}
+    names = ("content", "role", "name", "time", "session", "id")
+    return {name: getattr(message, name) for name in names} | {"metadata": metadata}
+
+
+def _text_of(node: Node, name: str) -> str:
+    field = node.get(name)
+    return field.value if field is not None and isinstance(field.value, str) else ""

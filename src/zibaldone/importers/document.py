@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,13 +22,16 @@ class Node:
 
     value: Any
     at: str  # such as "$[3].mapping" or "line 7: $.content"
-    path: Path
+    path: Path | str  # of the file, as errors call it
 
     def fault(self, expected: str, actual: str | None = None) -> InvalidImport:
         """The error to raise when this value cannot be used."""
-        return InvalidImport(
-            f"{self.path}: {self.at}: found {actual or describe(self.value)}, expected {expected}"
-        )
+        return self.error(f"found {actual or describe(self.value)}, expected {expected}")
+
+    def error(self, reason: str) -> InvalidImport:
+        """An error that says where this value stands."""
+        where = f"{self.path}: {self.at}"
+        return InvalidImport(f"{where}: {reason}", where=where, why=reason)
 
     def get(self, key: str) -> Node | None:
         """The field of an object; None when it is absent or null."""
@@ -73,17 +75,19 @@ class Node:
         return self._as(to_time, "an ISO 8601 date and time or epoch seconds")
 
     def message(self, given: MessageLike) -> Message:
-        """What was made from this value, checked as `Memory.add` would check it."""
+        """The one message that was made from this value, checked as `Memory.add` would check it."""
+        return self.messages(given)[0]
+
+    def messages(self, given: MessageLike) -> list[Message]:
+        """What was made from this value, checked; what tools gave back is in messages of their own."""
         try:
             made = to_messages([given], session=None)
         except InvalidInput as error:
             reason = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
-            raise InvalidImport(f"{self.path}: {self.at}: {reason}") from error
+            raise self.error(str(reason)) from error
         except OverflowError as error:
             raise self.fault("numbers of a usable size") from error
-        # One of a file is one in the log: what tools gave back stays in its text.
-        main = next((message for message in made if message.role != "tool"), made[0])
-        return replace(main, content="\n".join(message.content for message in made), files=())
+        return [replace(message, files=()) for message in made]
 
     def _as(self, convert: Callable[[Any], T], expected: str) -> T:
         try:
@@ -126,4 +130,5 @@ def describe(value: object) -> str:
 
 
 def _step(key: str) -> str:
-    return f".{key}" if re.fullmatch(r"[\w-]+", key) else f"[{key!r:.80}]"
+    plain = key.replace("-", "").replace("_", "").isalnum()
+    return f".{key}" if plain else f"[{key!r:.80}]"

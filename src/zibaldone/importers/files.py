@@ -1,72 +1,159 @@
-"""Opening foreign files: their bytes, their text, their JSON, and what their beginning shows."""
+"""What the beginning of a source's files shows, and their JSON, value by value."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
+from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Head
+from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.document import Node
+from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.streaming import TextReader, check_text, elements, lines, parsed, whole_characters
 
-T = TypeVar("T")
-HEAD_BYTES = 1 << 20
+HEAD_BYTES = 1 << 18
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
-_ESCAPES = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-_BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-_SIGNATURES = {
-    b"PK\x03\x04": "a ZIP archive: unpack it and import the JSON file inside",
-    b"\x1f\x8b": "compressed with gzip: unpack it first",
-    b"SQLite format 3": "an SQLite database",
-    b"%PDF": "a PDF document",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What can be told from the beginning of a file, well-formed or not."""
+
+    text: str  # without white space in front
+    keys: tuple[str, ...]  # of the first object, if it is JSON, as far as the head shows it
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins as JSON does."""
+        return self.text[:1] in ("[", "{")
+
+
+def head_of(source: ImportSource, name: str) -> Head:
+    """The beginning of a file. Raises InvalidImport for what is no text."""
+    data, where = source.head(name, HEAD_BYTES), source.where(name)
+    check_text(data, where)
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidImport(
+            f"{where}: line {line}: byte {data[error.start]:#04x} is not UTF-8 text: convert it to UTF-8"
+        ) from error
+    text = text.lstrip()
+    if not text:
+        raise InvalidImport(f"{where}: is empty")
+    return Head(text, tuple(_first_keys(text)) if text[0] in "[{" else ())
+
+
+def with_keys(source: ImportSource, names: Sequence[str], *keys: str) -> list[str]:
+    """Of these files those whose first object has all of the keys."""
+    return [name for name in names if (head := try_head(source, name)) and set(keys) <= set(head.keys)]
+
+
+def try_head(source: ImportSource, name: str) -> Head | None:
+    """The beginning of a file; None for what is no text."""
+    try:
+        return head_of(source, name)
+    except InvalidImport:
+        return None
 
 
 def read_json(path: Path) -> Node:
     """The file as one JSON value."""
-    text = _read_text(path)
-    return Node(_parsed(lambda: json.loads(text), path, 1), "$", path)
+    with OpenedSource(path) as source:
+        return read_value(source, _only(source))
 
 
-def read_objects(path: Path) -> Iterator[Node]:
+def read_value(source: ImportSource, name: str) -> Node:
+    """A file of a source as one JSON value."""
+    where = source.where(name)
+    with source.open(name) as stream:
+        reader = TextReader(stream, where)
+        if not reader.peek():
+            raise InvalidImport(f"{where}: is empty")
+        value = reader.value()
+        if reader.peek():
+            raise reader.fault("more follows where the file should end")
+    return Node(value, "$", where)
+
+
+def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]:
+    """The elements of the list that a file is, or holds under a path of keys."""
+    where = source.where(name)
+    with source.open(name) as stream:
+        for value, at in elements(stream, where, *path):
+            yield Node(value, at, where)
+
+
+def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported]:
     """The elements of a JSON list, or the lines of a JSON Lines file, or the one value that the file is."""
-    text = _read_text(path)
-    start = len(text) - len(text.lstrip())
-    value, end = _parsed(lambda: json.JSONDecoder().raw_decode(text, start), path, 1)
-    if not text[end:].strip():
-        root = Node(value, "$", path)
-        yield from root.items() if isinstance(value, list) else [root]
+    where = source.where(name)
+    with source.open(name) as stream:
+        reader = TextReader(stream, where)
+        if not reader.peek():
+            raise InvalidImport(f"{where}: is empty")
+        listed = reader.peek() == "["
+        if not listed:
+            value = reader.value()
+            if not reader.peek():
+                yield Node(value, "$", where)
+                return
+    if listed:
+        yield from read_elements(source, name)
         return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            # the lambda is called before the loop goes on
-            value = _parsed(lambda: json.loads(line), path, number)  # noqa: B023
-            yield Node(value, f"line {number}: $", path)
+    source.read_bytes = 0
+    with source.open(name) as stream:
+        for number, line in lines(stream, where):
+            if line.strip():
+                try:
+                    yield Node(parsed(_reading(line), where, number), f"line {number}: $", where)
+                except InvalidImport as error:
+                    yield refusal(error)
 
 
-def is_folder(path: Path) -> bool:
-    """Whether it is one that can be looked at; opening what cannot says why."""
+def _reading(line: str) -> Callable[[], object]:
+    return lambda: json.loads(whole_characters(line) if "\\u" in line else line)
+
+
+def refusal(error: InvalidImport, conversation: str = "") -> NotImported:
+    """A fault as a line of the report."""
+    return NotImported(error.where, error.why or str(error), conversation)
+
+
+def each_file(names: Sequence[str], read: Callable[[str], Iterator[Conversation]]) -> Iterator[Conversation]:
+    """The conversations of all files; one that breaks off does not hold up the next."""
+    for name in names:
+        try:
+            yield from read(name)
+        except InvalidImport as error:
+            yield Conversation(name, (), refused=(refusal(error, name if len(names) > 1 else ""),))
+
+
+def gathered(name: str, made: Iterator[Message | NotImported], user_hint: str | None = None) -> Conversation:
+    """A conversation of what could be read of it; what breaks it off is the last thing refused."""
+    messages: list[Message] = []
+    refused: list[NotImported] = []
     try:
-        return path.is_dir()
-    except OSError:
-        return False
+        for item in made:
+            if isinstance(item, NotImported):
+                refused.append(item)
+            else:
+                messages.append(item)
+    except InvalidImport as error:
+        refused.append(refusal(error, name))
+    return Conversation(name, tuple(messages), user_hint, tuple(refused))
 
 
-def read_head(path: Path) -> Head:
-    """What the beginning of the file shows; the rest is not read."""
-    text = _decoded(_read_bytes(path, HEAD_BYTES), path, whole=False)
-    opening = text.lstrip()[:1]
-    if opening not in ("[", "{"):
-        raise InvalidImport(f"{path}: is neither JSON nor JSON Lines: it begins with {text.strip()[:40]!r}")
-    return Head(opening, tuple(_first_keys(text)))
+def _only(source: ImportSource) -> str:
+    if source.only is None:
+        what = "a directory" if source.kind == "folder" else "a ZIP archive"
+        raise InvalidImport(f"{source.label}: is {what}: give the JSON file inside it")
+    return source.only
 
 
 def _first_keys(text: str) -> Iterator[str]:
@@ -86,62 +173,3 @@ def _first_keys(text: str) -> Iterator[str]:
         elif word == ":" and depth == base and previous.startswith('"'):
             yield previous.strip('"')
         previous = word
-
-
-def _read_text(path: Path) -> str:
-    text = _decoded(_read_bytes(path), path, whole=True)
-    # half of a character, as a cut-off title may hold it, is no text: it becomes the replacement character,
-    # written at the same width so that the columns of later faults stay true
-    return _ESCAPES.sub(lambda found: r"\ufffd" if found[1] else found[0], text) if "\\u" in text else text
-
-
-def _read_bytes(path: Path, most: int = -1) -> bytes:
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise InvalidImport(f"{path}: is a directory: give the JSON file inside it")
-        if not stat.S_ISREG(mode):
-            raise InvalidImport(f"{path}: is not a regular file: write what it gives into a file first")
-        with path.open("rb") as file:
-            return file.read(most)
-    except FileNotFoundError as error:
-        raise InvalidImport(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        if isinstance(error, InvalidImport):
-            raise
-        raise InvalidImport(f"{str(path)!r}: cannot be read ({error})") from error
-
-
-def _decoded(data: bytes, path: Path, *, whole: bool) -> str:
-    for signature, kind in _SIGNATURES.items():
-        if data.startswith(signature):
-            raise InvalidImport(f"{path}: is {kind}")
-    for bom, encoding in _BOMS.items():
-        if data.startswith(bom):
-            raise InvalidImport(f"{path}: is {encoding} text: convert it to UTF-8")
-    if b"\x00" in data[:HEAD_BYTES]:
-        raise InvalidImport(f"{path}: has NUL bytes: it is a binary file, or text that is not in UTF-8")
-    data = data.removeprefix(codecs.BOM_UTF8)
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidImport(
-            f"{path}: line {line}: byte {data[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
-        ) from error
-    if not text.strip():
-        raise InvalidImport(f"{path}: is empty")
-    return text
-
-
-def _parsed(parse: Callable[[], T], path: Path, line: int) -> T:
-    try:
-        return parse()
-    except json.JSONDecodeError as error:
-        raise InvalidImport(
-            f"{path}: line {line + error.lineno - 1}, column {error.colno}: not valid JSON ({error.msg})"
-        ) from error
-    except ValueError as error:  # a number of thousands of digits
-        raise InvalidImport(f"{path}: line {line} or below: a number has too many digits") from error
-    except RecursionError as error:
-        raise InvalidImport(f"{path}: line {line} or below: is nested too deeply") from error

@@ -1,18 +1,21 @@
-"""A whole file, read and checked before anything is stored; ingest.import_file stores it."""
+"""From a source to messages that can be stored: recognised, read one by one, assigned to users."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 from zibaldone.core import CORRECTS, TIME_KNOWN, Message
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import get, recognise
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Branches, Conversation, Importer, NotImported
+from zibaldone.importers.files import refusal
+from zibaldone.importers.source import ImportSource, OpenedSource
 from zibaldone.message_input import corrected_ids
-from zibaldone.validation import key
+from zibaldone.validation import key, shown
 
 
 class NoUser(InvalidInput):
@@ -26,38 +29,102 @@ class ReadFile:
     format: str
     conversations: tuple[Conversation, ...]  # each has a message
 
-    @property
-    def names_its_users(self) -> bool:
-        """Whether it says of every conversation whose memory it is."""
-        return all(conversation.user_hint is not None for conversation in self.conversations)
-
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """One user's part of a file."""
+    """One user's part of a conversation."""
 
     user: str
-    messages: tuple[Message, ...]
+    conversation: Conversation
 
 
-def read_file(path: str | Path, format: str | None = None) -> ReadFile:  # noqa: A002
-    """The file, read to its end, every message with a time that is known of it (see `timed`).
+@dataclass(frozen=True, slots=True)
+class ImportReading:
+    """A source that is about to be imported, read as often as need be."""
 
-    Raises InvalidImport, or UnknownName for the format.
+    source: ImportSource
+    importer: Importer
+    branches: Branches = "current"
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all that will be read."""
+        return self.source.size_bytes(self.importer.files(self.source) or self.source.names)
+
+    def conversations(self) -> Iterator[Conversation]:
+        """One after the other, each message with a time that is known of it; what breaks off is refused."""
+        self.source.read_bytes = 0
+        known: dict[str, datetime] = {}
+        try:
+            for talk in self.importer.read(self.source, self.branches):
+                yield replace(talk, messages=timed(talk.messages, known))
+        except InvalidImport as error:
+            yield Conversation(self.source.label, (), refused=(refusal(error),))
+
+    def assigned(self, user: str | None) -> Iterator[Assigned]:
+        """Whose each conversation is: all are the `user`'s, or else each is the user's whom it names.
+
+        Conversations of different users that are put together keep apart by the session, which becomes
+        `<their user>/<session>`, and by their messages' ids likewise. Raises NoUser, before the first is
+        given, where neither the source nor the caller says whose it is.
+        """
+        hints: set[str | None] = {None}
+        if self.importer.names_users:
+            hints = {talk.user_hint for talk in self.conversations() if talk.messages}
+        if user is None and None in hints:
+            raise NoUser("the file does not say whose memory it is: give user=")
+        for talk in self.conversations():
+            hint = talk.user_hint
+            if user is not None and hint is not None and len(hints) > 1:
+                apart = tuple(_put_apart(message, hint) for message in talk.messages)
+                yield Assigned(user, replace(talk, messages=apart))
+                continue
+            yield Assigned(user if user is not None else str(hint), talk)
+
+
+def reading(source: ImportSource, format: str | None = None, branches: Branches = "current") -> ImportReading:  # noqa: A002
+    """A source with what reads it. Raises InvalidImport, UnknownName."""
+    if branches not in get_args(Branches):
+        raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
+    importer = get(key("format", format)) if format is not None else recognise(source)
+    if source.only is None and not importer.files(source):
+        what = "a directory" if source.kind == "folder" else "an archive"
+        raise InvalidImport(
+            f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
+        )
+    return ImportReading(source, importer, branches)
+
+
+def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002
+    """All of a file, every message with a time that is known of it (see `timed`).
+
+    Raises InvalidImport for any fault in it, or UnknownName for the format.
     """
-    path = Path(path)
-    importer = get(key("format", format)) if format is not None else recognise(path)
-    talks = (replace(talk, messages=timed(talk.messages)) for talk in importer.read(path) if talk.messages)
-    return ReadFile(importer.name, tuple(talks))
+    with OpenedSource(path) as source:
+        read = reading(source, format, branches)
+        talks = []
+        for talk in read.conversations():
+            for refused in talk.refused:
+                raise as_error(refused)
+            if talk.messages:
+                talks.append(talk)
+    return ReadFile(read.importer.name, tuple(talks))
 
 
-def timed(messages: Sequence[Message]) -> tuple[Message, ...]:
+def as_error(refused: NotImported) -> InvalidImport:
+    """What is raised where nothing may be refused."""
+    sentence = f"{refused.where}: {refused.why}" if refused.where else refused.why
+    return InvalidImport(sentence, where=refused.where, why=refused.why)
+
+
+def timed(messages: Sequence[Message], known: dict[str, datetime] | None = None) -> tuple[Message, ...]:
     """Messages of a conversation; one without a time has that of the one before it in its session, or behind.
 
     Where a session has no time at all its messages are marked: the time that they are stored with is that of
-    the import, and says nothing of when they were said.
+    the import, and says nothing of when they were said. `known` has the last time of sessions that began in
+    an earlier piece.
     """
-    known: dict[str, datetime] = {}  # by session: the first, then the latest
+    known = {} if known is None else known  # by session: the first, then the latest
     for message in messages:
         if message.time is not None:
             known.setdefault(message.session, message.time)
@@ -71,26 +138,6 @@ def timed(messages: Sequence[Message]) -> tuple[Message, ...]:
         else:
             result.append(replace(message, metadata={**message.metadata, TIME_KNOWN: False}))
     return tuple(result)
-
-
-def assign_users(file: ReadFile, user: str | None) -> list[Assigned]:
-    """Who gets which messages: all to `user`, or else each conversation to the user it names.
-
-    Conversations of different users that are put together
-    keep apart by the session, which becomes `<their user>/<session>`, and by their messages' ids likewise.
-    Raises NoUser where neither the file nor the caller says whose memory it is.
-    """
-    hints = {conversation.user_hint for conversation in file.conversations}
-    if user is None and not file.names_its_users:
-        raise NoUser("the file does not say whose memory it is: give user=")
-    messages: dict[str, list[Message]] = {}
-    for conversation in file.conversations:
-        hint = conversation.user_hint
-        own = conversation.messages
-        if user is not None and hint is not None and len(hints) > 1:
-            own = tuple(_put_apart(message, hint) for message in own)
-        messages.setdefault(user if user is not None else str(hint), []).extend(own)
-    return [Assigned(whose, tuple(theirs)) for whose, theirs in messages.items()]
 
 
 def _put_apart(message: Message, hint: str) -> Message:

@@ -1,7 +1,9 @@
-"""JSON Lines chat: one message a line in the OpenAI chat shape, or one `{"messages": [...]}` a line.
+"""Chats as JSON: one message a line, a list of them, or conversations with lists of messages.
 
-Also what `Memory.export` writes, which comes back exactly as it was. A JSON list of the same objects
-is read too. Beside the fields of a message a line may have `user`; a field nobody knows goes to the metadata.
+Messages are those of OpenAI's chat and Responses API, of Anthropic's, and of LangChain (objects that were
+dumped in any of its ways, the state of a LangGraph graph): see `message_objects`. Also what `Memory.export`
+writes, which comes back exactly as it was. Beside the fields of a message a line may have `user`; a field
+nobody knows goes to the metadata.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
-from zibaldone.importers.base import Conversation, Head
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
 from zibaldone.importers.document import Node, describe
-from zibaldone.importers.files import read_objects
+from zibaldone.importers.files import read_objects, refusal, try_head
+from zibaldone.importers.source import ImportSource
 
 # other names under which the fields are found in the wild
 _ALIASES = {
@@ -33,7 +36,11 @@ _CHAT = (
     "tool_call_id",
     "function_call",
     "refusal",
+    "reasoning_content",
 )
+_STATES = ("values", "channel_values", "checkpoint")  # around the state of a graph
+_RATED = {"rating", "evaluation_name"}  # of what is said about messages, and is none
+_MOST_IDS = 200_000  # held against each other
 
 _Ids = dict[tuple[str | None, str], tuple[Message, str]]  # (user, id) -> the message and where it stands
 
@@ -42,43 +49,90 @@ class JSONLines:
     """User and session: as the lines say. Messages without an id get one made from all that precedes them."""
 
     name = "jsonl"
-    looks_for = "'content' or 'messages'"
+    looks_for = "'content' with 'role' or 'type', nor 'messages', 'kwargs', 'values' or 'output'"
+    names_users = True
 
-    def recognises(self, head: Head) -> bool:
+    def files(self, source: ImportSource) -> list[str]:
         """By a message's content, or a list of messages."""
-        return "content" in head.keys or "messages" in head.keys
+        head = try_head(source, source.only) if source.only else None
+        if head is None or not head.is_json or _RATED & set(head.keys):
+            return []
+        keys = set(head.keys)
+        message = "content" in keys or {"type", "data"} <= keys or {"lc", "kwargs"} <= keys
+        held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
+        return source.names if message or held or {"type", "summary"} <= keys else []
 
-    def read(self, path: Path) -> Iterator[Conversation]:
-        """Single messages are one conversation per user; every list of messages is one of its own."""
-        loose: dict[str | None, list[Message]] = {}
-        ids: _Ids = {}
-        naming = _Naming()
-        for node in read_objects(path):
-            user = _first(node, "user", "user_id")
-            own = user.label() if user else None
-            if (listed := node.get("messages")) is None:
-                loose.setdefault(own, []).append(naming.name(_message(node, _session(node), ids, own), own))
-                continue
-            session = _session(node) or node.get("id")
-            label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
-            named = Node(label, node.at, path)
-            messages = [naming.name(_message(item, named, ids, own), own) for item in listed.items()]
-            yield Conversation(label, tuple(messages), user_hint=own)
-        for own, together in loose.items():
-            yield Conversation(own or path.stem, tuple(together), user_hint=own)
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+        """Single messages are conversations by their users; every list of messages is one of its own."""
+        assert source.only is not None  # it finds nothing in a folder
+        reader = _Reader(source.label)
+        for node in read_objects(source, source.only):
+            if isinstance(node, NotImported):
+                yield Conversation(node.where, (), refused=(node,))
+            else:
+                yield from reader.conversations(node)
+        for user in list(reader.loose):
+            yield reader.piece(user)
 
 
 @dataclass(slots=True)
-class _Naming:
-    """Gives ids to messages that have none.
+class _Reader:
+    """The messages of a file, as they come."""
 
-    Each id is a digest of the message and of every one before it in its session, so that a file which has
-    grown since it was imported only adds what is new, whatever it is called by now.
-    """
-
+    label: str
+    loose: dict[str | None, list[Message]] = field(default_factory=dict)
+    ids: _Ids = field(default_factory=dict)
     chains: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
-    def name(self, message: Message, user: str | None) -> Message:
+    def conversations(self, node: Node) -> Iterator[Conversation]:
+        """What an object or a line holds; loose messages wait until there are some."""
+        own: str | None = None
+        try:
+            user = _first(node, "user", "user_id")
+            own = user.label() if user else None
+            listed = _listed(node)
+            if listed is None:
+                self.loose.setdefault(own, []).extend(self._messages(node, _session(node), own))
+                if len(self.loose[own]) >= PIECE_MESSAGES:
+                    yield self.piece(own)
+                return
+            items = listed.items()
+            session = _session(node) or node.get("id")
+            label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
+        except InvalidImport as error:
+            yield Conversation(own or self.label, (), own, (refusal(error),))
+            return
+        messages: list[Message] = []
+        refused: list[NotImported] = []
+        for item in items:
+            try:
+                messages += self._messages(item, Node(label, node.at, node.path), own)
+            except InvalidImport as error:
+                refused.append(refusal(error, label))
+        yield Conversation(label, tuple(messages), own, tuple(refused))
+
+    def piece(self, user: str | None) -> Conversation:
+        """The loose messages of a user that wait."""
+        return Conversation(user or self.label, tuple(self.loose.pop(user)), user)
+
+    def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
+        """Those of one object, named; what tools gave back stands beside it."""
+        made = _of_library(node, session) if _is_library_s(node) else _of_chat(node, session)
+        own_id = node.get("id") if isinstance(node.value, dict) else None
+        if own_id and not isinstance(own_id.value, list) and len(self.ids) < _MOST_IDS:
+            first, where = self.ids.setdefault((user, own_id.label()), (made[0], node.at))
+            if first != made[0]:
+                raise own_id.fault(
+                    "an id of its own", f"{describe(own_id.value)}, which another message at {where} has"
+                )
+        return [self._named(message, user) for message in made]
+
+    def _named(self, message: Message, user: str | None) -> Message:
+        """With an id, where it has none.
+
+        Each id is a digest of the message and of every one before it in its session, so that a file which has
+        grown since it was imported only adds what is new, whatever it is called by now.
+        """
         where = (user, message.session)
         time = message.time.isoformat() if message.time else None
         before = self.chains.get(where, "")
@@ -87,7 +141,36 @@ class _Naming:
         return message if message.id else replace(message, id=f"jsonl:{digest[:32]}")
 
 
-def _message(node: Node, session: Node | None, ids: _Ids, user: str | None) -> Message:
+def _listed(node: Node) -> Node | None:
+    """The list of messages that an object holds, a state in a state too; None for a message."""
+    for name in _STATES:
+        inner = node.get(name)
+        if inner is not None and isinstance(inner.value, dict) and "content" not in node.value:
+            return _listed(inner)
+    if isinstance(output := node.value.get("output"), list) and node.value.get("object") == "response":
+        return Node(output, f"{node.at}.output", node.path)
+    return node.get("messages")
+
+
+def _is_library_s(node: Node) -> bool:
+    """Whether it is an object of another library, known by its type, and not by a role."""
+    return isinstance(node.value, dict) and (
+        {"lc", "kwargs"} <= node.value.keys()
+        or (isinstance(node.value.get("type"), str) and "role" not in node.value)
+        or node.value.get("type") == "message"
+    )
+
+
+def _of_library(node: Node, session: Node | None) -> list[Message]:
+    time = _first(node, *_ALIASES["time"])
+    label = session.label() if session else DEFAULT_SESSION
+    beside = {name for names in _ALIASES.values() for name in names} | {"user", "user_id"}
+    value = {name: inner for name, inner in node.value.items() if name not in beside}
+    made = node.messages(value)
+    return [replace(message, session=label, time=time.time() if time else message.time) for message in made]
+
+
+def _of_chat(node: Node, session: Node | None) -> list[Message]:
     fields = node.fields()
     time = _first(node, *_ALIASES["time"])
     own_id = node.get("id")
@@ -97,7 +180,7 @@ def _message(node: Node, session: Node | None, ids: _Ids, user: str | None) -> M
     metadata = known.pop("metadata", None)
     if isinstance(metadata, dict) or metadata is None:
         metadata = {**extra, **(metadata or {})}
-    message = node.message(
+    return node.messages(
         {
             **known,
             "id": own_id.label() if own_id else None,
@@ -106,13 +189,6 @@ def _message(node: Node, session: Node | None, ids: _Ids, user: str | None) -> M
             "metadata": metadata,
         }
     )
-    if own_id:
-        first, where = ids.setdefault((user, own_id.label()), (message, node.at))
-        if first != message:
-            raise own_id.fault(
-                "an id of its own", f"{describe(own_id.value)}, which another message at {where} has"
-            )
-    return message
 
 
 def _session(node: Node) -> Node | None:

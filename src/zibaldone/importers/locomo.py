@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 from zibaldone.core import Message
-from zibaldone.importers.base import Conversation, Head
+from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_json
+from zibaldone.importers.files import read_elements, try_head
+from zibaldone.importers.source import ImportSource
 
 _DATE = re.compile(r"\s*(\d{1,2}):(\d\d)\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -21,16 +21,20 @@ class LoCoMoImporter:
 
     name = "locomo"
     looks_for = "'conversation' with 'session_1'"
+    names_users = True
 
-    def recognises(self, head: Head) -> bool:
+    def files(self, source: ImportSource) -> list[str]:
         """By the conversation, which no other format keeps under this key."""
-        return "conversation" in head.keys and "mapping" not in head.keys and "messages" not in head.keys
+        head = try_head(source, source.only) if source.only else None
+        if head is None or "conversation" not in head.keys or {"mapping", "messages"} & set(head.keys):
+            return []
+        return source.names
 
-    def read(self, path: Path) -> Iterator[Conversation]:
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """One conversation per sample."""
-        root = read_json(path)
+        assert source.only is not None  # it finds nothing in a folder
         ids = Labels()
-        for node in root.items() if isinstance(root.value, list) else [root]:
+        for node in read_elements(source, source.only):
             sample = ids.take(node["sample_id"])
             yield Conversation(sample, tuple(_messages(node["conversation"], sample)), user_hint=sample)
 

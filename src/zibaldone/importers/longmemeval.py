@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 from zibaldone.core import Message
-from zibaldone.importers.base import Conversation, Head
+from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_json
+from zibaldone.importers.files import read_elements, try_head
+from zibaldone.importers.source import ImportSource
 
 _DATE = re.compile(r"\s*(\d{4})/(\d\d?)/(\d\d?)(?:\s*\(\w+\))?(?:\s+(\d\d?):(\d\d))?\s*")
 
@@ -21,16 +21,18 @@ class LongMemEvalImporter:
 
     name = "longmemeval"
     looks_for = "'haystack_sessions'"
+    names_users = True
 
-    def recognises(self, head: Head) -> bool:
+    def files(self, source: ImportSource) -> list[str]:
         """By the haystack."""
-        return any(key.startswith("haystack_") for key in head.keys)
+        head = try_head(source, source.only) if source.only else None
+        return source.names if head and any(key.startswith("haystack_") for key in head.keys) else []
 
-    def read(self, path: Path) -> Iterator[Conversation]:
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """One conversation per haystack."""
-        root = read_json(path)
+        assert source.only is not None  # it finds nothing in a folder
         ids = Labels()
-        for node in root.items() if isinstance(root.value, list) else [root]:
+        for node in read_elements(source, source.only):
             question = ids.take(node["question_id"])
             yield Conversation(question, tuple(_messages(node, question)), user_hint=question)
 

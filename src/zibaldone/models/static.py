@@ -9,11 +9,13 @@ client, and its loader looks for the tokenizer in a folder that the wheel does n
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +24,23 @@ from tokenizers import Tokenizer
 
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
+from zibaldone.text.remembered import emptied
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 _GATHERED = 8192
+# No token of the table has a space but in front, and none a line break: none reaches over these borders.
+_PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
+_SPECIAL = re.compile(r"</?s>|<unk>")  # words that the tokenizer takes for marks of its own
+_MOST_PIECES = 65_536
 
 
 class StaticEmbedder:
     """Mean of static token vectors; tens of thousands of short texts a second on one core."""
 
     def __init__(self) -> None:
+        """Raises ModelFailed."""
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
             raise ModelFailed("the package 'wordllama' is not installed: pip install zibaldone again")
@@ -48,6 +56,7 @@ class StaticEmbedder:
         self._table: Vectors = np.ascontiguousarray(table, dtype=np.float32)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._pieces = _Pieces(self._tokenizer)
 
     @cached_property
     def name(self) -> str:
@@ -73,13 +82,46 @@ class StaticEmbedder:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
-        return [len(ids) for ids in self._ids(texts)]
+        return [sum(map(len, self._tokens(text))) for text in texts]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        if len(texts) == 1:  # the path for many starts threads
-            return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        return [list(chain.from_iterable(self._tokens(text))) for text in texts]
+
+    def _tokens(self, text: str) -> Iterator[Sequence[int]]:
+        """Ids of a text's tokens, piece by piece: a word is tokenized once, however often it comes."""
+        if not text:
+            return iter(())
+        if _SPECIAL.search(text):
+            return iter((self._tokenizer.encode(text, add_special_tokens=False).ids,))
+        return map(self._pieces.__getitem__, _PIECE.findall(" " + text))
+
+
+class _Pieces(dict[str, Sequence[int]]):
+    """Token ids by piece of text; made when first looked up, and emptied when something is forgotten."""
+
+    __slots__ = ("__weakref__", "_model")
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._model = tokenizer.model
+        emptied(self)
+
+    def __missing__(self, piece: str) -> Sequence[int]:
+        if len(self) >= _MOST_PIECES:
+            self.clear()
+        ids = tuple(token.id for token in self._model.tokenize(piece.replace(" ", "\u2581")))
+        self[piece] = ids
+        return ids
+
+    def cache_clear(self) -> None:
+        """Keep no word."""
+        self.clear()
+
+    def __hash__(self) -> int:  # the registry of caches knows it by what it is, not by what is in it
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
 
 def _batches(rows: list[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:

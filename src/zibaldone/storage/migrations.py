@@ -269,6 +269,16 @@ def messages_by_length(connection: Connection) -> None:
     connection.execute(text('CREATE INDEX messages_by_length ON messages ("user", length(content))'))
 
 
+def ids_of_forgotten_messages(connection: Connection) -> None:
+    """Digests of the ids of messages that were forgotten: an import does not bring them back."""
+    connection.execute(
+        text(
+            """CREATE TABLE forgotten_ids (
+            "user" TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY ("user", digest))"""
+        )
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -282,6 +292,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     files_and_editors,
     notes_of_the_profile,
     messages_by_length,
+    ids_of_forgotten_messages,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -57,6 +57,13 @@ messages = Table(
     Index("messages_by_length", "user", func.length(literal_column("content"))),
 )
 
+forgotten_ids = Table(  # of messages that were stored once: an import does not bring them back
+    "forgotten_ids",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
+)
+
 message_files = Table(  # bytes of what a message has attached, where they were to be kept
     "message_files",
     metadata,

@@ -51,6 +51,7 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
     whole = _strip(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
+    count = _once_each(count)
     total = count([text[whole[0] : whole[1]]])[0]
     if total <= limit:
         return [whole]
@@ -67,6 +68,19 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
             groups.append([span])
             filled = tokens
     return _joined(text, groups, limit, count)
+
+
+def _once_each(count: Callable[[Sequence[str]], Sequence[int]]) -> Callable[[Sequence[str]], Sequence[int]]:
+    """`count` that counts a text once, however often it is asked."""
+    known: dict[str, int] = {}
+
+    def remembering(texts: Sequence[str]) -> Sequence[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known.update(zip(new, count(new), strict=True))
+        return [known[text] for text in texts]
+
+    return remembering
 
 
 def _whole_where_short(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.narrowing import Narrowing
+from zibaldone.narrowing import KeyTest, Narrowing
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Floats
@@ -112,14 +112,30 @@ class Tail:
     note: str  # in words, when only the newest were taken; "" when all were
 
 
+_ONLY_NOISE = Narrowing(metadata=KeyTest(NOISE, "$in", sorted(NOISES)))
+
+
 def tail(
-    connection: Connection, user: str, cursor: int, *, session: str | None = None, most: int | None = None
+    connection: Connection,
+    user: str,
+    cursor: int,
+    *,
+    session: str | None = None,
+    most: int | None = None,
+    of_noise: bool = False,
 ) -> Tail:
-    """The log's messages behind a view's cursor, the newest `most` of them."""
+    """The log's messages behind a view's cursor, the newest `most` of them; without noise, or only noise."""
     if most is None:
-        return Tail(log.read(connection, user, session=session, after=cursor), "")
+        unread = log.read(connection, user, session=session, after=cursor)
+        return Tail([message for message in unread if message.is_noise is of_noise], "")
     newest = log.select_messages(
-        connection, user, Narrowing(), session=session, after=cursor, limit=most + 1, newest=True
+        connection,
+        user,
+        _ONLY_NOISE if of_noise else Narrowing(without_noise=True),
+        session=session,
+        after=cursor,
+        limit=most + 1,
+        newest=True,
     )
     return Tail(newest[-most:], only_newest(most) if len(newest) > most else "")
 

@@ -59,11 +59,13 @@ class UnitCache:
         *,
         appends: bool,
         most_unread: int | None = None,
+        of_noise: bool = False,
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
         `tail_units` makes units of what the view has not read, of the newest `most_unread` messages.
         """
+        self._of_noise = of_noise
         self._view = view
         self._dimension, self._words = dimension, word_embedder
         self._tail_units = tail_units
@@ -168,7 +170,9 @@ class UnitCache:
         if not keeps_tail:
             slot.tail_to, index.note = 0, ""
         if max(cursor, slot.tail_to) < state.last_seq:
-            new = tail(connection, user, max(cursor, slot.tail_to), most=self._most_unread)
+            new = tail(
+                connection, user, max(cursor, slot.tail_to), most=self._most_unread, of_noise=self._of_noise
+            )
             unread = tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
             slot.tail_to, index.note = state.last_seq, index.note or new.note

@@ -13,7 +13,7 @@ from zibaldone.bench.workload import repeated
 from zibaldone.core import MACHINES, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.base import Conversation
-from zibaldone.importers.beam import BEAM
+from zibaldone.importers.beam import chat_files
 from zibaldone.importers.importing import read_file
 
 
@@ -65,7 +65,7 @@ def _conversations(path: Path) -> list[Conversation]:
 
 def _chats(folder: Path) -> list[Path]:
     """The folder itself where it is a chat, or else those below it."""
-    if BEAM().files(folder):
+    if chat_files(folder):
         return [folder]
     below = sorted(inner for inner in folder.iterdir() if inner.is_dir())
     return [chat for inner in below for chat in _chats(inner)]

@@ -41,7 +41,7 @@ async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
     given = [message.given() for message in body.messages]
-    newest = await call.memory.messages(user=user, last=1)
+    newest = await call.memory.messages(user=user, last=1, noise=True)
     stored = await call.memory.add(given, user=user, session=body.session, agent=call.agent(body.agent))
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
@@ -130,13 +130,15 @@ async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None
 async def export(call: RestCall[AgentQuery, None]) -> Response:
     """JSON Lines, page by page, so that a long memory is never whole in this process."""
     user, agent = call.user, call.agent(call.query.agent)
-    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE)
+    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE, noise=True)
 
     async def lines() -> AsyncIterator[str]:
         page = first
         while page:
             yield "".join(f"{to_line(message)}\n" for message in page)
-            page = await call.memory.messages(user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE)
+            page = await call.memory.messages(
+                user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE, noise=True
+            )
 
     return StreamingResponse(lines(), media_type=JSON_LINES)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from zibaldone import log
-from zibaldone.core import Message
+from zibaldone.core import NOISE, Message
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
@@ -64,8 +64,16 @@ class MessagesView(UnitsView):
         word_embedder: WordEmbedder,
         tokenizer: Tokenizer,
         weights: TalkWeights = DEFAULT_WEIGHTS,
+        *,
+        most_noise: int = 0,
     ) -> None:
-        """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in."""
+        """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in.
+
+        With `most_noise` it looks through noise instead, the newest of so many messages, and keeps none.
+        """
+        self._of_noise = bool(most_noise)
+        if self._of_noise:
+            self.name = NOISE
         super().__init__(embedder, f"{_ANALYSIS}/{PASSAGE_TOKENS}")
         self._weights = weights
         self._tokenizer = tokenizer
@@ -75,6 +83,8 @@ class MessagesView(UnitsView):
             word_embedder,
             lambda unread: to_units(unread, cut(unread, tokenizer)),
             appends=True,
+            most_unread=most_noise or None,
+            of_noise=self._of_noise,
         )
 
     def prepare(
@@ -86,7 +96,8 @@ class MessagesView(UnitsView):
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
         prepared = PreparedMessages([], [])
         for some in in_chunks(messages, _BATCH_MESSAGES):
-            cuts = cut(some, self._tokenizer)
+            spoken = iter(cut([message for message in some if not message.is_noise], self._tokenizer))
+            cuts = [CutMessage([], [], []) if message.is_noise else next(spoken) for message in some]
             texts = [
                 text for message, pieces in zip(some, cuts, strict=True) for text in pieces.texts(message)
             ]
@@ -160,9 +171,11 @@ class MessagesView(UnitsView):
         """What the table of units finds, and visible messages without units."""
         m = log_table.c
         has_units = select(units_table.c.seq).where(units.of(self.name, generation))
-        missing = select(m.seq, m.content).where(
+        missing = select(m.user, m.seq, m.content, m.metadata).where(
             m.user == generation.user, m.seq <= generation.cursor, m.seq.not_in(has_units)
         )
         return super().faults(connection, generation) + [
-            f"no unit of message {row.seq}" for row in connection.execute(missing) if row.content.strip()
+            f"no unit of message {row.seq}"
+            for row in connection.execute(missing)
+            if row.content.strip() and not log.is_noise(row)
         ]

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import MACHINES, ChannelScore, Evidence, Message
+from zibaldone.core import MACHINES, PROFILE, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
@@ -22,6 +22,7 @@ from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Acquaintance
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
+from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 from zibaldone.views import units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
@@ -54,7 +55,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = "1"  # raise it when other entries would be read from the same message
+_ANALYSIS = "2"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -464,6 +465,14 @@ def _read(message: Message) -> list[EntryInMessage]:
         reading = read_as(correction.kind, correction.text)
         text = entry_words(reading, correction.text) if correction.text else ""
         return [EntryInMessage(_CORRECTION, 0, len(message.content), reading, text)]
+    if message.is_noise:
+        return []
+    if (kind := _told_kind(message)) is not None:
+        return [
+            EntryInMessage(kind, start, end, reading, entry_words(reading, message.content[start:end]))
+            for start, end in sentences(message.content)
+            for reading in (read_as(kind, message.content[start:end]),)
+        ]
     if message.voice in MACHINES or message.voice == corrections.ROLE:
         return _mark_of_correction(message)
     return _mark_of_correction(message) + [
@@ -471,6 +480,12 @@ def _read(message: Message) -> list[EntryInMessage]:
         for start, end in own_statements(message.content)
         for reading in readings(message.content[start:end], among_people=message.name is not None)
     ]
+
+
+def _told_kind(message: Message) -> Kind | None:
+    """The kind of entry that each of its sentences is: custom instructions, and what a program remembers."""
+    told_kind = message.metadata.get(PROFILE)
+    return next((kind for kind in KINDS if kind == told_kind), None)
 
 
 def _mark_of_correction(message: Message) -> list[EntryInMessage]:

@@ -1,0 +1,110 @@
+"""Transcripts of Claude Code: JSON Lines, a file per session, in folders per project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from zibaldone.core import NOISE, Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.document import Node
+from zibaldone.importers.files import each_file, read_objects, refusal, try_head
+from zibaldone.importers.source import ImportSource
+
+_COMMANDS = ("<command-name>", "<local-command", "<system-reminder>", "Caveat: The messages below")
+
+
+class ClaudeCode:
+    """Session: its id; the folder that was worked in is in the metadata. Tools and thoughts are noise."""
+
+    name = "claude_code"
+    looks_for = "'sessionId' with 'uuid' or 'leafUuid' in a line"
+    names_users = False
+
+    def files(self, source: ImportSource) -> list[str]:
+        """By the session's id."""
+        names = [name for name in source.names if source.only or name.endswith(".jsonl")]
+        return [name for name in names if (head := try_head(source, name)) and _is_transcript(head.text)]
+
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+        """One conversation a file, in pieces; side chains of subagents are noise."""
+        return each_file(self.files(source) or source.names, lambda name: _transcript(source, name))
+
+
+def _is_transcript(head: str) -> bool:
+    lines = head.split("\n", 20)[:20]
+    return head[:1] == "{" and any('"sessionId"' in line and '"uuid"' in line for line in lines)
+
+
+def _transcript(source: ImportSource, name: str) -> Iterator[Conversation]:
+    made: list[Message] = []
+    refused: list[NotImported] = []
+    title = ""
+    for node in read_objects(source, name):
+        try:
+            if isinstance(node, NotImported):
+                refused.append(node)
+                continue
+            if summary := node.get("summary"):
+                title = summary.text()
+            made += _messages(node, title)
+        except InvalidImport as error:
+            refused.append(refusal(error))
+        if len(made) >= PIECE_MESSAGES:
+            yield Conversation(title or name, tuple(made))
+            made = []
+    yield Conversation(title or name, tuple(made), refused=tuple(refused))
+
+
+def _messages(node: Node, title: str) -> Iterator[Message]:
+    kind, message = node.get("type"), node.get("message")
+    if kind is None or kind.value not in ("user", "assistant") or message is None:
+        return
+    own_id = f"claude_code:{node['sessionId'].label()}:{node['uuid'].label()}"
+    sent, folder = node.get("timestamp"), node.get("cwd")
+    hidden = any((flag := node.get(name)) and flag.value is True for name in ("isMeta", "isSidechain"))
+    content = message["content"].value
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    thoughts = [thought for thought in map(_thought, blocks) if thought]
+    made = [Message(thought, "thinking", metadata={NOISE: "thinking"}) for thought in thoughts]
+    if words := _words(content):
+        made += node.messages({"role": message["role"].value, "content": words})
+    for number, part in enumerate(made):
+        if part.content.strip():
+            metadata: dict[str, Any] = {**part.metadata, **({"title": title} if title else {})}
+            metadata |= {"folder": folder.text()} if folder else {}
+            if noise := _noise(part, hidden=hidden):
+                metadata[NOISE] = noise
+            yield node.message(
+                Message(
+                    part.content,
+                    part.role,
+                    time=sent.time() if sent else None,
+                    session=node["sessionId"].label(),
+                    metadata=metadata,
+                    id=f"{own_id}/{number}" if number else own_id,
+                )
+            )
+
+
+def _noise(message: Message, *, hidden: bool) -> str | None:
+    if message.is_noise:
+        return str(message.metadata[NOISE])
+    if message.role == "tool":
+        return "result"
+    if message.content.startswith("[tool call:"):
+        return "call"
+    return "hidden" if hidden or message.content.startswith(_COMMANDS) else None
+
+
+def _thought(block: dict[str, Any]) -> str:
+    thought = block.get("thinking")
+    return thought if block.get("type") == "thinking" and isinstance(thought, str) else ""
+
+
+def _words(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    thinking = ("thinking", "redacted_thinking")
+    return [block for block in content if not (isinstance(block, dict) and block.get("type") in thinking)]

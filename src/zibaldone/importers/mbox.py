@@ -1,0 +1,127 @@
+"""Mail in an mbox file, such as Google Takeout's and Thunderbird's: each thread is a session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.utils import parseaddr
+from typing import Any, BinaryIO
+
+from zibaldone.core import Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.document import Node
+from zibaldone.importers.files import each_file, refusal, try_head
+from zibaldone.importers.occurrences import Occurrences
+from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import attached, attachment
+
+_FROM = re.compile(rb"From [^\n]*\d\d:\d\d[^\n]*\n")
+_TAG = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]+>", re.DOTALL | re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|/p|/div|/tr|/li)\b[^>]*>", re.IGNORECASE)
+_REPLY = re.compile(r"^\s*(?:(?:re|aw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
+_MOST_BYTES = 64 * 2**20  # of one mail
+
+
+class Mbox:
+    """Session: the thread, by its first mail's id. Who wrote is the name; the subject is the title."""
+
+    name = "mbox"
+    looks_for = "line 'From ' with a time before the headers of a mail"
+    names_users = False
+
+    def files(self, source: ImportSource) -> list[str]:
+        """By the line before the first mail."""
+        names = [name for name in source.names if source.only or name.endswith((".mbox", "/mbox"))]
+        return [
+            name
+            for name in names
+            if (head := try_head(source, name)) and _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n")
+        ]
+
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+        """One conversation a mail."""
+        return each_file(self.files(source) or source.names, lambda name: _mails(source, name))
+
+
+def _mails(source: ImportSource, name: str) -> Iterator[Conversation]:
+    ids = Occurrences("mbox")
+    with source.open(name) as stream:
+        for number, raw in enumerate(_split(stream), 1):
+            node = Node(None, f"mail {number}", source.where(name))
+            try:
+                mail = message_from_bytes(raw, policy=policy.default)
+                assert isinstance(mail, EmailMessage)  # the policy makes these
+                messages = tuple(_message(mail, node, ids))
+            except (MessageError, ValueError, LookupError, TypeError, AttributeError, IndexError) as error:
+                # The standard library's parser trips over headers that are no headers.
+                reason = (
+                    error if isinstance(error, InvalidImport) else node.error(f"cannot be parsed ({error})")
+                )
+                yield Conversation(node.at, (), refused=(refusal(reason),))
+                continue
+            yield Conversation(messages[0].session if messages else node.at, messages)
+
+
+def _split(stream: BinaryIO) -> Iterator[bytes]:
+    """The mails of a file; a line of a body that looks like a border has a mark before it."""
+    mail: list[bytes] = []
+    size, rest = 0, b""
+    while data := stream.read(1 << 20):
+        pieces = (rest + data).splitlines(keepends=True)
+        rest = pieces.pop() if pieces and not pieces[-1].endswith(b"\n") else b""
+        for line in pieces:
+            if _FROM.match(line):
+                if mail:
+                    yield b"".join(mail)
+                mail, size = [], 0
+            elif (size := size + len(line)) <= _MOST_BYTES:
+                mail.append(line[1:] if line.startswith(b">From ") else line)
+    mail.append(rest)
+    if any(mail):
+        yield b"".join(mail)
+
+
+def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Message]:
+    subject, sender = str(mail.get("subject", "")).strip(), str(mail.get("from", ""))
+    name, address = parseaddr(sender)
+    body = mail.get_body(preferencelist=("plain", "html"))
+    text = str(body.get_content()) if body is not None else ""
+    if body is not None and body.get_content_type() == "text/html":
+        text = _plain(text)
+    files = [
+        attachment("file", part.get_filename() or None, part.get_content_type())
+        for part in mail.iter_attachments()
+        if part.get_filename()
+    ]
+    content = "\n".join([text.strip(), *(f"[file: {file['name']}]" for file in files)]).strip()
+    if not content:
+        return
+    own_id = str(mail.get("message-id", "")).strip("<> \n") or ids.name(
+        sender, subject, mail.get("date"), content
+    )
+    thread = str(mail.get("references", "") or mail.get("in-reply-to", "")).split()
+    date = mail.get("date")
+    metadata: dict[str, Any] = {"title": _REPLY.sub("", subject)} if subject else {}
+    if to := str(mail.get("to", "")):
+        metadata["to"] = to
+    yield node.message(
+        Message(
+            content.replace("\r\n", "\n"),
+            name=" ".join((name or address).split()) or None,
+            time=date.datetime if date is not None else None,
+            session=f"mail:{thread[0].strip('<>') if thread else own_id}",
+            metadata={**metadata, **attached(files)},
+            id=f"mail:{own_id}",
+        )
+    )
+
+
+def _plain(html: str) -> str:
+    from html import unescape
+
+    lines = unescape(_TAG.sub("", _BREAK.sub("\n", html))).splitlines()
+    return "\n".join(line for line in (" ".join(line.split()) for line in lines) if line)

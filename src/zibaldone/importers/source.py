@@ -1,0 +1,270 @@
+"""What a person has on disk: a file, a folder, a ZIP archive that is never unpacked, or an open stream.
+
+All of them are an `ImportSource`: files by name, read as streams. An archive is looked at before it is read:
+one whose names leave its folder, or that holds far more than it weighs, is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import IO, BinaryIO, Literal, cast
+
+from zibaldone.errors import InvalidImport
+
+MOST_FILES = 100_000
+MOST_BYTES = 50 * 2**30  # of an archive, unpacked
+MOST_RATIO = 200  # unpacked by packed bytes, of a file above the next figure
+_RATIO_FROM = 32 * 2**20
+_DIRECTORY_BYTES = 16 * 2**20  # of an archive's list of its files
+_END = b"PK\x05\x06"
+_END_BYTES = 22
+_LONGEST_COMMENT = 65_535
+_SKIPPED = ("__MACOSX", ".git", ".obsidian", ".trash", "node_modules")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a source."""
+
+    name: str  # its path in the source, with "/"
+    size_bytes: int
+    open: Callable[[], IO[bytes]]
+
+
+@dataclass(slots=True)
+class ImportSource:
+    """Files by name, and how much of them was read."""
+
+    label: str  # what the person called it
+    kind: Literal["file", "folder", "archive"]
+    entries: dict[str, SourceFile]
+    read_bytes: int = 0
+    heads: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """Of its files, in order."""
+        return list(self.entries)
+
+    @property
+    def only(self) -> str | None:
+        """The one file that it is; None for a folder or an archive."""
+        return next(iter(self.entries)) if self.kind == "file" else None
+
+    def named(self, *names: str) -> list[str]:
+        """Its files that are called so, in whatever folder; the outermost first."""
+        fits = [name for name in self.entries if PurePosixPath(name).name in names]
+        return sorted(fits, key=lambda name: (name.count("/"), name))
+
+    def where(self, name: str) -> str:
+        """What errors call one of its files."""
+        return self.label if self.kind == "file" else f"{self.label}/{name}"
+
+    def size_bytes(self, names: list[str]) -> int:
+        """Of these files together."""
+        return sum(self.entries[name].size_bytes for name in names)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """The bytes of one of its files. Raises InvalidImport, also while they are read."""
+        try:
+            with self.entries[name].open() as stream:
+                yield cast("BinaryIO", _Counted(stream, self, self.where(name)))
+        except OSError as error:
+            raise InvalidImport(f"{self.where(name)}: cannot be read ({error.strerror or error})") from error
+
+    def head(self, name: str, most: int) -> bytes:
+        """The first bytes of one of its files; they do not count as read."""
+        known = self.heads.get(name)
+        if known is None or len(known) < most:
+            before = self.read_bytes
+            with self.open(name) as stream:
+                known = stream.read(most)
+            self.heads = {name: known}
+            self.read_bytes = before
+        return known[:most]
+
+
+class _Counted(io.RawIOBase):
+    """A stream that notes how much was read, and whose errors are ours."""
+
+    def __init__(self, stream: IO[bytes], source: ImportSource, where: str) -> None:
+        self._stream, self._source, self._where = stream, source, where
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            data = self._stream.read(size)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise InvalidImport(
+                f"{self._where}: the archive is damaged here ({error}): download it again"
+            ) from error
+        except (NotImplementedError, RuntimeError) as error:
+            raise InvalidImport(f"{self._where}: cannot be unpacked ({error}): unpack the archive") from error
+        self._source.read_bytes += len(data)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override] # a buffer is one
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class OpenedSource:
+    """A source for the time of a `with`."""
+
+    def __init__(self, given: str | Path | BinaryIO, label: str | None = None) -> None:
+        """`given` is a path, or a stream of bytes that was opened; `label` is what errors call a stream."""
+        self._given, self._label = given, label
+        self._stack = ExitStack()
+
+    def __enter__(self) -> ImportSource:
+        """Raises InvalidImport for what is not there, and for an archive that is not to be trusted."""
+        try:
+            if isinstance(self._given, str | Path):
+                return _of_path(Path(self._given), self._stack)
+            return _of_stream(self._given, self._label or _name_of(self._given), self._stack)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+def _of_path(path: Path, stack: ExitStack) -> ImportSource:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return ImportSource(str(path), "folder", _of_folder(path))
+        if not stat.S_ISREG(mode):
+            raise InvalidImport(f"{path}: is not a regular file: write what it gives into a file first")
+        stream = stack.enter_context(path.open("rb"))
+        return _of_bytes(stream, str(path), path.name, stack)
+    except FileNotFoundError as error:
+        raise InvalidImport(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if isinstance(error, InvalidImport):
+            raise
+        raise InvalidImport(f"{str(path)!r}: cannot be read ({error})") from error
+
+
+def _of_folder(folder: Path) -> dict[str, SourceFile]:
+    entries = {}
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(files):
+            path = Path(parent, name)
+            if not path.is_file() or path.is_symlink():
+                continue
+            own = path.relative_to(folder).as_posix()
+            entries[own] = SourceFile(own, path.stat().st_size, lambda path=path: path.open("rb"))  # type: ignore[misc]
+            if len(entries) > MOST_FILES:
+                raise InvalidImport(
+                    f"{folder}: has more than {MOST_FILES} files: give the export's own folder"
+                )
+    return entries
+
+
+def _of_stream(stream: BinaryIO, label: str, stack: ExitStack) -> ImportSource:
+    """A stream that cannot be read twice is copied into a file without a name."""
+    if not (hasattr(stream, "seekable") and stream.seekable()):
+        copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+        shutil.copyfileobj(stream, copy)
+        stream = cast("BinaryIO", copy)
+    return _of_bytes(stream, label, PurePosixPath(label).name or "file", stack)
+
+
+def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> ImportSource:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    opening = stream.read(4)
+    stream.seek(0)
+    if opening in (b"PK\x03\x04", _END):
+        return ImportSource(label, "archive", _of_archive(stream, label, size, stack))
+    return ImportSource(label, "file", {name: SourceFile(name, size, lambda: _Again(stream))})
+
+
+class _Again(io.RawIOBase):
+    """A stream from its beginning, which stays open when this is closed."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        stream.seek(0)
+
+    def read(self, size: int = -1) -> bytes:
+        return self._stream.read(size)
+
+
+def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> dict[str, SourceFile]:
+    if (listed := _directory_bytes(stream, size)) is not None and listed > _DIRECTORY_BYTES:
+        raise InvalidImport(f"{label}: its list of files has {listed} bytes: unpack it, and give the folder")
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(stream))
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise InvalidImport(f"{label}: is a damaged ZIP archive ({error}): download it again") from error
+    inside = [info for info in archive.infolist() if not info.is_dir()]
+    if len(inside) > MOST_FILES:
+        raise InvalidImport(f"{label}: has more than {MOST_FILES} files: unpack it, and give the folder")
+    for info in inside:
+        _check_entry(info, label)
+    total, packed = sum(info.file_size for info in inside), sum(info.compress_size for info in inside)
+    if total > MOST_BYTES or packed > size:
+        raise InvalidImport(
+            f"{label}: says it holds {total} bytes in {size}: no export does. If it is one all the same,"
+            " unpack it, and give the folder"
+        )
+    kept = [info for info in inside if PurePosixPath(info.filename).parts[0] not in _SKIPPED]
+    return {
+        info.filename: SourceFile(info.filename, info.file_size, lambda info=info: archive.open(info))  # type: ignore[misc]
+        for info in kept
+    }
+
+
+def _check_entry(info: zipfile.ZipInfo, label: str) -> None:
+    """Raises InvalidImport for a file that no honest export holds."""
+    path = PurePosixPath(info.filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or not path.parts or path.parts[0].endswith(":"):
+        raise InvalidImport(f"{label}: holds a file {info.filename[:80]!r} that would lie outside of it")
+    if info.flag_bits & 1:
+        raise InvalidImport(f"{label}: needs a password: unpack it, and give the folder")
+    if info.file_size > _RATIO_FROM and info.file_size > MOST_RATIO * max(info.compress_size, 1):
+        raise InvalidImport(
+            f"{label}: {info.filename[:80]!r} says it unpacks to {info.file_size} bytes, {MOST_RATIO} times"
+            " its size and more: no export does. If it is one all the same, unpack it, and give the folder"
+        )
+
+
+def _directory_bytes(stream: IO[bytes], size: int) -> int | None:
+    """How long an archive's list of its files is, before anybody reads it; None where it does not say."""
+    tail = min(size, _END_BYTES + _LONGEST_COMMENT)
+    stream.seek(size - tail)
+    data = stream.read(tail)
+    stream.seek(0)
+    at = data.rfind(_END)
+    if at < 0 or at + _END_BYTES > len(data):
+        return None
+    listed = int(struct.unpack_from("<L", data, at + 12)[0])
+    # One of 4 GiB and more says so elsewhere: it is too long in any case, unless it is short after all.
+    return listed if listed != 0xFFFFFFFF else size
+
+
+def _name_of(stream: object) -> str:
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) and name else "the given stream"

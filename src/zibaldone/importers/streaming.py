@@ -1,0 +1,238 @@
+"""Lists in JSON files, element by element: a file of a gigabyte is never in memory as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, Any, TypeVar
+
+from zibaldone.errors import InvalidImport
+
+T = TypeVar("T")
+CHUNK = 1 << 20
+_MOST_ELEMENT = 512 * 2**20  # characters of one element
+_LONGEST_WORD = 16  # characters that JSON's words, escapes and digits may need to be known
+_BLANK = re.compile(r"[ \t\n\r]*")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_DECODER = json.JSONDecoder()
+_SIGNATURES = {
+    b"\x1f\x8b": "compressed with gzip: unpack it first",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF document",
+}
+_BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+
+
+class TextReader:
+    """The text of a file, a window at a time; `line` is that of the window's first character, from 1."""
+
+    def __init__(self, stream: IO[bytes], where: str) -> None:
+        self._stream, self._where = stream, where
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._decoded_lines = 1
+        self.text, self.at, self.line, self.ended = "", 0, 1, False
+        self._first = True
+
+    def more(self) -> bool:
+        """Let the window grow at its end, and begin at `at`; False at the end of the file."""
+        if self.ended:
+            return False
+        grown = max(CHUNK, len(self.text) - self.at)
+        if grown > _MOST_ELEMENT:
+            raise InvalidImport(f"{self._where}: line {self.line}: one element has more than 512 MiB")
+        data = self._stream.read(grown)
+        self.line += self.text.count("\n", 0, self.at)
+        if self._first:
+            check_text(data, self._where)
+        try:
+            decoded = self._decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            line = self._decoded_lines + data.count(b"\n", 0, error.start)
+            raise InvalidImport(
+                f"{self._where}: line {line}: byte {error.object[error.start]:#04x} is not UTF-8 text:"
+                " convert the file to UTF-8"
+            ) from error
+        self._decoded_lines += decoded.count("\n")
+        self._first, self.ended = False, not data
+        self.text, self.at = self.text[self.at :] + decoded, 0
+        return True
+
+    def peek(self) -> str:
+        """The next character that is not white space; "" at the end of the file."""
+        while True:
+            blank = _BLANK.match(self.text, self.at)
+            self.at = blank.end() if blank else self.at
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def value(self) -> Any:
+        """The JSON value that begins here, half characters replaced. Raises InvalidImport."""
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                if self._may_go_on(error) and self.more():
+                    continue
+                raise self._fault(error) from error
+            except ValueError as error:  # a number of thousands of digits
+                raise self.fault("a number has too many digits") from error
+            except RecursionError as error:
+                raise self.fault("is nested too deeply") from error
+            if end == len(self.text) and not self.ended and self.more():
+                continue  # a number may go on
+            if _HALF.search(self.text, self.at, end):
+                value = json.loads(whole_characters(self.text[self.at : end]))
+            self.at = end
+            return value
+
+    def _may_go_on(self, error: json.JSONDecodeError) -> bool:
+        """Whether a fault may be nothing but the end of the window."""
+        return error.msg.startswith("Unterminated") or error.pos > len(self.text) - _LONGEST_WORD
+
+    def take(self, character: str) -> bool:
+        """Whether it is the next one; then it is read."""
+        if self.peek() != character:
+            return False
+        self.at += 1
+        return True
+
+    def fault(self, reason: str) -> InvalidImport:
+        """An error that names where the reader is."""
+        line = self.line + self.text.count("\n", 0, self.at)
+        return InvalidImport(f"{self._where}: line {line} or below: {reason}")
+
+    def expect(self, character: str) -> None:
+        """Read it. Raises InvalidImport for another one, or for the end of the file."""
+        if not self.take(character):
+            self._raise(f"Expecting {character!r}")
+
+    def _raise(self, reason: str) -> None:
+        raise self._fault(json.JSONDecodeError(reason, self.text, self.at))
+
+    def _fault(self, error: json.JSONDecodeError) -> InvalidImport:
+        return InvalidImport(
+            f"{self._where}: line {self.line + error.lineno - 1}, column {error.colno}: not valid JSON"
+            f" ({error.msg})"
+        )
+
+
+def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, str]]:
+    """The elements of the list that a file is, or holds under the keys of a path, each with its JSON path.
+
+    A file that is one object is its own one element, where there is no path. Raises InvalidImport.
+    """
+    reader = TextReader(stream, where)
+    if not reader.peek():
+        raise InvalidImport(f"{where}: is empty")
+    if not path and reader.peek() != "[":
+        yield reader.value(), "$"
+        _check_end(reader)
+        return
+    at = "$"
+    for key in path:
+        at += f".{key}"
+        if not _enter(reader, key):
+            return
+    yield from _listed(reader, at)
+    if not path:
+        _check_end(reader)
+
+
+def fields_before(stream: IO[bytes], where: str, key: str) -> dict[str, Any]:
+    """The fields of the object that a file is, as far as they stand before a key."""
+    reader = TextReader(stream, where)
+    reader.expect("{")
+    fields: dict[str, Any] = {}
+    while not reader.take("}"):
+        name = reader.value()
+        reader.expect(":")
+        if name == key:
+            break
+        fields[str(name)] = reader.value()
+        reader.take(",")
+    return fields
+
+
+def lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1, without what ends them."""
+    reader, number = TextReader(stream, where), 0
+    while reader.more():
+        begun = reader.text.split("\n")
+        for line in begun if reader.ended else begun[:-1]:
+            number += 1
+            reader.at += len(line) + 1
+            yield number, line.removesuffix("\r")
+
+
+def check_text(data: bytes, where: str) -> None:
+    """Raises InvalidImport for what is not a text file, by its beginning."""
+    for signature, kind in _SIGNATURES.items():
+        if data.startswith(signature):
+            raise InvalidImport(f"{where}: is {kind}")
+    for bom, encoding in _BOMS.items():
+        if data.startswith(bom):
+            raise InvalidImport(f"{where}: is {encoding} text: convert it to UTF-8")
+    if b"\x00" in data:
+        raise InvalidImport(f"{where}: has NUL bytes: it is a binary file, or text that is not in UTF-8")
+
+
+def whole_characters(text: str) -> str:
+    """JSON text with the replacement character for half of one, as a cut-off title may hold it.
+
+    It is written at the same width, so that the columns of later faults stay true.
+    """
+    return _ESCAPES.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
+
+
+def parsed(parse: Callable[[], T], where: str, line: int) -> T:
+    """What `parse` gives of the JSON text that begins in that line. Raises InvalidImport."""
+    try:
+        return parse()
+    except json.JSONDecodeError as error:
+        raise InvalidImport(
+            f"{where}: line {line + error.lineno - 1}, column {error.colno}: not valid JSON ({error.msg})"
+        ) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise InvalidImport(f"{where}: line {line} or below: a number has too many digits") from error
+    except RecursionError as error:
+        raise InvalidImport(f"{where}: line {line} or below: is nested too deeply") from error
+
+
+def _listed(reader: TextReader, at: str) -> Iterator[tuple[Any, str]]:
+    reader.expect("[")
+    if reader.take("]"):
+        return
+    number = 0
+    while True:
+        yield reader.value(), f"{at}[{number}]"
+        number += 1
+        if reader.take("]"):
+            return
+        reader.expect(",")
+
+
+def _enter(reader: TextReader, key: str) -> bool:
+    """Go on to the value of a key of the object that begins here; False where it has none."""
+    reader.expect("{")
+    while not reader.take("}"):
+        name = reader.value()
+        reader.expect(":")
+        if name == key:
+            return True
+        reader.value()
+        reader.take(",")
+    return False
+
+
+def _check_end(reader: TextReader) -> None:
+    if reader.peek():
+        raise reader.fault("more follows where the file should end")

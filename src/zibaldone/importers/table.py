@@ -1,0 +1,123 @@
+"""CSV with named columns: a row is a message. Which column is what, their names say."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zibaldone.core import DEFAULT_SESSION, Message
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.document import Node
+from zibaldone.importers.files import refusal, try_head
+from zibaldone.importers.occurrences import Occurrences
+from zibaldone.importers.source import ImportSource
+from zibaldone.importers.streaming import lines
+
+_COLUMNS = {
+    "content": ("content", "message", "text", "body"),
+    "role": ("role", "sender_type"),
+    "name": ("name", "sender", "author", "speaker", "from", "username"),
+    "time": ("time", "timestamp", "date", "datetime", "created_at", "sent_at"),
+    "session": ("session", "session_id", "conversation", "conversation_id", "thread_id", "channel"),
+    "user": ("user", "user_id"),
+    "id": ("id", "message_id"),
+}
+_DIALECTS = (",", ";", "\t")
+_MOST_FIELD = 16 * 2**20
+
+
+class NamedColumns:
+    """User, session, role, name and time: from the columns of these names; any other column is metadata."""
+
+    name = "csv"
+    looks_for = "line of column names, among them 'content', 'message', 'text' or 'body' and another"
+    names_users = True
+
+    def files(self, source: ImportSource) -> list[str]:
+        """By its first line."""
+        head = try_head(source, source.only) if source.only else None
+        return source.names if head and not head.is_json and _columns(head.text.split("\n", 1)[0]) else []
+
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+        """One conversation per user, in pieces."""
+        name = source.names[0]
+        where = source.where(name)
+        head = try_head(source, name)
+        known = _columns(head.text.split("\n", 1)[0]) if head else None
+        if known is None:
+            raise InvalidImport(f"{where}: line 1: names no column 'content', 'message', 'text' or 'body'")
+        separator, columns = known
+        csv.field_size_limit(_MOST_FIELD)
+        ids = Occurrences("csv")
+        waiting: dict[str | None, list[Message]] = {}
+        refused: list[NotImported] = []
+        with source.open(name) as stream:
+            rows = csv.DictReader((line + "\n" for _, line in lines(stream, where)), delimiter=separator)
+            try:
+                for row in rows:
+                    node = Node(row, f"line {rows.line_num}", where)
+                    try:
+                        user, message = _message(node, row, columns, ids)
+                        if message is not None:
+                            waiting.setdefault(user, []).append(message)
+                    except InvalidImport as error:
+                        refused.append(refusal(error))
+                        continue
+                    if len(waiting.get(user, ())) >= PIECE_MESSAGES:
+                        yield Conversation(user or name, tuple(waiting.pop(user)), user)
+            except csv.Error as error:
+                refused.append(NotImported(f"{where}: line {rows.line_num}", f"is no CSV ({error})"))
+        for user, messages in waiting.items():
+            yield Conversation(user or name, tuple(messages), user)
+        if refused:
+            yield Conversation(name, (), refused=tuple(refused))
+
+
+def _columns(line: str) -> tuple[str, dict[str, str]] | None:
+    """What separates columns, and the names of those that are known: by what they are."""
+    for separator in _DIALECTS:
+        names = next(csv.reader([line.strip("\r")], delimiter=separator), [])
+        by_name = {name.strip().lower().replace(" ", "_"): name for name in names}
+        columns = {
+            what: next(by_name[alias] for alias in aliases if alias in by_name)
+            for what, aliases in _COLUMNS.items()
+            if any(alias in by_name for alias in aliases)
+        }
+        if "content" in columns and len(columns) > 1:
+            return separator, columns
+    return None
+
+
+def _message(
+    node: Node, row: Mapping[Any, Any], columns: dict[str, str], ids: Occurrences
+) -> tuple[str | None, Message | None]:
+    cells = {
+        what: cell
+        for what, name in columns.items()
+        if isinstance(cell := row.get(name), str) and cell.strip()
+    }
+    user, content = cells.get("user"), cells.get("content")
+    if content is None:
+        return user, None
+    stamp = cells.get("time")
+    number = stamp is not None and stamp.replace(".", "", 1).isdigit()
+    time = Node(float(stamp) if stamp and number else stamp, f"{node.at}: {columns.get('time')}", node.path)
+    metadata = {
+        str(name): cell
+        for name, cell in row.items()
+        if name is not None and name not in columns.values() and cell not in (None, "")
+    }
+    own_id = cells.get("id")
+    made_id = ids.name(user, cells.get("session"), stamp, cells.get("name"), content)
+    message = Message(
+        content,
+        role=cells.get("role", "user").lower(),
+        name=cells.get("name"),
+        time=time.time() if stamp else None,
+        session=cells.get("session", DEFAULT_SESSION),
+        metadata=metadata,
+        id=f"csv:{own_id}" if own_id else made_id,
+    )
+    return user, node.message(message)

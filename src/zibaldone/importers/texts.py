@@ -1,0 +1,82 @@
+"""What importers of assistants' exports share: citation markers, attachments, what a vendor remembers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from zibaldone.core import PROFILE, Message
+from zibaldone.message_objects import ATTACHMENTS
+
+# In a message's metadata, what was taken out of its text, and where: [[at, text] ...]
+CITATIONS = "citation_markers"
+# Marks of a program's own, which it shows as links: "cite…" in private characters, "【12†source】".
+_MARKER = re.compile(r"[ ]?\ue200[^\ue201\n]{0,400}\ue201|[ ]?【\d{1,4}(?::\d{1,4})?†[^】\n]{0,120}】")
+_DATED = re.compile(r"(?:\d{1,4}\.\s*)?\[(\d{4}-\d\d-\d\d)\]\.?\s*(.*)")
+
+
+def without_markers(text: str) -> tuple[str, dict[str, Any]]:
+    """A text without marks of citations, and these as metadata: with them it is word for word again."""
+    if "\ue200" not in text and "†" not in text:
+        return text, {}
+    taken: list[list[Any]] = []
+    parts, at, kept = [], 0, 0
+    for marker in _MARKER.finditer(text):
+        parts.append(text[at : marker.start()])
+        kept += len(parts[-1])
+        taken.append([kept, marker.group()])
+        at = marker.end()
+    return "".join([*parts, text[at:]]), {CITATIONS: taken} if taken else {}
+
+
+def attachment(
+    kind: str,
+    name: str | None = None,
+    media_type: str | None = None,
+    size_bytes: object = None,
+    caption: str | None = None,
+) -> dict[str, Any]:
+    """An attachment, as a message's metadata has it."""
+    size = size_bytes if isinstance(size_bytes, int) and not isinstance(size_bytes, bool) else None
+    known = {"type": kind, "name": name, "media_type": media_type, "bytes": size, "caption": caption}
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def attached(attachments: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Attachments as metadata."""
+    listed = list(attachments)
+    return {ATTACHMENTS: listed} if listed else {}
+
+
+def remembered_lines(text: str) -> Iterator[tuple[str, str | None]]:
+    """Lines of what a vendor's assistant remembers, with the day that stands in front of one."""
+    for line in text.splitlines():
+        whole = line.strip()
+        if whole.startswith("#") or (whole.startswith("**") and whole.endswith("**")):
+            continue  # a heading
+        bare = whole.lstrip("-*• ").strip()
+        if dated := _DATED.fullmatch(bare):
+            yield dated[2].strip(), dated[1]
+        elif bare:
+            yield bare, None
+
+
+def known_of_user(
+    text: str, kind: str, source: str, session: str, time: datetime | None, *, role: str = "user"
+) -> Message:
+    """What a program is told of its user, or remembers: a message whose sentences are profile entries.
+
+    Its id is a digest of its text, since programs repeat it in every conversation.
+    """
+    digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()[:24]
+    return Message(
+        content=text,
+        role=role,
+        time=time,
+        session=session,
+        metadata={PROFILE: kind, "source": source, "title": source},
+        id=f"{session}:{digest}",
+    )

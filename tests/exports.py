@@ -1,0 +1,45 @@
+"""Small exports of chats, for tests."""
+
+START = 1683554160.0  # 2023-05-08 13:56 UTC
+
+
+def chatgpt_chat(name, *turns):
+    """One conversation of ChatGPT's export: the user and the assistant take turns."""
+    mapping = {"root": {"parent": None, "message": None, "children": []}}
+    parent = "root"
+    for number, text in enumerate(turns):
+        mapping[f"n{number}"] = {
+            "parent": parent,
+            "children": [],
+            "message": {
+                "author": {"role": ("user", "assistant")[number % 2]},
+                "create_time": START + number,
+                "content": {"content_type": "text", "parts": [text]},
+            },
+        }
+        parent = f"n{number}"
+    return {
+        "title": f"Title {name}",
+        "create_time": START,
+        "mapping": mapping,
+        "current_node": parent,
+        "id": name,
+    }
+
+
+def claude_chat(name, *turns):
+    """One conversation of Claude's export."""
+    return {
+        "uuid": name,
+        "name": f"Title {name}",
+        "created_at": "2024-01-15T10:30:00Z",
+        "chat_messages": [
+            {
+                "uuid": f"{name}{number}",
+                "sender": ("human", "assistant")[number % 2],
+                "created_at": f"2024-01-15T10:30:{number:02}Z",
+                "text": text,
+            }
+            for number, text in enumerate(turns)
+        ],
+    }

@@ -1,0 +1,453 @@
+"""What each format has beside the words of its turns: who, when, titles, attachments, noise."""
+
+import json
+import zipfile
+
+import pytest
+
+from zibaldone import Memory
+from zibaldone.importers.importing import read_file
+
+
+@pytest.fixture
+def messages(write):
+    """(role, name, content, noise) of all messages of a file, whose format is recognised."""
+    return lambda content: [shape(message) for message in all_of(write(content))]
+
+
+def all_of(path):
+    """The messages of a file, a folder or an archive."""
+    return [message for talk in read_file(path).conversations for message in talk.messages]
+
+
+def shape(message):
+    """What a test compares."""
+    return message.role, message.name, message.content, message.metadata.get("noise")
+
+
+def lines(*values):
+    """JSON Lines."""
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of these files."""
+
+    def folder(files):
+        for name, content in files.items():
+            path = tmp_path / "export" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return tmp_path / "export"
+
+    return folder
+
+
+IOS = (
+    "\u200e[31/12/23, 22:15:32] Family: \u200eMessages and calls are end-to-end encrypted.\n"
+    "[31/12/23, 22:16:00] Ann: Happy new year!\nSee you at ten.\n"
+    "[01/01/24, 09:05:10] Ben: \u200e<attached: 00001-PHOTO.jpg>\n"
+)
+ANDROID = (
+    "12/31/23, 10:15\u202fPM - Messages and calls are end-to-end encrypted.\n"
+    "12/31/23, 10:16\u202fPM - Ann: Happy new year!\nSee you at ten.\n"
+    "1/1/24, 9:05\u202fAM - Ben: IMG-1.jpg (file attached)\n"
+)
+
+
+def test_whatsapp_of_an_iphone(write):
+    """Names, days first, lines that go on, media."""
+    _, first, photo = all_of(write(IOS))
+    assert (first.name, first.content) == ("Ann", "Happy new year!\nSee you at ten.")
+    assert first.time.isoformat() == "2023-12-31T22:16:00+00:00"
+    assert photo.time.isoformat() == "2024-01-01T09:05:10+00:00"
+    assert photo.metadata["attachments"] == [{"type": "file", "name": "00001-PHOTO.jpg"}]
+
+
+def test_whatsapp_of_android(write):
+    """Months first and a clock of twelve hours; what the program says is noise."""
+    notice, first, photo = all_of(write(ANDROID))
+    assert (notice.role, notice.metadata["noise"]) == ("system", "notice")
+    assert (first.name, first.time.isoformat()) == ("Ann", "2023-12-31T22:16:00+00:00")
+    assert photo.time.isoformat() == "2024-01-01T09:05:00+00:00"
+    assert photo.metadata["attachments"][0]["name"] == "IMG-1.jpg"
+
+
+@pytest.mark.parametrize(
+    ("dates", "months"),
+    [
+        (("03.04.24, 10:00", "05.04.24, 10:00"), [4, 4]),
+        (("2024-03-04, 10:00", "2024-05-04, 10:00"), [3, 5]),
+        (("1/2/24, 10:00", "1/3/24, 10:00", "2/1/24, 10:00"), [1, 1, 2]),
+    ],
+)
+def test_the_order_of_whatsapp_s_dates_is_that_of_the_whole_file(write, dates, months):
+    """Days first unless the dates would not rise then."""
+    talk = "".join(f"{date} - Ann: {number}\n" for number, date in enumerate(dates))
+    assert [message.time.month for message in all_of(write(talk))] == months
+
+
+def test_whatsapp_again_after_more_was_said(write, tmp_path):
+    """A later export of the same chat adds what is new."""
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        assert memory.import_(write(IOS), user="ann").added == 3
+        done = memory.import_(write(IOS + "[02/01/24, 09:00:00] Ann: Back home.\n"), user="ann")
+        assert (done.read, done.added) == (4, 1)
+
+
+def test_telegram_account(write):
+    """All chats; texts of parts, service messages, files."""
+    chat = {
+        "name": "Bees",
+        "type": "private_group",
+        "id": 7,
+        "messages": [
+            {
+                "id": 1,
+                "type": "service",
+                "actor": "Ann",
+                "action": "create_group",
+                "date_unixtime": "1705314600",
+            },
+            {
+                "id": 2,
+                "type": "message",
+                "from": "Ben",
+                "date": "2024-01-15T10:31:00",
+                "text": ["See ", {"type": "link", "text": "https://bees.example"}],
+                "photo": "photos/1.jpg",
+            },
+        ],
+    }
+    found = all_of(write({"about": "x", "chats": {"about": "y", "list": [chat]}}))
+    assert [shape(message) for message in found] == [
+        ("user", "Ann", "create group", "notice"),
+        ("user", "Ben", "See https://bees.example\n[image: photos/1.jpg]", None),
+    ]
+    assert found[1].metadata["title"] == "Bees"
+    assert found[1].metadata["attachments"] == [{"type": "image", "name": "photos/1.jpg"}]
+    assert found[0].time.isoformat() == "2024-01-15T10:30:00+00:00"
+
+
+SLACK = {
+    "users.json": [
+        {"id": "U1", "name": "ann", "profile": {"display_name": "Ann", "real_name": "Ann Lee"}},
+        {"id": "U2", "name": "ben", "profile": {"display_name": "", "real_name": "Ben"}},
+    ],
+    "channels.json": [{"id": "C1", "name": "general"}],
+    "general/2024-01-15.json": [
+        {
+            "type": "message",
+            "subtype": "channel_join",
+            "user": "U2",
+            "text": "<@U2> joined",
+            "ts": "1705314600.1",
+        },
+        {
+            "type": "message",
+            "user": "U1",
+            "text": "Hi <@U2>",
+            "ts": "1705314660.000200",
+            "thread_ts": "1705314660.000200",
+        },
+        {"type": "message", "bot_id": "B1", "username": "deploy", "text": "Done.", "ts": "1705314670.1"},
+        {"type": "message", "user": "U2", "text": "", "files": [{"name": "a.pdf"}], "ts": "1705314680.1"},
+        {"type": "message", "user": "U2", "text": "no time", "ts": "soon"},
+    ],
+}
+
+
+def test_slack(folder, tmp_path):
+    """Names of people, mentions, threads, bots, joins; a fault is told, and the rest is there."""
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        done = memory.import_(folder(SLACK), user="ann")
+        stored = memory.messages(user="ann", noise=True)
+        assert [(s.session, s.title) for s in memory.sessions(user="ann")] == [("slack:general", "#general")]
+    assert [shape(message) for message in stored] == [
+        ("user", "Ben", "@Ben joined", "notice"),
+        ("user", "Ann", "Hi @Ben", None),
+        ("assistant", "deploy", "Done.", None),
+        ("user", "Ben", "[file: a.pdf]", None),
+    ]
+    assert (done.format, done.refusals) == ("slack", 1)
+    assert done.refused[0].where.endswith("general/2024-01-15.json: $[4].ts")
+
+
+def test_discord_authors(write):
+    """Nicknames are names, bots are assistants, and the channel is the title."""
+    message = {"id": "1", "type": "Default", "timestamp": "2024-01-15T10:30:00+00:00", "content": "Hi"}
+    found = all_of(
+        write(
+            {
+                "guild": {"id": "1", "name": "Bees"},
+                "channel": {"id": "2", "name": "hives"},
+                "dateRange": {"after": None},
+                "messages": [
+                    {**message, "author": {"name": "ann", "nickname": "Ann", "isBot": False}},
+                    {**message, "id": "2", "author": {"name": "Robot", "isBot": True}},
+                    {**message, "id": "3", "type": "GuildMemberJoin", "author": {"name": "ben"}},
+                ],
+            }
+        )
+    )
+    assert [shape(m) for m in found] == [
+        ("user", "Ann", "Hi", None),
+        ("assistant", "Robot", "Hi", None),
+        ("user", "ben", "Hi", "notice"),
+    ]
+    assert (found[0].session, found[0].metadata["title"]) == ("discord:2", "Bees / hives")
+
+
+MBOX = """From 1@xxx Mon Jan 15 10:30:00 +0000 2024
+Message-ID: <a@x>
+From: =?utf-8?q?J=C3=BCrgen?= <j@x.org>
+To: Ann <ann@x.org>
+Subject: Honey
+Date: Mon, 15 Jan 2024 10:30:00 +0100
+Content-Type: text/plain; charset=utf-8
+
+Three jars?
+>From the attic.
+
+From 2@xxx Mon Jan 15 11:30:00 +0000 2024
+Message-ID: <b@x>
+References: <a@x>
+In-Reply-To: <a@x>
+From: Ann <ann@x.org>
+Subject: Re: Honey
+Date: Mon, 15 Jan 2024 11:30:00 +0100
+Content-Type: multipart/mixed; boundary=B
+
+--B
+Content-Type: text/html; charset=utf-8
+
+<style>p {}</style><p>Two &amp; a half.</p>
+--B
+Content-Type: application/pdf; name=bill.pdf
+Content-Disposition: attachment; filename=bill.pdf
+
+x
+--B--
+"""
+
+
+def test_mbox(write):
+    """Threads are sessions, subjects titles; a text is taken from HTML, attachments are named."""
+    first, second = all_of(write(MBOX))
+    assert (first.name, first.content) == ("Jürgen", "Three jars?\nFrom the attic.")
+    assert (second.name, second.content) == ("Ann", "Two & a half.\n[file: bill.pdf]")
+    assert first.session == second.session == "mail:a@x"
+    assert first.metadata["title"] == second.metadata["title"] == "Honey"
+    assert first.time.isoformat() == "2024-01-15T10:30:00+01:00"
+    assert second.metadata["attachments"][0]["name"] == "bill.pdf"
+
+
+def test_gemini_in_a_takeout(tmp_path):
+    """Questions and answers from the archive; what nobody asked is left out."""
+    path = tmp_path / "takeout.zip"
+    activity = [
+        {
+            "header": "Gemini Apps",
+            "title": "Prompted How long does rye rise?",
+            "time": "2024-01-15T10:30:00.000Z",
+            "safeHtmlItem": [
+                {"html": "<p>Two <strong>hours</strong>.</p>\n<ul><li>Keep it &gt; 24 °C</li></ul>"}
+            ],
+        },
+        {"header": "Gemini Apps", "title": "Used an Assistant feature", "time": "2024-01-15T10:29:00Z"},
+    ]
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", json.dumps(activity))
+    found = all_of(path)
+    assert [shape(m)[::2] for m in found] == [
+        ("user", "How long does rye rise?"),
+        ("assistant", "Two hours.\n\nKeep it > 24 °C"),
+    ]
+
+
+def test_claude_code(messages):
+    """Thoughts, calls and results are noise; so are commands and what the program adds."""
+    line = {"sessionId": "s", "timestamp": "2024-01-15T10:30:00Z", "cwd": "/src"}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "a.py"}
+    talk = lines(
+        {"type": "summary", "summary": "Fix the bees", "leafUuid": "2"},
+        {**line, "uuid": "1", "type": "user", "message": {"role": "user", "content": "Fix it"}},
+        {
+            **line,
+            "uuid": "2",
+            "type": "assistant",
+            "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]},
+        },
+        {**line, "uuid": "3", "type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        {**line, "uuid": "4", "type": "user", "message": {"role": "user", "content": [result]}},
+        {
+            **line,
+            "uuid": "5",
+            "type": "user",
+            "isMeta": True,
+            "message": {"role": "user", "content": "Caveat"},
+        },
+        {
+            **line,
+            "uuid": "6",
+            "type": "assistant",
+            "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+        },
+        {"type": "file-history-snapshot", "messageId": "x"},
+    )
+    assert messages(talk) == [
+        ("user", None, "Fix it", None),
+        ("thinking", None, "hm", "thinking"),
+        ("assistant", None, '[tool call: Bash({"command": "ls"})]', "call"),
+        ("tool", None, "a.py", "result"),
+        ("user", None, "Caveat", "hidden"),
+        ("assistant", None, "Done.", None),
+    ]
+
+
+def test_codex(messages):
+    """Items of the Responses API, each with its role."""
+
+    def item(**payload):
+        return {"timestamp": "2024-01-15T10:30:00Z", "type": "response_item", "payload": payload}
+
+    context = [{"type": "input_text", "text": "<environment_context>x</environment_context>"}]
+    talk = lines(
+        {"timestamp": "2024-01-15T10:30:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/src"}},
+        item(type="message", role="user", content=context),
+        item(type="message", role="user", content=[{"type": "input_text", "text": "Fix it"}]),
+        item(type="reasoning", summary=[{"type": "summary_text", "text": "hm"}], encrypted_content="x"),
+        item(type="function_call", name="shell", arguments='{"command":["ls"]}', call_id="c"),
+        item(type="function_call_output", call_id="c", output="a.py"),
+        item(type="message", role="assistant", content=[{"type": "output_text", "text": "Done."}]),
+        {"timestamp": "2024-01-15T10:30:00Z", "type": "event_msg", "payload": {"type": "token_count"}},
+    )
+    assert messages(talk) == [
+        ("user", None, "<environment_context>x</environment_context>", "hidden"),
+        ("user", None, "Fix it", None),
+        ("thinking", None, "hm", "thinking"),
+        ("assistant", None, '[tool call: shell({"command":["ls"]})]', "call"),
+        ("tool", None, "a.py", "result"),
+        ("assistant", None, "Done.", None),
+    ]
+
+
+def test_a_folder_of_notes(folder):
+    """Front matter gives title, time and tags; the name of a daily note its day."""
+    path = folder(
+        {
+            "Bees.md": "---\ntitle: My bees\ncreated: 2024-01-15\ntags: [hive, honey]\n---\n# Hives\nThree.",
+            "daily/2024-02-03.md": "Bought sugar.",
+            "empty.md": "---\ntitle: x\n---\n",
+            ".obsidian/workspace.json": "{}",
+        }
+    )
+    bees, day = all_of(path)
+    assert (bees.content, bees.session) == ("# Hives\nThree.", "note:Bees.md")
+    assert (bees.metadata["title"], bees.metadata["tags"]) == ("My bees", ["hive", "honey"])
+    assert [note.time.date().isoformat() for note in (bees, day)] == ["2024-01-15", "2024-02-03"]
+
+
+def test_sharegpt(messages):
+    """Who a turn is from says its role; a turn of nobody known is no message."""
+    turns = [
+        {"from": "system", "value": "Be kind"},
+        {"from": "human", "value": "Hi"},
+        {"from": "gpt", "value": "Yes"},
+    ]
+    assert messages([{"id": "c", "conversations": turns}]) == [
+        ("system", None, "Be kind", "hidden"),
+        ("user", None, "Hi", None),
+        ("assistant", None, "Yes", None),
+    ]
+
+
+def test_mem0(write, tmp_path):
+    """Memories are of their users, and entries of their profiles."""
+    given = {
+        "results": [
+            {"id": "1", "memory": "Keeps bees", "user_id": "ann", "created_at": "2024-01-15T10:30:00Z"},
+            {"id": "2", "memory": "Likes rye", "user_id": "bea", "metadata": {"app": "x"}},
+        ]
+    }
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        assert memory.import_(write(given)).users == ("ann", "bea")
+        memory.maintain()
+        assert [entry.text for entry in memory.profile("ann").entries()] == ["Keeps bees"]
+        assert memory.messages(user="bea")[0].metadata["app"] == "x"
+
+
+def test_csv(write):
+    """Columns by their names, in any order and with any separator; texts of several lines."""
+    table = 'Date;Author;Text;Mood\n2024-01-15T10:30;Ann;"Three\nhives; all well";glad\n;Ben;Good;\n'
+    first, second = all_of(write(table))
+    assert (first.name, first.content, first.metadata) == ("Ann", "Three\nhives; all well", {"Mood": "glad"})
+    assert first.time.isoformat() == "2024-01-15T10:30:00+00:00"
+    assert (second.name, second.content) == ("Ben", "Good")
+
+
+LANGCHAIN = [
+    ("human", "HumanMessage", "Hi"),
+    ("ai", "AIMessage", "Hello"),
+]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"type": kind, "content": text} for kind, _, text in LANGCHAIN],
+        [{"type": kind, "data": {"content": text, "type": kind}} for kind, _, text in LANGCHAIN],
+        [
+            {
+                "lc": 1,
+                "type": "constructor",
+                "id": ["langchain", "schema", "messages", name],
+                "kwargs": {"content": text},
+            }
+            for _, name, text in LANGCHAIN
+        ],
+        {"messages": [{"type": kind, "content": text} for kind, _, text in LANGCHAIN]},
+        {
+            "values": {"messages": [{"type": kind, "content": text} for kind, _, text in LANGCHAIN]},
+            "next": [],
+        },
+    ],
+    ids=["messages", "messages_to_dict", "dumps", "state", "snapshot"],
+)
+def test_langchain_and_langgraph(messages, given):
+    """However they were dumped, an AI's message is the assistant's."""
+    assert messages(given) == [("user", None, "Hi", None), ("assistant", None, "Hello", None)]
+
+
+def test_anthropic_tool_results_are_messages(messages):
+    """What a tool gave back is word for word in a message of its own."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "42 hives"}]}
+    given = [
+        {"role": "user", "content": [result, {"type": "text", "text": "So?"}]},
+        {"role": "assistant", "content": "Many."},
+    ]
+    assert [(role, text) for role, _, text, _ in messages(given)] == [
+        ("tool", "42 hives"),
+        ("user", "So?"),
+        ("assistant", "Many."),
+    ]
+
+
+def test_a_response_and_its_items(messages):
+    """OpenAI's Responses API: an answer with its call."""
+    output = [
+        {"type": "function_call", "id": "f", "call_id": "c", "name": "hives", "arguments": "{}"},
+        {
+            "type": "message",
+            "id": "m",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Three."}],
+        },
+    ]
+    given = {"id": "resp_1", "object": "response", "created_at": 1705314600, "output": output}
+    assert [(role, text) for role, _, text, _ in messages(given)] == [
+        ("assistant", "[tool call: hives({})]"),
+        ("assistant", "Three."),
+    ]
