@@ -267,9 +267,7 @@ def test_what_outlives_a_line(source, names):
 def test_what_outlives_a_line_is_called_by_what_it_is():
     """`one`, `found`, `said`, `asked` and `told` tell nobody what they hold two lines further down."""
     empty = {
-        (path.relative_to(SOURCE).as_posix(), name)
-        for path in MODULES
-        for name in outliving(parsed(path))
+        (path.relative_to(SOURCE).as_posix(), name) for path in MODULES for name in outliving(parsed(path))
     }
     assert empty == STORED
 
