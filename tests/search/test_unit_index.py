@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, read_question, score
+from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 
@@ -54,6 +55,11 @@ def assert_same(one, other):
             )
 
 
+def copied(saved):
+    """As it comes from a file: in arrays of its own."""
+    return SavedIndex({name: np.array(array) for name, array in saved.arrays.items()})
+
+
 @given(talks())
 def test_grown_and_at_once(talk):
     """However the units came, the index is the one that all of them make at once."""
@@ -63,6 +69,33 @@ def test_grown_and_at_once(talk):
         grown.extend(units[start:end], vectors_of(units[start:end]))
     at_once.extend(units, vectors_of(units))
     assert_same(grown, at_once)
+
+
+@given(talks(), st.sets(st.integers(0, 41), max_size=3))
+def test_saved_and_opened(talk, gone):
+    """Saved, opened, grown and with rows taken out, it is the index that was never saved."""
+    units, cuts = talk
+    kept, reopened = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
+    for start, end in pairwise(cuts):
+        for index in (kept, reopened):
+            index.extend(units[start:end], vectors_of(units[start:end]))
+        reopened = UnitIndex(EMBEDDER.dimension, EMBEDDER, copied(reopened.save()))
+        assert list(reopened.units) == list(kept.units)
+        assert_same(reopened, kept)
+    for index in (kept, reopened):
+        index.remove({row for row in gone if row < len(units)})
+    assert list(reopened.units) == list(kept.units)
+    assert_same(reopened, kept)
+    if not len(kept):
+        return
+    question, asked = (
+        read_question("Did Ann's basson arrive on Monday?", START.date(), index) for index in (kept, reopened)
+    )
+    assert question == asked
+    vector = vectors_of([replace(units[0], text="Ann plays the bassoon")])[0]
+    scores = [score(index, question, vector, DEFAULT_WEIGHTS) for index in (kept, reopened)]
+    np.testing.assert_array_equal(scores[0].total, scores[1].total)
+    assert scores[0].confidence == scores[1].confidence
 
 
 @given(talks(), st.integers(0, 40))

@@ -1,6 +1,7 @@
 """The messages view against the naive one: caches and increments change no answer."""
 
 from datetime import timedelta
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from zibaldone.forgetting import Selector
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.testing import FrozenClock
+from zibaldone.views import unit_cache
 from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
@@ -22,6 +24,7 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add"), SENTENCES, st.sampled_from("12")),
         st.tuples(st.just("read"), st.none(), st.none()),
+        st.tuples(st.just("save"), st.none(), st.none()),
         st.tuples(st.just("forget"), st.integers(1, 8), st.none()),
         st.tuples(st.just("ask"), SENTENCES, st.sampled_from([None, "1"])),
     ),
@@ -32,7 +35,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
-    """After any order of adds, reads and forgettings both views retrieve the same, scores and all."""
+    """After any order of adds, reads, forgettings and new processes both find the same, scores and all."""
     now = FrozenClock()()
     database = Database(tmp_path_factory.mktemp("views"), busy_timeout_s=5)
     views = [MessagesView(STATIC, STATIC, STATIC), NaiveView(STATIC, STATIC, STATIC)]
@@ -45,6 +48,10 @@ def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
             elif verb == "read":
                 for view in views:
                     assert maintenance.advance(database, "ann", view)
+            elif verb == "save":
+                with mock.patch.object(unit_cache, "_LEAST_SAVED", 1):
+                    maintenance.maintain(database, views, ["ann"])
+                views[0] = MessagesView(STATIC, STATIC, STATIC)
             elif verb == "forget":
                 forgetting.forget(database, views, "ann", Selector(seqs=(what,)), dry_run=False)
             else:

@@ -27,9 +27,10 @@ def from_bytes(stored: list[bytes], dimension: int) -> Vectors:
 class Matrix:
     """Rows that grow at the end, in one block of memory with room to spare."""
 
-    def __init__(self, dimension: int) -> None:
-        self._block = np.zeros((0, dimension), dtype=np.float32)
-        self._n = 0
+    def __init__(self, dimension: int, rows: Vectors | None = None) -> None:
+        """Begins with these rows (n, d), which are changed in place."""
+        self._block = np.zeros((0, dimension), dtype=np.float32) if rows is None else rows
+        self._n = len(self._block)
 
     @property
     def rows(self) -> Vectors:

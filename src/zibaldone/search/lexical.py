@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from zibaldone.search.saved import SavedIndex, in_byte_order
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -32,12 +34,13 @@ def inverse_frequency(df: int, n: int) -> float:
 
 
 class LexicalIndex:
-    """Postings of rows 0 .. n-1, in the order in which they were appended."""
+    """Postings of rows 0 .. n-1, in the order in which they were appended; the first may be saved ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, saved: SavedIndex | None = None) -> None:
+        self._saved = _SavedPostings(saved) if saved else None
         self._rows: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
-        self._lengths = array("I")
+        self._lengths = array("I", saved["lexical.lengths"].tobytes() if saved else b"")
 
     def __len__(self) -> int:
         """Rows indexed."""
@@ -62,6 +65,7 @@ class LexicalIndex:
         """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
         if mask.all():
             return
+        self._unpack()
         first = int(np.argmin(mask))
         moved = np.cumsum(mask) - 1
         for term in [term for term, rows in self._rows.items() if rows[-1] >= first]:
@@ -77,7 +81,7 @@ class LexicalIndex:
     def df(self, term: str) -> int:
         """In how many rows the term occurs."""
         rows = self._rows.get(term)
-        return len(rows) if rows is not None else 0
+        return (len(rows) if rows is not None else 0) + (self._saved.df(term) if self._saved else 0)
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, never negative."""
@@ -85,11 +89,67 @@ class LexicalIndex:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         """The rows that have the term, rising, and how often each has it."""
-        rows = self._rows.get(term)
-        if rows is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        return np.array(rows, dtype=np.int64), np.array(self._counts[term], dtype=np.float64)
+        parts = [] if self._saved is None else [self._saved.postings(term)]
+        if (rows := self._rows.get(term)) is not None:
+            parts.append((np.array(rows, dtype=np.int64), np.array(self._counts[term], dtype=np.float64)))
+        if len(parts) == 1:
+            return parts[0]
+        return (
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)]),
+            np.concatenate([np.zeros(0), *(part[1] for part in parts)]),
+        )
 
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
         return np.array(self._lengths, dtype=np.float32)
+
+    def save(self, saved: SavedIndex) -> None:
+        """Put the postings there."""
+        self._unpack()
+        terms = in_byte_order(list(self._rows))
+        saved.put_texts("lexical.terms", terms)
+        saved["lexical.ends"] = np.cumsum([len(self._rows[term]) for term in terms], dtype=np.int64)
+        saved["lexical.rows"] = _joined([self._rows[term] for term in terms])
+        saved["lexical.counts"] = _joined([self._counts[term] for term in terms])
+        saved["lexical.lengths"] = _joined([self._lengths])
+
+    def _unpack(self) -> None:
+        """Take the saved postings in, to be changed."""
+        if self._saved is None:
+            return
+        for term, rows, counts in self._saved:
+            self._rows[term] = array("I", rows.tobytes()) + self._rows.get(term, array("I"))
+            self._counts[term] = array("I", counts.tobytes()) + self._counts.get(term, array("I"))
+        self._saved = None
+
+
+class _SavedPostings:
+    """Terms in the order of their bytes; of each, rows[begin:end] and counts[begin:end]."""
+
+    def __init__(self, saved: SavedIndex) -> None:
+        self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
+        self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
+
+    def __iter__(self) -> Iterator[tuple[str, Ints, Ints]]:
+        begin = 0
+        for term, end in zip(self._terms, self._ends.tolist(), strict=True):
+            yield term, self._rows[begin:end], self._counts[begin:end]
+            begin = end
+
+    def df(self, term: str) -> int:
+        begin, end = self._range(term)
+        return end - begin
+
+    def postings(self, term: str) -> tuple[Ints, Doubles]:
+        begin, end = self._range(term)
+        return self._rows[begin:end].astype(np.int64), self._counts[begin:end].astype(np.float64)
+
+    def _range(self, term: str) -> tuple[int, int]:
+        place = self._terms.place_of(term)
+        if place is None:
+            return 0, 0
+        return int(self._ends[place - 1]) if place else 0, int(self._ends[place])
+
+
+def _joined(parts: Sequence[array[int]]) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(b"".join(part.tobytes() for part in parts), dtype=np.uint32)

@@ -9,6 +9,7 @@ import numpy as np
 
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.search.dense import Matrix
+from zibaldone.search.saved import SavedIndex
 
 _LAST_BITS = 1e-5
 Pairs = Sequence[tuple[str, str]]  # (surface form, term)
@@ -17,21 +18,23 @@ Pairs = Sequence[tuple[str, str]]  # (surface form, term)
 class Thesaurus:
     """A term's vector is the mean of the vectors of its surface forms, in a static embedder."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, saved: SavedIndex | None = None) -> None:
         self._embedder = embedder
+        self._saved = saved  # what is not in the following four yet
         self._uses: Counter[str] = Counter()  # words that have the form
         self._forms: dict[str, set[str]] = {}  # by term
         self._row: dict[str, int] = {}
         self._terms: list[str] = []  # by row
-        self._vectors = Matrix(embedder.dimension)
         self._changed: set[str] = set()  # terms whose vector is to be made anew
+        self._vectors = Matrix(embedder.dimension, saved["thesaurus.vectors"] if saved else None)
 
     def __len__(self) -> int:
         """Terms that have, or will have, a vector."""
-        return len(self._forms)
+        return len(self._vectors.rows) if self._saved else len(self._forms)
 
     def learn(self, pairs: Pairs) -> None:
         """Note the surface forms and terms of a word that was not there before."""
+        self._unpack()
         for form, term in _worded(pairs):
             self._uses[form] += 1
             if self._uses[form] == 1:
@@ -40,6 +43,7 @@ class Thesaurus:
 
     def unlearn(self, pairs: Pairs) -> None:
         """Forget a word that was learnt and is there no more, and at once its term, if that was all of it."""
+        self._unpack()
         for form, term in _worded(pairs):
             self._uses[form] -= 1
             if not self._uses[form]:
@@ -49,19 +53,48 @@ class Thesaurus:
                 if not self._forms[term]:
                     self._drop(term)
 
+    def let_go(self) -> None:
+        """Refer no more to what was saved."""
+        self._unpack()
+        self._vectors = Matrix(self._embedder.dimension, self._vectors.rows.copy())
+
     def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
         """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
         self._settle()
-        if not forms or not self._terms:
+        terms = self._saved.texts("thesaurus.terms") if self._saved else self._terms
+        if not forms or not terms:
             return [[] for _ in forms]
         cosines = self._vectors.rows @ self._embedder.embed(forms).T
         near_terms = []
         for column in cosines.T:
-            rows = np.flatnonzero(column >= threshold - _LAST_BITS)
+            rows = np.flatnonzero(column >= threshold - _LAST_BITS).tolist()
             # Rounded: the last bits depend on where in the matrix a row happens to stand.
-            near = zip((self._terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
+            near = zip((terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
             near_terms.append(sorted(pair for pair in near if pair[1] >= threshold))
         return near_terms
+
+    def save(self, saved: SavedIndex) -> None:
+        """Put terms, forms and vectors there."""
+        self._unpack()
+        self._settle()
+        terms = sorted(self._row, key=self._row.__getitem__)
+        forms = [(form, place) for place, term in enumerate(terms) for form in sorted(self._forms[term])]
+        saved.put_texts("thesaurus.terms", terms)
+        saved["thesaurus.vectors"] = self._vectors.rows[[self._row[term] for term in terms]]
+        saved.put_texts("thesaurus.forms", [form for form, _ in forms])
+        saved["thesaurus.form_of"] = np.array([place for _, place in forms], dtype=np.int64)
+        saved["thesaurus.uses"] = np.array([self._uses[form] for form, _ in forms], dtype=np.int64)
+
+    def _unpack(self) -> None:
+        """Take what was saved in, to be changed."""
+        if self._saved is None:
+            return
+        terms, forms = list(self._saved.texts("thesaurus.terms")), list(self._saved.texts("thesaurus.forms"))
+        self._terms, self._row = terms, {term: row for row, term in enumerate(terms)}
+        self._uses = Counter(dict(zip(forms, self._saved["thesaurus.uses"].tolist(), strict=True)))
+        for form, place in zip(forms, self._saved["thesaurus.form_of"].tolist(), strict=True):
+            self._forms.setdefault(terms[place], set()).add(form)
+        self._saved = None
 
     def _settle(self) -> None:
         """Make the vectors of changed terms."""

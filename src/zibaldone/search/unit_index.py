@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
@@ -15,9 +14,11 @@ from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
-from zibaldone.search.spelling import Spelling
+from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import Unit
+from zibaldone.search.unit_list import UnitList
+from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
@@ -26,6 +27,7 @@ AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
+_FEATURES = ("proper_nouns", "time_words", "_ends_asking", "_has_question")
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _TIME_WORDS = frozenset(
@@ -45,12 +47,13 @@ class UnitIndex:
     single words.
     """
 
-    def __init__(self, dimension: int, word_embedder: WordEmbedder) -> None:
-        self.units: list[Unit] = []
+    def __init__(self, dimension: int, word_embedder: WordEmbedder, saved: SavedIndex | None = None) -> None:
+        """Empty, or as it was saved; the arrays may be maps of a file, as long as they may be changed."""
+        self.units = UnitList(saved)
         self.note = ""  # in words, what was left out of it
-        self.vectors = Matrix(dimension)
-        self.lexical = LexicalIndex()
-        self.thesaurus = Thesaurus(word_embedder)
+        self.vectors = Matrix(dimension, saved["vectors"] if saved else None)
+        self.lexical = LexicalIndex(saved)
+        self.thesaurus = Thesaurus(word_embedder, saved)
         self._word_embedder = word_embedder
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
@@ -69,9 +72,8 @@ class UnitIndex:
         self.windows: dict[int, Windows] = {}  # by radius
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
-        self._uses: Counter[str] = Counter()  # how often each word is in the units
-        self._known: dict[str, tuple[str, ...]] = {}  # word -> its terms
-        self._spelling = Spelling()
+        self._vocabulary = Vocabulary(saved)
+        self._terms: dict[str, tuple[str, ...]] = {}  # word -> its terms; not of all words
         self._sessions: dict[str, int] = {}
         # Of each row: the number of its session, its time, whether an assistant says it, its seq.
         self._session_of = np.zeros(0, dtype=np.int64)
@@ -88,10 +90,17 @@ class UnitIndex:
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
         self._measured = _Measured(dimension)
+        if saved is not None:
+            self._open(saved)
 
     def __len__(self) -> int:
         """Units in the index."""
         return len(self.units)
+
+    @property
+    def seqs(self) -> Ints:
+        """(n,) of the message that each unit stands on."""
+        return self._seqs
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
@@ -100,7 +109,8 @@ class UnitIndex:
         has_time = []
         for unit in units:
             unit_words = words(unit.text)
-            self._uses.update(unit_words)
+            for word in self._vocabulary.add(unit_words):
+                self.thesaurus.learn(_pairs(word))
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
             has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
         self.units.extend(units)
@@ -126,14 +136,13 @@ class UnitIndex:
         mask = np.ones(len(self.units), dtype=bool)
         mask[sorted(rows)] = False
         for unit in gone:
-            self._uses.subtract(words(unit.text))
-        for word in {word for unit in gone for word in words(unit.text)}:
-            if not self._uses[word]:
-                del self._uses[word]
-                del self._known[word]
-                self._spelling.unlearn(word)
+            for word in self._vocabulary.remove(words(unit.text)):
+                self._terms.pop(word, None)
                 self.thesaurus.unlearn(_pairs(word))
-        self.units = [unit for row, unit in enumerate(self.units) if row not in rows]
+        self.thesaurus.let_go()
+        kept = UnitList()
+        kept.extend(unit for row, unit in enumerate(self.units) if row not in rows)
+        self.units = kept
         self.vectors.keep(mask)
         self._spread = None
         self._measured = _Measured(self.vectors.rows.shape[1])
@@ -147,7 +156,8 @@ class UnitIndex:
 
     def rows_of(self, seqs: AbstractSet[int]) -> list[int]:
         """The rows that have any of these messages among their sources."""
-        return sorted({row for row, unit in enumerate(self.units) if not seqs.isdisjoint(unit.sources)})
+        rows = self.source_rows[np.isin(self.source_seqs, np.fromiter(seqs, dtype=np.int64, count=len(seqs)))]
+        return [int(row) for row in np.unique(rows)]
 
     def of_session(self, session: str) -> npt.NDArray[np.bool_]:
         """(n,) which units are of it."""
@@ -160,9 +170,9 @@ class UnitIndex:
 
     def spelled(self, word: str) -> str:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
-        if word in self._uses or self._word_embedder.count([word]) == [1]:
+        if word in self._vocabulary or self._word_embedder.count([word]) == [1]:
             return word
-        return self._spelling.meant(word, self._uses) or word
+        return self._vocabulary.meant(word) or word
 
     def partner(self, row: int) -> int | None:
         """The row of the turn that makes sense of this one; None where it stands for itself.
@@ -203,14 +213,38 @@ class UnitIndex:
         length = max(float(np.linalg.norm(centred)), 1e-6)
         return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
 
+    def save(self) -> SavedIndex:
+        """All of it, as arrays. Another process, or a later one, begins with what this one has."""
+        saved = SavedIndex()
+        for part in (self.units, self.lexical, self.thesaurus, self._vocabulary):
+            part.save(saved)
+        saved["vectors"] = self.vectors.rows
+        for name in _FEATURES:
+            saved[name] = getattr(self, name)
+        saved["days"], saved["times"], saved["session_of"] = self.days, self._times, self._session_of
+        saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
+        saved.put_texts("sessions", list(self._sessions))
+        return saved
+
+    def _open(self, saved: SavedIndex) -> None:
+        for name in _FEATURES:
+            setattr(self, name, saved[name])
+        self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
+        self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
+        sources = np.diff(saved["unit.sources_end"], prepend=0)
+        self.source_rows = np.repeat(np.arange(len(self.units)), sources)
+        self.source_seqs = saved["unit.sources"]
+        self._sessions = {session: number for number, session in enumerate(saved.texts("sessions"))}
+        self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
+        lengths = self.lexical.lengths()
+        self._order_all(lengths)
+        self._weigh(lengths)
+
     def _terms_of(self, word: str) -> tuple[str, ...]:
         """What a word is indexed as; nothing for a stop word."""
-        known = self._known.get(word)
+        known = self._terms.get(word)
         if known is None:
-            pairs = _pairs(word)
-            self._spelling.learn(word)
-            self.thesaurus.learn(pairs)
-            known = self._known[word] = tuple(term for _, term in pairs)
+            known = self._terms[word] = tuple(term for _, term in _pairs(word))
         return known
 
     def _arrange(self, first: int) -> None:
@@ -241,6 +275,10 @@ class UnitIndex:
         lengths = self.lexical.lengths()
         if not self._continue_session(first, lengths):
             self._order_all(lengths)
+        self._weigh(lengths)
+
+    def _weigh(self, lengths: Floats) -> None:
+        """What depends on who says how much of the log, and on who takes part in a session."""
         by_assistant = self._is_assistants.astype(np.float32)
         people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
         self.by_assistant = by_assistant * np.float32(

@@ -12,15 +12,20 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.models.base import WordEmbedder
+from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views import units
+from zibaldone.storage.database import Database
+from zibaldone.views import index_files, units
 from zibaldone.views.base import Generation, Snapshot
 from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
 _MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
+# A file is written when so many messages are not in it yet, or a fifth of those that are, if that is more.
+_LEAST_SAVED = 1000
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
 
@@ -48,15 +53,19 @@ class UnitCache:
     def __init__(
         self,
         view: str,
-        new_index: Callable[[], UnitIndex],
+        dimension: int,
+        word_embedder: WordEmbedder,
         tail_units: ToUnits = lambda _: [],
         *,
         appends: bool,
         most_unread: int | None = None,
     ) -> None:
-        """`tail_units` makes units of what the view has not read, of the newest `most_unread` messages."""
+        """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
+
+        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages.
+        """
         self._view = view
-        self._new_index = new_index
+        self._dimension, self._words = dimension, word_embedder
         self._tail_units = tail_units
         self._appends = appends
         self._most_unread = most_unread
@@ -78,6 +87,27 @@ class UnitCache:
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
             yield self._refresh(slot, now.connection, user, generation, tail_units or self._tail_units)
+
+    def save(self, database: Database, generation: Generation) -> None:
+        """Write the user's index to a file, where much came since it was written last.
+
+        With `appends` alone; and when the view has read all, or else the next time.
+        """
+        user = generation.user
+        with database.read() as connection:
+            state = log.state(connection, user)
+            wanted = self._state(generation, state)
+            saved_to = index_files.saved_to(connection, user, wanted)
+            if generation.cursor - saved_to < max(_LEAST_SAVED, saved_to // 5):
+                return
+            slot = self._slots.get_or_make(user, Slot)
+            with slot.lock:
+                index = self._refresh(slot, connection, user, generation, self._tail_units)
+                last = log.fetch(connection, user, [slot.cursor]).get(slot.cursor)
+                if slot.tail_to or slot.version != state.version or last is None or last.id is None:
+                    return
+                saved, cursor = index.save(), slot.cursor
+        index_files.save(database, user, wanted, saved, cursor, last.id)
 
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
@@ -108,8 +138,8 @@ class UnitCache:
         if slot.index is not None and slot.version > state.version and slot.generation == number:
             return slot.index  # an older snapshot: what the index has too much of is the newest
         if slot.index is None or slot.generation != number:
-            slot.index, slot.cursor, slot.tail_to = self._new_index(), 0, 0
-            slot.deletions = state.deletions
+            slot.index, slot.cursor = self._begun(connection, user, generation, state)
+            slot.tail_to, slot.deletions = 0, state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
@@ -119,7 +149,7 @@ class UnitCache:
         keeps_tail = slot.tail_to and not forgotten and cursor == slot.cursor
         gone = set()
         if slot.tail_to and not keeps_tail:
-            gone = {row for row, unit in enumerate(index.units) if unit.seq > slot.cursor}
+            gone = set(np.flatnonzero(index.seqs > slot.cursor).tolist())
         if generation is not None and (forgotten or not self._appends):
             stored = set(units.keys(connection, self._view, generation))
             behind = slot.cursor if keeps_tail else state.last_seq  # what is kept of the tail has no rows yet
@@ -150,6 +180,22 @@ class UnitCache:
                 None  # something was forgotten meanwhile: this snapshot still has it, memory must not
             )
         return index
+
+    def _begun(
+        self, connection: Connection, user: str, generation: Generation | None, state: log.UserState
+    ) -> tuple[UnitIndex, int]:
+        """An index to begin with, and how far it goes: what was saved, where it is of this generation."""
+        if generation is not None and self._appends:
+            there = index_files.opened(connection, user, self._state(generation, state))
+            if there is not None and there[1] <= generation.cursor:
+                return self._new_index(there[0]), there[1]
+        return self._new_index(), 0
+
+    def _new_index(self, saved: SavedIndex | None = None) -> UnitIndex:
+        return UnitIndex(self._dimension, self._words, saved)
+
+    def _state(self, generation: Generation, state: log.UserState) -> index_files.IndexState:
+        return index_files.state_of(self._view, generation, self._words.name, state)
 
     def _embed_tail(
         self, connection: Connection, slot: Slot, index: UnitIndex, generation: Generation

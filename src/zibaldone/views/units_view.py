@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from zibaldone.models.base import Embedder
-from zibaldone.views import units
+from zibaldone.views import index_files, units
 from zibaldone.views.base import Counted, Generation, RestingView
 
 
@@ -30,7 +30,8 @@ class UnitsView(RestingView):
         return f"{self._analysis}/{self._embedder.name}/{self._embedder.dimension}"
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove the units that were made from any of these messages."""
+        """Remove the units that were made from any of these messages, and files that hold their words."""
+        index_files.drop(connection, user)
         return units.forget(connection, self.name, user, seqs)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:

@@ -17,7 +17,6 @@ from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import read_question
-from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
 from zibaldone.views import units
 from zibaldone.views.base import (
@@ -89,17 +88,15 @@ class HierarchyView:
         self._drafter = drafter if self.config.reader == "model" else None
         self._levels: UserCache[Levels] = UserCache(_MOST_USERS)
 
-        def new_index() -> UnitIndex:
-            return UnitIndex(embedder.dimension, word_embedder)
-
         self._units = UnitCache(
             NAME,
-            new_index,
+            embedder.dimension,
+            word_embedder,
             lambda new: to_units(new, cut(new, tokenizer)),
             appends=False,
             most_unread=MOST_UNREAD,
         )
-        self._episodes = UnitCache(EPISODES, new_index, appends=False)
+        self._episodes = UnitCache(EPISODES, embedder.dimension, word_embedder, appends=False)
         self._builders: UserCache[Builder] = UserCache(_MOST_BUILDERS)
         self._measured: Thresholds | None = None
 

@@ -14,13 +14,20 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
-from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages as log_table
 from zibaldone.storage.schema import units as units_table
 from zibaldone.views import units
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
+from zibaldone.views.base import (
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    Retrieved,
+    Snapshot,
+    TakeSnapshot,
+)
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
     PASSAGE_TOKENS,
@@ -64,7 +71,8 @@ class MessagesView(UnitsView):
         self._tokenizer = tokenizer
         self._cache = UnitCache(
             self.name,
-            lambda: UnitIndex(embedder.dimension, word_embedder),
+            embedder.dimension,
+            word_embedder,
             lambda unread: to_units(unread, cut(unread, tokenizer)),
             appends=True,
         )
@@ -128,6 +136,18 @@ class MessagesView(UnitsView):
                 note = FOREIGN_VECTORS
             with self._cache.index(now, user, here) as index:
                 return ranked_units(index, question, vector, query, self.name, note, self._weights)
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no model is asked
+    ) -> tuple[Counted, ...]:
+        """Save the index, so that other processes begin with it."""
+        if usable(generation, self.fingerprint):
+            self._cache.save(database, generation)
+        return ()
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""

@@ -22,7 +22,15 @@ from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import Period, asked_period
 from zibaldone.views import units
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
+from zibaldone.views.base import (
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    Retrieved,
+    Snapshot,
+    TakeSnapshot,
+)
 from zibaldone.views.timeline.choosing import choose_lines
 from zibaldone.views.timeline.lines import HEARD, lines_of
 from zibaldone.views.timeline.subject import of_subject
@@ -75,7 +83,8 @@ class TimelineView(UnitsView):
         self._tokenizer = tokenizer
         self._cache = UnitCache(
             self.name,
-            lambda: UnitIndex(embedder.dimension, word_embedder),
+            embedder.dimension,
+            word_embedder,
             lambda unread: self._units(unread, {}),
             appends=True,
             most_unread=MOST_UNREAD,
@@ -174,6 +183,18 @@ class TimelineView(UnitsView):
         return Retrieved(
             evidence, len(index), scores.confidence, explanation, "; ".join(filter(None, (note, when)))
         )
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no model is asked
+    ) -> tuple[Counted, ...]:
+        """Save the index, so that other processes begin with it."""
+        if usable(generation, self.fingerprint):
+            self._cache.save(database, generation)
+        return ()
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""

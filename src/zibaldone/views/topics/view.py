@@ -96,7 +96,8 @@ class TopicsView:
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
             NAME,
-            lambda: UnitIndex(embedder.dimension, word_embedder),
+            embedder.dimension,
+            word_embedder,
             appends=False,
             most_unread=MOST_UNREAD,
         )

@@ -1,0 +1,205 @@
+"""Saved indexes: what is opened, what is not, and what is left of them."""
+
+import shutil
+
+import pytest
+
+from zibaldone import Memory
+from zibaldone.search import unit_index
+from zibaldone.views import index_files, unit_cache
+
+TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]
+QUESTION = "Who is my dentist?"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """An index of three messages is worth a file."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 2)
+
+
+@pytest.fixture
+def extended(monkeypatch):
+    """How many units were indexed from rows or messages since."""
+    counts = []
+    extend = unit_index.UnitIndex.extend
+
+    def counted(self, units, vectors):
+        counts.append(len(units))
+        extend(self, units, vectors)
+
+    monkeypatch.setattr(unit_index.UnitIndex, "extend", counted)
+    return counts
+
+
+@pytest.fixture
+def filled(opened):
+    """What Ann said, maintained; closed again."""
+
+    def filled(**options) -> Memory:
+        memory = opened(**options)
+        memory.add(TEXTS, user="ann")
+        memory.maintain()
+        return memory
+
+    return filled
+
+
+def files(memory):
+    """The saved indexes of a memory."""
+    return sorted(memory.path.glob("index/*/*"))
+
+
+def answer(memory, user="ann"):
+    """What a recall says, and by which scores."""
+    recalled = memory.recall(QUESTION, user=user)
+    return recalled.text, [unit.score for unit in recalled.evidence], recalled.confidence
+
+
+def test_another_process_opens_it(filled, opened, extended):
+    """Nothing is indexed again, and the answer is the same to the bit."""
+    expected = answer(filled())
+    extended.clear()
+    assert answer(opened()) == expected
+    assert sum(extended) == 0
+
+
+def test_what_came_since_is_added(filled, opened, extended):
+    """Of a new message alone."""
+    filled().add("My dentist moved to Green Lane.", user="ann")
+    extended.clear()
+    assert "Green Lane" in answer(opened())[0]
+    assert 0 < sum(extended) <= 2  # by the messages and the timeline
+
+
+def test_nothing_forgotten_is_in_a_file(filled, opened):
+    """The files go with the message; later ones hold what is left."""
+    memory = filled()
+    assert any(b"Moss" in path.read_bytes() for path in files(memory))
+    memory.forget(user="ann", seqs=[1])
+    assert files(memory) == []
+    memory.add(["The kettle whistles.", "Rye bread rises slowly."], user="ann")
+    memory.maintain()
+    assert files(memory)
+    assert not any(b"Moss" in path.read_bytes() for path in files(memory))
+    assert "Moss" not in answer(opened())[0]
+
+
+def test_an_opened_index_forgets(filled, opened):
+    """Also where its words came from a file."""
+    filled()
+    memory = opened()
+    assert "Moss" in answer(memory)[0]
+    memory.forget(user="ann", seqs=[1])
+    assert "Moss" not in answer(memory)[0]
+
+
+@pytest.mark.parametrize("where", [(index_files, "save"), (index_files, "save_file")], ids=["before", "amid"])
+def test_a_forgetting_while_it_is_written(filled, monkeypatch, where):
+    """What was forgotten meanwhile is in no file."""
+    memory = filled()
+    module, name = where
+    write = getattr(module, name)
+
+    def forgets_first(*given, **options):
+        monkeypatch.setattr(module, name, write)
+        memory.forget(user="ann", seqs=[1])
+        return write(*given, **options)
+
+    shutil.rmtree(memory.path / "index")
+    monkeypatch.setattr(module, name, forgets_first)
+    memory.add("The kettle whistles.", user="ann")
+    memory.maintain()
+    assert memory.messages(user="ann")[0].seq == 2
+    assert not any(b"Moss" in path.read_bytes() for path in files(memory))
+
+
+def damaged(path):
+    """One letter is another."""
+    path.write_bytes(path.read_bytes().replace(b"Moss", b"Mess"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damaged,
+        lambda path: path.write_bytes(path.read_bytes()[:-100]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"\xff" * 64),
+        lambda path: path.write_bytes(b"\x02\0\0\0\0\0\0\0{}"),
+    ],
+    ids=["a bit", "its end", "all of it", "its head", "no head"],
+)
+def test_a_damaged_file_is_made_anew(filled, opened, damage):
+    """It changes no answer."""
+    memory = filled()
+    expected = answer(memory)
+    for path in files(memory):
+        damage(path)
+    assert answer(opened()) == expected
+
+
+def test_a_folder_put_back_from_a_copy(filled, opened, tmp_path):
+    """An index of messages that are there no more, and whose seqs others have, is not opened."""
+    memory = filled()
+    memory.close()
+    shutil.copytree(memory.path, tmp_path / "copy", ignore=shutil.ignore_patterns("index"))
+    with opened() as memory:
+        memory.add([f"My dentist is Dr. Wrong {k}." for k in range(5)], user="ann")
+        memory.maintain()
+    shutil.copytree(memory.path / "index", tmp_path / "copy" / "index")
+    with opened("copy") as copy:
+        copy.add([f"Rye bread {k}." for k in range(6)], user="ann")
+        assert "Wrong" not in answer(copy)[0]
+
+
+def test_other_code_makes_its_own(filled, opened, extended, monkeypatch):
+    """A version that cuts words otherwise opens no file of this one."""
+    filled()
+    monkeypatch.setattr(index_files, "_code", lambda: "another")
+    extended.clear()
+    answer(opened())
+    assert sum(extended) > 0
+
+
+def test_a_full_disk_holds_up_nothing(opened, monkeypatch):
+    """Maintenance goes on, and leaves no piece of a file."""
+
+    def full(*given, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(index_files, "save_file", full)
+    memory = opened()
+    memory.add(TEXTS, user="ann")
+    assert memory.maintain().behind == ()
+    assert files(memory) == []
+    assert "Moss" in answer(memory)[0]
+
+
+def test_each_user_has_files_of_their_own(filled):
+    """Forgetting one leaves the other's, which holds nothing of the first."""
+    memory = filled()
+    hers = files(memory)
+    memory.add(["My dentist is Dr. Reed.", "I row.", "I swim."], user="bea")
+    memory.maintain()
+    his = [path for path in files(memory) if path not in hers]
+    assert his
+    assert not any(b"Moss" in path.read_bytes() for path in his)
+    memory.forget(user="ann", everything=True)
+    assert files(memory) == his
+    assert "Reed" in answer(memory, "bea")[0]
+
+
+def test_little_is_not_worth_a_file(opened, monkeypatch):
+    """Nor is a file written again for a few messages more."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 4)
+    memory = opened()
+    memory.add(TEXTS, user="ann")
+    memory.maintain()
+    assert files(memory) == []
+    memory.add("The kettle whistles.", user="ann")
+    memory.maintain()
+    [before, *_] = [path.stat().st_mtime_ns for path in files(memory)]
+    memory.add("Rye bread rises slowly.", user="ann")
+    memory.maintain()
+    assert files(memory)[0].stat().st_mtime_ns == before
