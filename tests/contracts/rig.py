@@ -20,6 +20,7 @@ from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 
 STATIC = shared_static_embedder()
@@ -158,7 +159,8 @@ class Rig:
                     happens()
                 yield now
 
-        self.view.retrieve(take, query)
+        with sweeping():  # as every recall reads messages
+            self.view.retrieve(take, query)
         if taken < snapshot:
             happens()
 
@@ -167,6 +169,7 @@ class Rig:
         with self.database.write() as connection:
             self.view.forget(connection, user, seqs)
             log.remove(connection, user, seqs)
+        forget_texts()
         self.view.refresh(self.database, user, self.serving(user))
 
     def serving(self, user: str = USER) -> Generation | None:
