@@ -326,7 +326,7 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
     return {row.user: row.version for row in connection.execute(query)}
 
 
-def is_noise(row: Row[Any]) -> bool:
+def is_noise(row: Any) -> bool:
     """Whether a row with metadata is of a message that is noise."""
     return bool(row.metadata) and Message("", metadata=_checked_metadata(row)).is_noise
 
@@ -562,7 +562,7 @@ def _note_forgotten(connection: Connection, user: str, ids: Iterable[str]) -> No
 
 def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:
     """Those of the ids whose messages were forgotten."""
-    gone = set()
+    gone: set[str] = set()
     for batch in in_chunks(ids, _PER_STATEMENT):
         of_digest = {_id_digest(user, own): own for own in batch}
         query = select(forgotten_ids.c.digest).where(

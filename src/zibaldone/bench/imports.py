@@ -47,7 +47,7 @@ class ImportCost:
 
 def run(options: ImportOptions, run: Run) -> Measurement:
     """An archive of each size, imported once."""
-    rows = []
+    rows: list[ImportCost] = []
     for megabytes in options.megabytes:
         run.progress("writing an export", len(rows), len(options.megabytes))
         archive = run.folder / f"{megabytes}.zip"
@@ -134,7 +134,7 @@ def _node(turn: int, created: float, sentences: Iterator[str]) -> dict[str, Any]
     )[turn % 6]
     text = "\n\n".join(" ".join(itertools.islice(sentences, 4)) for _ in range(max(1, count // 4)))
     content = {"content_type": kind} | ({"text": text} if kind == "code" else {"parts": [text]})
-    metadata = {
+    metadata: dict[str, Any] = {
         "model_slug": "gpt-4o",
         "request_id": f"{created:.0f}-{turn:04}-AMS",
         "message_source": None,

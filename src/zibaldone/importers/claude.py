@@ -103,15 +103,14 @@ def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
         if isinstance(parent, str):
             parents[place] = parent
     leaf = conversation.get("current_leaf_message_uuid")
-    place = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
-    if not any(parent in by_uuid for parent in parents.values()) and place is None:
+    last = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
+    if not any(parent in by_uuid for parent in parents.values()) and last is None:
         return set(range(len(nodes)))
-    if place is None:
-        place = _newest(nodes)
+    step: int | None = _newest(nodes) if last is None else last
     branch: set[int] = set()
-    while place is not None and place not in branch:
-        branch.add(place)
-        place = by_uuid.get(parents.get(place, ""))
+    while step is not None and step not in branch:
+        branch.add(step)
+        step = by_uuid.get(parents.get(step, ""))
     return branch
 
 
@@ -146,9 +145,9 @@ class _Turn:
                 (after if texts else before).append(noise)
             elif text := _words(block, attachments):
                 texts.append(text)
-        text = self.node.get("text")
-        if not texts and text and not before:
-            texts = [text.text()]
+        whole = self.node.get("text")
+        if not texts and whole and not before:
+            texts = [whole.text()]
         for name in ("attachments", "files"):
             listed = self.node.get(name)
             for node in listed.items() if listed else []:

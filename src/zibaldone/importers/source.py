@@ -198,7 +198,9 @@ def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> Imp
     stream.seek(0)
     if opening in (b"PK\x03\x04", _END):
         return ImportSource(label, "archive", _of_archive(stream, label, size, stack))
-    return ImportSource(label, "file", {name: SourceFile(name, size, lambda: _Again(stream))})
+    return ImportSource(
+        label, "file", {name: SourceFile(name, size, lambda: cast("IO[bytes]", _Again(stream)))}
+    )
 
 
 class _Again(io.RawIOBase):

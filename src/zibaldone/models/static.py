@@ -117,7 +117,7 @@ class _Pieces(dict[str, Sequence[int]]):
         """Keep no word."""
         self.clear()
 
-    def __hash__(self) -> int:  # the registry of caches knows it by what it is, not by what is in it
+    def __hash__(self) -> int:  # type: ignore[override] # the registry of caches knows it by what it is, not by what is in it
         return id(self)
 
     def __eq__(self, other: object) -> bool:
