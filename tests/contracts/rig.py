@@ -26,7 +26,7 @@ from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, S
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 USER = "ann"
-LOG_TABLES = {"migrations", "users", "messages", "view_states"}
+LOG_TABLES = {"migrations", "users", "messages", "forgotten_ids", "view_states"}
 
 
 class Reversed:
