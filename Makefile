@@ -9,7 +9,7 @@ TORCH ?= 2.13.0
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all test-browser lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -21,10 +21,30 @@ test: $(VENV)/.installed-dev
 test-all: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PYTEST) --exhaustive
 
+# The page in Debian's Chromium, by Playwright, with axe's rules for who does not see or use a mouse. Skips, and says
+# why, what cannot be had. SHOTS=folder keeps pictures.
+test-browser: $(VENV)/.installed-browser
+	command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null || true
+	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, in site/; a broken link or a page of no place is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Wheel and sdist, in dist/.
+dist: $(VENV)/.installed-docs
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+# Each of them, in an environment of its own, in an empty folder, without the repository.
+dist-test: dist
+	tests/dist_test.sh $(PYTHON) dist/*.whl
+	tests/dist_test.sh $(PYTHON) dist/*.tar.gz
 
 # LOCOMO=path/to/locomo10.json, from the LoCoMo repository
 bench: $(VENV)/.installed
@@ -39,7 +59,17 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==$(TORCH)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check 'playwright>=1.50' || true
+	npm pack --silent --pack-destination $(VENV) axe-core@4 >/dev/null && \
+	  tar -xzf $$(ls $(VENV)/axe-core-4*.tgz | tail -1) -C $(VENV) --strip-components=1 package/axe.min.js || true
 	touch $@

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,9 +32,15 @@ def select(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
 
 
+def noted(line: str) -> tuple[int, str]:
+    """(id, text) of an item's line."""
+    number, text = line.split(" ", 1)
+    return int(number), re.sub(r"^\(\d{4}-\d\d-\d\d\) ", "", text)
+
+
 def joint(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Everything stays as it is."""
-    notes = [{"text": one["text"], "sources": [one["id"]]} for one in given["new_items"]]
+    notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
     return {
         "items": notes,
         "updates": [],

@@ -64,9 +64,10 @@ def test_bad_input_is_said(filled, words, said):
     assert said in err
 
 
-def test_nothing_is_known_of_nobody(filled):
+def test_nothing_is_known_yet(filled):
     """A user without entries gets a line on standard error, and an empty list as JSON."""
-    code, out, err = filled("profile", "--user", "nobody")
+    filled("add", "What is the time?", "--user", "ann")
+    code, out, err = filled("profile", "--user", "ann")
     assert (code, out) == (0, "")
     assert "nothing yet" in err
-    assert json.loads(filled("profile", "--user", "nobody", "--json")[1]) == []
+    assert json.loads(filled("profile", "--user", "ann", "--json")[1]) == []

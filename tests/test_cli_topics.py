@@ -37,7 +37,7 @@ def test_list_and_show(filled):
     """Every document in a line, and one of them as Markdown."""
     code, out, _ = filled("topics", "list")
     assert code == 0
-    assert re.search(r"^CURRENT +3 +\d+ +CURRENT", out, re.MULTILINE)
+    assert re.search(r"^CURRENT\t3\t\d+\tCURRENT", out, re.MULTILINE)
     code, out, _ = filled("topics", "show", "CURRENT")
     assert code == 0
     assert out.startswith("---\nid: CURRENT\n")
@@ -176,7 +176,7 @@ def test_an_editor_that_fails(filled):
         (["show", "cats"], "no topic document 'cats'; there is CURRENT"),
         (["edit", "cats"], "no topic document 'cats'"),
         (["import", "nowhere"], "is no folder"),
-        (["export", ".", "--user", "bea"], "no topic documents"),
+        (["export", ".", "--user", "bea"], "no user 'bea'"),
         (["list", "--user", ""], "user must be a non-empty string"),
     ],
 )

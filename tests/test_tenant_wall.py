@@ -194,7 +194,8 @@ def test_blocks_are_of_one_user(opened):
 def test_a_model_is_shown_one_user_s_words(opened):
     """No request to a model has two users' words, in maintenance and at recall; usage is told apart."""
     model = chunk_model()
-    memory = opened(chat=model, chunks=MemAttention(chunk_gate_tokens=60, top_p=1), maintained=["chunks"])
+    chunks = MemAttention(chunk_gate_tokens=60, top_p=1, recall_relevance="model")
+    memory = opened(chat=model, chunks=chunks, maintained=["chunks"])
     memory.add([f"The zeppelin flew over the river on day {i}." for i in range(30)], user="ann")
     memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
     memory.maintain()

@@ -1,58 +1,65 @@
-"""Memory for LLM agents: every message kept once, word for word, and remembered in several ways."""
+"""Memory for LLM agents: every message kept once, word for word, and remembered in several ways.
 
-from zibaldone.aio import AsyncMemory
-from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
-from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
-from zibaldone.errors import (
-    BlockMissing,
-    CeilingReached,
-    ClosedMemory,
-    ForeignKV,
-    IdConflict,
-    InvalidImport,
-    InvalidInput,
-    InvalidMessage,
-    MissingExtra,
-    ModelFailed,
-    ModelUnavailable,
-    NewerSchema,
-    QuestionOpen,
-    StorageBusy,
-    StorageCorrupt,
-    StorageError,
-    StorageFull,
-    StorageUnusable,
-    UnknownName,
-    UnsupportedModel,
-    ZibaldoneError,
-)
-from zibaldone.forgetting import Receipt, Removed
-from zibaldone.importers.base import NotImported
-from zibaldone.imports import Imported, ImportInterrupted
-from zibaldone.inspection import Integrity, Stats, ViewStats
-from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
-from zibaldone.log import Session
-from zibaldone.maintenance import Behind, Maintained
-from zibaldone.memory import Memory
-from zibaldone.message_objects import Attachment
-from zibaldone.models import (
-    Ceilings,
-    ChatModel,
-    Embedder,
-    OpenAIChat,
-    OpenAIEmbedder,
-    RecordedModel,
-    StaticEmbedder,
-    Usage,
-)
-from zibaldone.profile import AsyncProfile, Profile
-from zibaldone.recalled import Recall
-from zibaldone.views.base import Counted
-from zibaldone.views.chunks import MemAttention, Past, StoredChunk
-from zibaldone.views.chunks.storage.placement import Moved, Placement
-from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
-from zibaldone.views.profile import ProfileEntry
-from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
+Names are looked up when they are first used, so that what needs few of them starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zibaldone.aio import AsyncMemory
+    from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
+    from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
+    from zibaldone.errors import (
+        BlockMissing,
+        CeilingReached,
+        ClosedMemory,
+        ForeignKV,
+        IdConflict,
+        InvalidImport,
+        InvalidInput,
+        InvalidMessage,
+        MissingExtra,
+        ModelFailed,
+        ModelUnavailable,
+        NewerSchema,
+        QuestionOpen,
+        StorageBusy,
+        StorageCorrupt,
+        StorageError,
+        StorageFull,
+        StorageUnusable,
+        UnknownName,
+        UnsupportedModel,
+        ZibaldoneError,
+    )
+    from zibaldone.forgetting import Receipt, Removed
+    from zibaldone.importers.base import NotImported
+    from zibaldone.imports import Imported, ImportInterrupted
+    from zibaldone.inspection import Integrity, Stats, ViewStats
+    from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
+    from zibaldone.log import Session
+    from zibaldone.maintenance import Behind, Maintained
+    from zibaldone.memory import Memory
+    from zibaldone.message_objects import Attachment
+    from zibaldone.models import (
+        Ceilings,
+        ChatModel,
+        Embedder,
+        OpenAIChat,
+        OpenAIEmbedder,
+        RecordedModel,
+        StaticEmbedder,
+        Usage,
+    )
+    from zibaldone.profile import AsyncProfile, Profile
+    from zibaldone.recalled import Recall
+    from zibaldone.views.base import Counted
+    from zibaldone.views.chunks import MemAttention, Past, StoredChunk
+    from zibaldone.views.chunks.storage.placement import Moved, Placement
+    from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+    from zibaldone.views.profile import ProfileEntry
+    from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
     "AsyncItems",
@@ -136,3 +143,72 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "aio": ("AsyncMemory",),
+    "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
+    "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
+    "errors": (
+        "BlockMissing",
+        "CeilingReached",
+        "ClosedMemory",
+        "ForeignKV",
+        "IdConflict",
+        "InvalidImport",
+        "InvalidInput",
+        "InvalidMessage",
+        "MissingExtra",
+        "ModelFailed",
+        "ModelUnavailable",
+        "NewerSchema",
+        "QuestionOpen",
+        "StorageBusy",
+        "StorageCorrupt",
+        "StorageError",
+        "StorageFull",
+        "StorageUnusable",
+        "UnknownName",
+        "UnsupportedModel",
+        "ZibaldoneError",
+    ),
+    "forgetting": ("Receipt", "Removed"),
+    "importers.base": ("NotImported",),
+    "imports": ("Imported", "ImportInterrupted"),
+    "inspection": ("Integrity", "Stats", "ViewStats"),
+    "items": ("AsyncItems", "ItemPut", "Items", "StoredItem"),
+    "log": ("Session",),
+    "maintenance": ("Behind", "Maintained"),
+    "memory": ("Memory",),
+    "message_objects": ("Attachment",),
+    "models": (
+        "Ceilings",
+        "ChatModel",
+        "Embedder",
+        "OpenAIChat",
+        "OpenAIEmbedder",
+        "RecordedModel",
+        "StaticEmbedder",
+        "Usage",
+    ),
+    "profile": ("AsyncProfile", "Profile"),
+    "recalled": ("Recall",),
+    "views.base": ("Counted",),
+    "views.chunks": ("MemAttention", "Past", "StoredChunk"),
+    "views.chunks.storage.placement": ("Moved", "Placement"),
+    "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
+    "views.profile": ("ProfileEntry",),
+    "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value  # the next time it is there
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,6 +26,7 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.profile import AsyncProfile
 from zibaldone.recalled import Recall
+from zibaldone.session_list import TitledSession
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
@@ -194,6 +195,7 @@ class AsyncMemory:
         user: Key,
         session: Key | None = None,
         after: int = 0,
+        before: int | None = None,
         limit: int | None = None,
         last: int | None = None,
         roles: Sequence[str] | None = None,
@@ -209,6 +211,7 @@ class AsyncMemory:
             user=user,
             session=session,
             after=after,
+            before=before,
             limit=limit,
             last=last,
             roles=roles,
@@ -240,6 +243,12 @@ class AsyncMemory:
     async def sessions(self, *, user: Key) -> list[Session]:
         """See Memory.sessions."""
         return await in_thread(self._memory.sessions, user=user)
+
+    async def titled_sessions(
+        self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
+    ) -> tuple[list[TitledSession], int]:
+        """See Memory.titled_sessions."""
+        return await in_thread(self._memory.titled_sessions, user=user, limit=limit, skip=skip, words=words)
 
     async def users(self) -> list[str]:
         """See Memory.users."""
@@ -350,3 +359,8 @@ class AsyncMemory:
     async def count_tokens(self, text: str) -> int:
         """See Memory.count_tokens."""
         return await in_thread(self._memory.count_tokens, text)
+
+
+def wrapped(memory: AsyncMemory) -> Memory:
+    """The Memory behind it, for threads of their own, such as of whoever answers command lines."""
+    return memory._memory  # noqa: SLF001 - of this module

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
+MYSELF = "me"  # whose memory it is where nobody is named, on the command line and the page
 MACHINES = frozenset(
     {"assistant", "system", "developer", "tool", "function", "thinking"}
 )  # roles that are no person's

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
@@ -22,9 +21,11 @@ from zibaldone.errors import (
     ClosedMemory,
     InvalidInput,
     MissingExtra,
+    StorageBusy,
     StorageCorrupt,
     StorageError,
 )
+from zibaldone.maintenance import Maintained
 from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
@@ -41,13 +42,13 @@ try:
     from zibaldone.views.kvcache.generate.answering import (
         Answer,
         Answering,
+        AnswerScore,
         BlockScore,
-        Cited,
         KVTrace,
-        Sight,
         scored,
     )
     from zibaldone.views.kvcache.generate.generation import Generated
+    from zibaldone.views.kvcache.generate.sight import Cited, Sight, Sought
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder
     from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
@@ -71,6 +72,7 @@ _logger = logging.getLogger(__name__)
 
 __all__ = [
     "Answer",
+    "AnswerScore",
     "BlockScore",
     "Budget",
     "Calibration",
@@ -84,6 +86,10 @@ __all__ = [
     "chat",
     "plain",
 ]
+
+
+def _busy(user: str) -> StorageBusy:
+    return StorageBusy(f"others keep forgetting messages of user {user!r}: nothing is lost, call again")
 
 
 class _NotWhole(Exception):
@@ -190,13 +196,7 @@ class KVMemory:
         if user is not None:
             key("user", user)
         self._writer.wait()
-        done = self.memory.maintain(user=user, views=[self.view.name])
-        damaged = [late.user for late in done.behind if isinstance(late.error, BlockMissing | StorageCorrupt)]
-        if sum(self.view.heal(self._database, name) for name in damaged):
-            done = self.memory.maintain(user=user, views=[self.view.name])
-        for late in done.behind:
-            if late.error is not None:
-                raise late.error
+        done = self._maintained(user)
         names = self.memory.users() if user is None else [user]
         with self._database.read() as connection:
             stats_by_user = [self.view.stats(connection, name) for name in names]
@@ -220,43 +220,112 @@ class KVMemory:
         *,
         user: str,
         session: str | None = None,
+        budget_tokens: int | None = None,
         top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
         max_new_tokens: int | None = None,
         remember: bool = False,
         now: TimeLike | None = None,
         **options: Any,
     ) -> Answer | list[Answer]:
-        """Answer a question, or several side by side, with the k most relevant blocks in sight.
+        """Answer a question, or several side by side, with memory in sight.
 
-        What the log has and the pool lacks is encoded first; another model's pool is made anew. `session`
-        says which conversation is going on: its newest turns stand right before the question (none do with
-        selection="per_layer"); blocks come from all of the user's sessions. With `remember` question and
-        answer become messages of it, and the keys that the model computed become their blocks. `options` go
-        to the model's own generate: do_sample, num_beams, streamer, generation_config ... An answer is
-        greedy and of 128 tokens at most, unless they or `max_new_tokens` say otherwise.
+        What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
+        `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
+        are given; where single blocks are chosen, the `top_k` best. `session` says which one is going
+        on: its newest turns stand right before the question (none do with select="per_layer"); memory comes
+        from all of the user's sessions. With `remember` question and answer become messages of it, and the
+        keys that the model computed become their blocks. `options` go to the model's own generate: do_sample,
+        num_beams, streamer, generation_config ... An answer is greedy and of 128 tokens at most, unless they
+        or `max_new_tokens` say otherwise.
 
         Raises InvalidInput when the question does not fit the window.
         """
         self._open()
-        key("user", user)
         several = not isinstance(query, str)
         queries = [query] if isinstance(query, str) else list(query)
         if not queries or not all(isinstance(one, str) for one in queries):
             raise InvalidInput(f"query must be a string, or several, not {shown(query)}")
-        if session is not None:
-            key("session", session)
-        k = self.config.top_k if top_k is None else count("top_k", top_k, least=1)
         given = generating(options, max_new_tokens)
         if remember and several:
             raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
-        at = to_time(now_utc() if now is None else now, "now")
+        most = int(given["max_new_tokens"])
+        sought = [self._sought(one, user, session, budget_tokens, top_k, seqs, now, most) for one in queries]
         answers = self._caught_up(
             user,
-            lambda *, whole: self._generate(
-                queries, user, session, k, at, given, remember=remember, whole=whole
-            ),
+            lambda *, whole: self._generate(sought, user, given, remember=remember, whole=whole),
         )
         return answers if several else answers[0]
+
+    def score(
+        self,
+        question: str,
+        answer: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int | None = None,
+        top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
+        now: TimeLike | None = None,
+    ) -> AnswerScore:
+        """How likely an answer is with memory in sight, as `generate` chooses it: its log-probability.
+
+        `seqs=()` asks without any memory.
+        """
+        self._open()
+        for name, text in (("question", question), ("answer", answer)):
+            if not isinstance(text, str):
+                raise InvalidInput(f"{name} must be a string, not {shown(text)}")
+        sought = self._sought(question, user, session, budget_tokens, top_k, seqs, now, 0)
+
+        def once(*, whole: bool) -> AnswerScore:
+            with self.view.model_lock:
+                reader, index = self._pool(user, whole=whole)
+                scored, sight = self._answering.score(reader, index, user, sought, answer)
+                if whole and sight is not None and sight.gone:
+                    raise _NotWhole
+                return scored
+
+        return self._caught_up(user, once)
+
+    def _sought(
+        self,
+        query: str,
+        user: str,
+        session: str | None,
+        budget_tokens: int | None,
+        top_k: int | None,
+        seqs: Sequence[int] | None,
+        now: TimeLike | None,
+        max_new_tokens: int,
+    ) -> Sought:
+        """A checked question; ranked by text where text recall has a say."""
+        key("user", user)
+        if session is not None:
+            key("session", session)
+        if top_k is not None and self.config.whole_turns:
+            raise InvalidInput("top_k counts single blocks: with whole turns give budget_tokens")
+        if seqs is not None and not all(isinstance(seq, int) for seq in seqs):
+            raise InvalidInput(f"seqs must be numbers of messages, not {shown(seqs)}")
+        sought = Sought(
+            query,
+            to_time(now_utc() if now is None else now, "now"),
+            session,
+            self.config.top_k if top_k is None else count("top_k", top_k, least=1),
+            self.config.budget_tokens
+            if budget_tokens is None
+            else count("budget_tokens", budget_tokens, least=1),
+            max_new_tokens,
+            given=None if seqs is None else tuple(seqs),
+        )
+        if not self.config.whole_turns or seqs is not None or not query.strip():
+            return sought
+        recalled = self.memory.recall(
+            query, user=user, budget_tokens=sought.budget_tokens, views=["messages"], floor=0, now=sought.now
+        )
+        ranked = (seq for decision in recalled.trace.decisions for seq in decision.evidence.sources)
+        return replace(sought, by_text=tuple(dict.fromkeys(ranked)))
 
     def scores(
         self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
@@ -347,6 +416,21 @@ class KVMemory:
                 return
         self.remember(user=user)
 
+    def _maintained(self, user: str | None) -> Maintained:
+        """Drive the view; what is damaged is let go of, and what has just moved is read again."""
+        for _ in range(_CATCHES_UP):
+            done = self.memory.maintain(user=user, views=[self.view.name])
+            late = [one for one in done.behind if isinstance(one.error, BlockMissing | StorageCorrupt)]
+            healed = sum(self.view.heal(self._database, name) for name in {one.user for one in late})
+            if not healed and not any(isinstance(one.error, BlockMissing) for one in late):
+                break
+        for lagging in done.behind:
+            if isinstance(lagging.error, BlockMissing):  # and nothing of the user's is damaged
+                raise _busy(lagging.user) from lagging.error
+            if lagging.error is not None:
+                raise lagging.error
+        return done
+
     def _open(self) -> None:
         if self._closed:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
@@ -375,23 +459,20 @@ class KVMemory:
 
     def _healing(self, user: str, once: Callable[[], R]) -> R:
         """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
-        try:
-            return read_again(once)
-        except BlockMissing:
-            self.view.heal(self._database, user)
-            self.remember(user=user)
-        try:
-            return read_again(once)
-        except BlockMissing as error:
-            raise StorageCorrupt(f"{error}: rebuild the view 'kv' of this user") from error
+        for _ in range(_CATCHES_UP):
+            try:
+                return read_again(once)
+            except BlockMissing as error:
+                missing, healed = error, self.view.heal(self._database, user)
+                self.remember(user=user)
+        if healed:
+            raise StorageCorrupt(f"{missing}: rebuild the view 'kv' of this user") from missing
+        raise _busy(user) from missing
 
     def _generate(
         self,
-        queries: Sequence[str],
+        sought: Sequence[Sought],
         user: str,
-        session: str | None,
-        k: int,
-        now: datetime,
         options: Mapping[str, Any],
         *,
         remember: bool,
@@ -401,18 +482,13 @@ class KVMemory:
             deletions = log.state(connection, user).deletions
         made: list[Generated] = []
         sights: list[Sight] = []
+        first = sought[0]
         with self.view.model_lock:
             reader, index = self._pool(user, whole=whole)
-            if self.config.selection == "per_layer":
-                answers = [
-                    self._answering.layered(reader, index, user, query, k, now, options) for query in queries
-                ]
+            if self.config.select == "per_layer" and first.given is None:
+                answers = [self._answering.layered(reader, index, user, one, options) for one in sought]
             else:
-                most = int(options["max_new_tokens"])
-                sights = [
-                    self._answering.look(reader, index, user, query, session, k, now, most)
-                    for query in queries
-                ]
+                sights = [self._answering.looking.look(reader, index, user, one) for one in sought]
                 if whole and any(sight.gone for sight in sights):
                     raise _NotWhole
                 done = self._answering.answer(sights, options, catch=remember)
@@ -423,13 +499,18 @@ class KVMemory:
             self._put_back(reader.pool, sights)
         if remember:
             turns = [
-                {"role": "user", "content": queries[0], "time": now},
-                {"role": "assistant", "content": answers[0].text, "time": now},
+                {"role": "user", "content": first.query, "time": first.now},
+                {"role": "assistant", "content": answers[0].text, "time": first.now},
             ]
-            stored = self.memory.add(turns, user=user, session=session)
+            stored = self.memory.add(turns, user=user, session=first.session)
             if made and made[0].raw is not None:
                 keys = keys_of(
-                    self._encoder, sights[0].context, made[0].raw, made[0].sequences[0], queries[0], now
+                    self._encoder,
+                    sights[0].context,
+                    made[0].raw,
+                    made[0].sequences[0],
+                    first.query,
+                    first.now,
                 )
                 self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, deletions))
         return answers

@@ -197,12 +197,15 @@ def select_messages(
     *,
     session: str | None = None,
     after: int = 0,
+    before: int | None = None,
     limit: int | None = None,
     newest: bool = False,
 ) -> list[Message]:
-    """The first `limit` messages above seq `after` that a narrowing lets in, or the newest; in order."""
+    """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
     c = messages.c
     conditions = [*_conditions(user, narrowing), c.seq > after]
+    if before is not None:
+        conditions.append(c.seq < before)
     if session is not None:
         conditions.append(c.session == session)
     query = select(messages).where(and_(*conditions)).order_by(c.seq.desc() if newest else c.seq)

@@ -45,6 +45,7 @@ from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
+from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import remembered
@@ -408,6 +409,7 @@ class Memory:
         user: Key,
         session: Key | None = None,
         after: int = 0,
+        before: int | None = None,
         limit: int | None = None,
         last: int | None = None,
         roles: Sequence[str] | None = None,
@@ -417,7 +419,7 @@ class Memory:
         agent: Key | None = None,
         noise: bool = False,
     ) -> list[Message]:
-        """Messages in the order of their seqs: those above seq `after`, the first `limit` or the `last`.
+        """The first `limit` messages, or the `last`, above seq `after` and below `before`; in order of seqs.
 
         Narrowed as a recall is; calls of tools and other noise only with `noise`. The next page begins
         `after` the last seq of this one.
@@ -433,6 +435,8 @@ class Memory:
             without_noise=not flag("noise", noise),
         )
         count("after", after, least=0)
+        if before is not None:
+            count("before", before, least=0)
         if limit is not None and last is not None:
             raise InvalidInput("give limit= or last=, not both: the first messages, or the newest")
         most = limit if last is None else last
@@ -445,6 +449,7 @@ class Memory:
                 narrowing,
                 session=within,
                 after=after,
+                before=before,
                 limit=most,
                 newest=last is not None,
             )
@@ -522,6 +527,21 @@ class Memory:
         user = key("user", user)
         with self._database.read() as connection:
             return log.sessions(connection, user)
+
+    def titled_sessions(
+        self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
+    ) -> tuple[list[TitledSession], int]:
+        """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
+
+        Each with its title: that of the import, or else its first words. With `words`, those that have all of
+        them in their title or name.
+        """
+        user = key("user", user)
+        most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
+        with self._database.read() as connection:
+            return titled_sessions(
+                connection, user, most=most, skip=skipped, words=whole_text("words", words)
+            )
 
     def users(self) -> list[str]:
         """Every user that has messages, or had."""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from zibaldone.bench.answers import bleu1, f1_original, f1_set
+from zibaldone.bench.answers import bleu1, f1_original, f1_set, rouge_l
 
 
 def test_the_original_form_stems_and_drops_articles():
@@ -49,7 +49,13 @@ def test_bleu_punishes_brevity():
     assert bleu1("cat", "black cat") == pytest.approx(math.exp(-1))
 
 
-@pytest.mark.parametrize("score", [f1_set, bleu1])
+def test_rouge_minds_the_order():
+    """Two of three words in the order of the gold answer: 2/3; backwards one alone."""
+    assert rouge_l("the black Cat", "black, small cat") == pytest.approx(2 / 3)
+    assert rouge_l("cat black", "black cat") == 0.5
+
+
+@pytest.mark.parametrize("score", [f1_set, bleu1, rouge_l])
 def test_no_common_word_is_zero(score):
     """Empty answers included."""
     assert score("", "cat") == 0.0

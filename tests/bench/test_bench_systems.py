@@ -8,7 +8,7 @@ from zibaldone.bench.registry import LoCoMoOptions
 from zibaldone.bench.systems import make_system
 from zibaldone.errors import UnknownName
 
-BUDGETED = ("bm25", "bm25-user", "dense", "zsum", "rag", "messages")
+BUDGETED = ("bm25", "bm25-user", "dense", "zsum", "rag", "rag-pruned", "messages")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_no_context_is_over_its_budget(system, tools, budget_tokens):
     assert context.tokens == tools.count_tokens(context.text) <= budget_tokens
 
 
-@pytest.mark.parametrize("system", BUDGETED, indirect=True)
+@pytest.mark.parametrize("system", [name for name in BUDGETED if name != "rag-pruned"], indirect=True)
 def test_the_obvious_turn_is_found(system):
     """One turn of sixty speaks of it."""
     context = system.recall("u", "Whose greyhound won a race?", 200)
@@ -68,6 +68,16 @@ def test_chunks_are_pieces_of_sessions(system, tools):
     units = system.recall("u", "greyhound", 400).units
     assert all(tools.count_tokens(unit.text) <= 129 for unit in units)
     assert any("Ann: " in unit.text and "Ben: " in unit.text for unit in units)
+
+
+@pytest.mark.parametrize("system", ["rag-pruned"], indirect=True)
+def test_pruning_leaves_the_rarest_words(system, tools):
+    """A third of them, in their order: more chunks fit, and sentences are broken."""
+    units = system.recall("u", "Whose greyhound won a race?", 300).units
+    greyhound = next(unit.text for unit in units if "greyhound" in unit.text)
+    assert "Linz." in greyhound
+    assert "My greyhound won a race in Linz." not in greyhound
+    assert tools.count_tokens(greyhound) < 80
 
 
 @pytest.mark.parametrize("name", [*LoCoMoOptions(path=Path()).systems, "zsum"])

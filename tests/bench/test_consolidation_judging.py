@@ -189,7 +189,7 @@ def test_rows_add_up_their_records(stream, tools):
     assert (full.complete.value, full.stale, full.correct.value) == (1.0, 1.0, 0.0)
     assert full.complete_by_hops == {1: 1.0, 2: None, 3: None, 4: None}
     assert json.loads(to_json(rows))[0]["questions"] == len(stream.single_hop)
-    assert [table.row_count for table in tables(rows, loads, "mixed")] == [3, 3, 2]
+    assert [table.row_count for table in tables(rows, loads)] == [3, 3, 2]
 
 
 def test_shares_follow_the_judgements(stream, tools):
@@ -204,11 +204,20 @@ def test_shares_follow_the_judgements(stream, tools):
 
 
 def test_the_command_prints_its_tables_and_writes_its_records(tmp_path):
-    """Sizes and systems as given."""
+    """Wordings, sizes and systems as given; people's own words first, and a figure for every seed."""
     path = tmp_path / "out.json"
-    arguments = "consolidation --sizes 1500 --questions 3 --systems messages --budget 300 --output".split()
-    done = CliRunner().invoke(bench_app, [*arguments, str(path)])
+    arguments = "consolidation --sizes 1500 --questions 3 --systems messages,bm25 --budget 300 --seeds 2"
+    wordings = ["--wordings", "same,natural", "--output", str(path)]
+    done = CliRunner().invoke(bench_app, [*arguments.split(), *wordings])
     assert done.exit_code == 0, done.output
+    assert done.output.index("own words") < done.output.index("single-hop")
     written = json.loads(path.read_text(encoding="utf-8"))
     assert {row["kind"] for row in written["rows"]} == {SINGLE, MULTI}
-    assert {record["system"] for record in written["records"]} == {"messages"}
+    assert {record["system"] for record in written["records"]} == {"messages", "bm25"}
+    assert written["seeds"] == [0, 1]
+    (natural,) = written["natural"]  # bm25 has no way to keep a chat
+    assert (natural["system"], natural["questions"]) == ("messages", 60)
+    for row in (natural, *written["rows"]):
+        assert len(row["of_seeds"]) == 2
+        mean = row["right"] if row is natural else row["correct"]["value"]
+        assert mean == pytest.approx(sum(row["of_seeds"]) / 2, abs=0.2)

@@ -7,7 +7,7 @@ import pytest
 
 from zibaldone import Memory
 from zibaldone.bench.kv import toy
-from zibaldone.bench.kv.quality import CHECKPOINT, load, toy_format, toy_needles
+from zibaldone.bench.kv.quality import BLOCKS, CHECKPOINT, load, toy_format, toy_needles
 from zibaldone.kv import Budget, KVMemory
 
 TURNS = 1200  # tokens of them
@@ -21,7 +21,9 @@ def test_answers_are_as_right_with_a_tenth_of_the_blocks_in_place(tmp_path):
     said, facts = toy.history(random.Random(1), TURNS)
     with Memory(tmp_path / "m") as memory:
         memory.add([{"role": "user", "content": turn} for turn in said], user="ann")
-        with KVMemory(model, tokenizer, memory, format=toy_format(), needles=toy_needles()) as kv:
+        with KVMemory(
+            model, tokenizer, memory, config=BLOCKS, format=toy_format(), needles=toy_needles()
+        ) as kv:
             blocks = kv.remember(user="ann").blocks
             stride = kv.view.encoder.layout.stride_bytes
             kv.view.budget = replace(Budget(), user_bytes=blocks // 10 * stride)

@@ -218,7 +218,7 @@ def test_a_model_reads_and_judges(read, locomo_path, model):
     assert "reader: fake-1; judge: fake-1" in output
     assert "no score" not in output
     dog = next(record for record in figures["records"] if "dog" in record["question"])
-    assert dog["overlap"] == {"f1": 1.0, "f1_set": 1.0, "bleu1": 1.0}
+    assert dog["overlap"] == {"f1": 1.0, "f1_set": 1.0, "bleu1": 1.0, "rouge_l": 1.0}
     assert 0 < dog["tokens"] <= 60
 
 

@@ -16,7 +16,7 @@ from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, Scrip
 IN_TIME_S = 30  # for what takes milliseconds, on a machine that is busy
 BUSY_S = 10.0
 SETTINGS = {
-    "chunks": MemAttention(chunk_gate_tokens=48, top_p=1),
+    "chunks": MemAttention(chunk_gate_tokens=48, top_p=1, recall_relevance="model"),
     "hierarchy": XMemory(),
     "topics": Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60),
     "maintained": ("messages", "chunks", "hierarchy", "topics", "profile"),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from colours_task import NameColours
 
 from zibaldone.errors import CeilingReached, ModelFailed, ModelUnavailable, QuestionOpen
 from zibaldone.models import Asker, Ceilings, ChatReply, Meter, StaticEmbedder, Turn
@@ -29,6 +30,23 @@ def test_a_good_answer_is_the_result(task):
     assert request.task == "tests.name_colours"
     assert request.max_tokens == 100
     assert request.schema["properties"]["colours"]["type"] == "array"
+
+
+class InHalves(NameColours):
+    """Of which a half is asked next where it fails."""
+
+    prompt = "name_colours"
+    divisible = True
+
+
+def test_a_task_that_is_asked_again_in_halves_breaks_nothing():
+    """Its failures say that it was too big; those of one that is not are counted."""
+    model = ScriptedModel(["no JSON"] * 20)
+    asker = Asker(model, Meter(None, Ceilings()), STATIC)
+    halves, whole = InHalves("red"), NameColours("red")
+    assert [asker.ask(halves, user="ann").unusable for _ in range(4)] == [True] * 4
+    assert [asker.ask(whole, user="ann").unusable for _ in range(4)] == [True, True, True, False]
+    assert len(model.requests) == 14
 
 
 def test_inputs_are_sent_and_nothing_else(task):

@@ -45,7 +45,7 @@ def test_the_hash_is_of_the_prompt_file(task):
 
 
 def test_inputs_of_any_type_are_sent_as_json():
-    """Pydantic models, tuples, dates and mappings, in the order of the fields, indented for a reader."""
+    """Pydantic models, tuples, dates and mappings, in the order of the fields, on one line."""
     noon = datetime(2024, 3, 1, 12, tzinfo=UTC)
     sent = Nested("x", passages=(Passage(seq=7, text="犬"),), time=noon, scores={"a": 0.5}).turns()[1].content
     inputs = json.loads(sent)
@@ -53,7 +53,7 @@ def test_inputs_of_any_type_are_sent_as_json():
     assert inputs["passages"] == [{"seq": 7, "text": "犬"}]
     assert datetime.fromisoformat(inputs["time"]) == noon
     assert inputs["scores"] == {"a": 0.5}
-    assert '\n "passages"' in sent
+    assert "\n" not in sent
 
 
 def test_equal_inputs_are_equal_turns():

@@ -6,13 +6,17 @@ import time
 
 import pytest
 
+from chunk_model import noted
 from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel, ZibaldoneError
 from zibaldone.models import ChatReply
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
-CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40, top_p=1), "maintained": ["chunks"]}
+CHUNKS = {
+    "chunks": MemAttention(chunk_gate_tokens=40, top_p=1, recall_relevance="model"),
+    "maintained": ["chunks"],
+}
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(8)]
 
 
@@ -23,8 +27,8 @@ def good(body):
     if "messages" in given:
         notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
         return {"items": notes, **about}
-    if "new_items" in given:
-        notes = [{"text": one["text"], "sources": [one["id"]]} for one in given["new_items"]]
+    if "new" in given:
+        notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
         return {"items": notes, "updates": [], "deletions": [], **about}
     if "candidates" in given:
         return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}

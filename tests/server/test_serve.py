@@ -169,3 +169,38 @@ def test_a_thousand_connections(memory_path):
     with serving_process(memory_path) as (_, base):
         assert set(asyncio.run(thousand(base))) == {b"201"}
         assert httpx2.get(f"{base}/v1/memory/stats").json()["messages"] == 1000
+
+
+def test_open_says_where_the_page_is_and_opens_the_browser(memory_path, monkeypatch):
+    """At a port that is free, at the user who is named; and it ends as a server does."""
+    import webbrowser
+
+    from zibaldone.server import app as server_app
+
+    opened = threading.Event()
+    addresses = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: (addresses.append(address), opened.set()))
+    monkeypatch.setattr(server_app, "serve_until_stopped", lambda *_: opened.wait(START_S))
+    done = CliRunner().invoke(app, ["open", "--port", "0", "--user", "ann b", "--memory", str(memory_path)])
+    assert done.exit_code == 0, done.output
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?user=ann\+b", addresses[0])
+    assert addresses[0] in done.stdout
+    assert str(memory_path) in done.stderr
+
+
+def test_open_takes_another_port_where_a_server_runs(memory_path, shared_client, monkeypatch):
+    """Unless it was told which one; with --no-browser nothing is opened."""
+    import webbrowser
+
+    from zibaldone.cli import serve
+    from zibaldone.server import app as server_app
+
+    taken = shared_client.base_url.port
+    monkeypatch.setattr(webbrowser, "open", lambda address: pytest.fail(address))
+    monkeypatch.setattr(server_app, "serve_until_stopped", lambda *_: None)
+    monkeypatch.setattr(serve, "_USUAL_PORT", taken)
+    done = CliRunner().invoke(app, ["open", "--no-browser", "--memory", str(memory_path)])
+    assert done.exit_code == 0, done.output
+    assert f":{taken}/" not in done.stdout
+    refused_ = CliRunner().invoke(app, ["open", "--port", str(taken), "--memory", str(memory_path)])
+    assert refused_.exit_code == 2

@@ -19,7 +19,7 @@ LINES = [
     "I read a novel about a lighthouse keeper in Norway.",
     "A zeppelin flew over the harbour at noon.",
 ]
-ONE_CHUNK = MemAttention(chunk_gate_tokens=40, top_p=1)
+ONE_CHUNK = MemAttention(chunk_gate_tokens=40, top_p=1, recall_relevance="model")
 
 
 def say(memory, contents, user="ann", start=NOW):

@@ -260,33 +260,41 @@ def test_a_model_updates_and_deletes(opened):
         {"updates": [{"chunk": 1, "item": 1, "text": " ", "because": [1]}]},
         {"updates": [{"chunk": 1, "item": 1, "text": "x", "because": []}]},
         {"deletions": [{"chunk": 1, "item": 1, "because": [77], "reason": "superseded"}]},
-        {"deletions": [{"chunk": 1, "item": 1, "because": [1], "reason": "superseded"}] * 2},
         {"items": []},
         {"items": [{"text": "all", "sources": []}]},
         {"items": [{"text": "all", "sources": [1, 2, 3, 99]}]},
     ],
 )
 def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
-    """Ids that were not shown, notes without sources and notes that vanish: done offline, nothing is lost."""
+    """Ids that were not shown, notes without sources, notes that vanish: nothing is lost, and it is told."""
     memory = opened(
         maintained=["chunks"],
         chunks=SMALL,
         chat=chunk_model(joint_compact=lambda given: {**joint(given), **wrong}),
     )
     maintained(memory, *FILLER)
-    report = maintained(memory, *OTHERS)
+    maintained(memory, *OTHERS)
     chunks = memory.chunks(user="ann")
-    assert report.degraded == 1
     assert "joint_compact" in chunks[1].degraded
     assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
     assert memory.check_integrity().faults == ()
 
 
-def test_the_model_selects_at_recall(opened):
+def test_no_model_is_asked_at_recall(opened):
+    """Not even where one is configured: metadata select."""
+    model = chunk_model()
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=model)
+    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
+    before = len(model.requests)
+    assert recalled(memory, "river").trace.views[0].model_calls == 0
+    assert len(model.requests) == before
+
+
+def test_the_model_selects_at_recall_where_it_is_told_to(opened):
     """The model's choice is read, from the metadata it was shown; a recall costs one call."""
     memory = opened(
         maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40, top_p=1),
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=1, recall_relevance="model"),
         chat=chunk_model(select_related=lambda given: {"chunks": [2]}),
     )
     maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
@@ -298,7 +306,8 @@ def test_the_model_selects_at_recall(opened):
 def test_a_model_that_fails_at_recall_is_done_without(opened):
     """Recall goes on by words and cosine, and the trace says so."""
     model = chunk_model(select_related=lambda _: {"chunks": [99]})
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=model)
+    chunks = MemAttention(chunk_gate_tokens=40, top_p=1, recall_relevance="model")
+    memory = opened(maintained=["chunks"], chunks=chunks, chat=model)
     maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
     found = recalled(memory, "clocks Otto")
     assert found.evidence

@@ -18,6 +18,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the", "and"})
 _SET_FORM_SPACES = str.maketrans(dict.fromkeys(".,!?", " "))
 _BLEU_TOKEN = re.compile(r"n't|'\w+|\w+(?=n't)|\w+|[^\w\s]")
+_ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
 _REFUSALS = ("no information available", "not mentioned")
 
 
@@ -63,6 +64,19 @@ def bleu1(prediction: str, answer: str) -> float:
         return 0.0
     brevity = 1.0 if len(ours) > len(gold) else math.exp(1 - len(gold) / len(ours))
     return brevity * matched / len(ours)
+
+
+def rouge_l(prediction: str, answer: str) -> float:
+    """F1 of the longest common subsequence of lower-cased words, as xMemory reports it; no stems."""
+    ours, gold = _ROUGE_TOKEN.findall(prediction.lower()), _ROUGE_TOKEN.findall(answer.lower())
+    longest = [0] * (len(gold) + 1)
+    for word in ours:
+        before = 0
+        for place, other in enumerate(gold, 1):
+            above = longest[place]
+            longest[place] = before + 1 if word == other else max(above, longest[place - 1])
+            before = above
+    return _f1(longest[-1], len(ours), len(gold))
 
 
 def _multiset_f1(prediction: str, answer: str) -> float:

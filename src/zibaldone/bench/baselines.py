@@ -10,7 +10,7 @@ import itertools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
@@ -28,6 +28,7 @@ Scores = NDArray[np.float64]  # (units,), higher is better
 
 RAG_CHUNK_TOKENS = 128
 RAG_TOP = 20
+RAG_KEPT = 1 / 3  # LLMLingua-2's rate
 _LINE_BREAK, _AROUND_HEADER, _FIRST_YEAR = 1, 2, 5  # tokens; the exact count has the last word
 _K1, _B = 1.5, 0.75
 
@@ -90,6 +91,7 @@ class BaselineRanking:
     above: float = -np.inf  # the score
     top: int | None = None
     roles: frozenset[str] | None = None  # whose messages it knows; None: everybody's
+    keeps: float = 1.0  # share of a unit's words that is left of it
 
 
 class RankedBaseline:
@@ -108,11 +110,14 @@ class RankedBaseline:
         texts = [_line(unit) for unit in units]
         headers = [header(unit.time.date(), unit.time.date()) for unit in units]
         empty = np.zeros((0, 0), dtype=np.float32)
+        vectors = self._tools.embedder.embed(texts) if self._ranking.embeds and texts else empty
+        if self._ranking.keeps < 1:
+            units = _pruned(units, self._ranking.keeps, self._tools)
         self._loaded[user] = _Loaded(
             units=tuple(units),
             headers=tuple(self._tools.tokenizer.count(headers)),
             terms=_Terms(texts),
-            vectors=self._tools.embedder.embed(texts) if self._ranking.embeds and texts else empty,
+            vectors=vectors,
         )
 
     def recall(
@@ -225,6 +230,23 @@ def _chunks(messages: Sequence[Message], tools: Equipment) -> list[Evidence]:
     return chunks
 
 
+def _pruned(units: Sequence[Evidence], keeps: float, tools: Equipment) -> list[Evidence]:
+    """Each with the rarest of its words, in their order: what pruning does to context, whatever is asked.
+
+    xMemory prunes with LLMLingua-2, a model; here a word weighs as much as it is rare in the conversation.
+    """
+    df = Counter(term for unit in units for term in set(terms(unit.text)))
+    texts = []
+    for unit in units:
+        spoken = unit.text.split()
+        weights = [max((1 / df[term] for term in terms(word)), default=0.0) for word in spoken]
+        order = sorted(range(len(spoken)), key=lambda place: -weights[place])
+        left = sorted(order[: max(1, round(keeps * len(spoken)))])
+        texts.append(" ".join(spoken[place] for place in left))
+    counts = tools.tokenizer.count(texts)
+    return [replace(unit, text=text, tokens=n) for unit, text, n in zip(units, texts, counts, strict=True)]
+
+
 def _evidence(
     text: str, sources: Sequence[Message], tokens: int, *, speaker: str | None = None, place: int = 0
 ) -> Evidence:
@@ -254,6 +276,7 @@ _RANKINGS = {
     "dense": BaselineRanking(_Loaded.dense, _turns),
     "zsum": BaselineRanking(_Loaded.sum, _turns),
     "rag": BaselineRanking(_Loaded.dense, _chunks, top=RAG_TOP),
+    "rag-pruned": BaselineRanking(_Loaded.dense, _chunks, top=RAG_TOP, keeps=RAG_KEPT),
     "bm25-user": BaselineRanking(_Loaded.bm25, _turns, embeds=False, above=0.0, roles=frozenset({"user"})),
 }
 BASELINES: Mapping[str, Callable[[Equipment], System]] = {

@@ -9,10 +9,12 @@ from datetime import datetime
 
 from zibaldone.bench.base import ContextUnit, Cost, Equipment, RecalledContext
 from zibaldone.core import Evidence, Message
+from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 from zibaldone.views.chunks import MemAttention
 from zibaldone.views.hierarchy import XMemory
+from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.retrieval import SUPERSEDED
 
 
@@ -23,6 +25,7 @@ class Setup:
     views: tuple[str, ...] | None  # None: what recall asks by default, after a maintenance as by default
     chunks: MemAttention | None = None
     hierarchy: XMemory | None = None
+    topics: Consolidation | None = None
 
 
 ENGINES: Mapping[str, Setup] = {
@@ -48,6 +51,11 @@ ENGINES: Mapping[str, Setup] = {
     "messages+hierarchy": Setup(("messages", "hierarchy")),
     # Infini Memory-H: without a model words and vectors choose the documents.
     "topics-h": Setup(("topics",)),
+    # Infini Memory-A, which needs a chat model; documents picked by their summaries alone; no document split
+    # or merged.
+    "topics-a": Setup(("topics",), topics=Consolidation(reader="agentic")),
+    "topics-summary": Setup(("topics",), topics=Consolidation(reader="summary")),
+    "topics-nosplitmerge": Setup(("topics",), topics=Consolidation(restructure=False)),
 }
 
 
@@ -57,6 +65,8 @@ class Engine:
     budgeted = True
 
     def __init__(self, name: str, setup: Setup, tools: Equipment) -> None:
+        if setup.topics is not None and setup.topics.reader == "agentic" and tools.chat is None:
+            raise InvalidInput(f"{name} reads with a chat model: set ZIBALDONE_CHAT_MODEL")
         self.name, self._setup, self._floor = name, setup, tools.floor
         self._memory = Memory(
             tempfile.mkdtemp(dir=tools.folder),
@@ -64,6 +74,7 @@ class Engine:
             chat=tools.chat,
             chunks=self._setup.chunks,
             hierarchy=self._setup.hierarchy,
+            topics=self._setup.topics,
         )
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:

@@ -179,13 +179,17 @@ class HierarchyOptions:
 class ConsolidationOptions:
     """Facts that later ones override: is what holds now recalled, and what no longer holds left out?"""
 
-    sizes: Ints = option((6_000, 32_000), "Tokens of the streams, with commas.")
+    sizes: Ints = option((6_000,), "Tokens of the streams, with commas.")
     budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
-    systems: Names = _systems("messages", "chunks")
+    systems: Names = _systems("zibaldone", "messages", "topics-h")
     streaming: str = option("chunks", "One message for each of the 'chunks' or of the 'facts'.")
-    wordings: str = option("mixed", "An override's: 'mixed', or the 'same' as what it overrides.")
+    wordings: Names = option(
+        ("natural", "mixed", "same"),
+        "An override's: people's own in a chat; one of several templates; the same as what it overrides.",
+    )
     questions: int = option(100, "Of each kind, per stream.", least=1)
-    seed: int = option(0, "Of names, facts and questions.")
+    seed: int = option(0, "The first one, of names, facts, questions and places.", least=0)
+    seeds: int = option(10, "How many streams of each kind.", least=1)
     floor: float | None = _floor()
 
 
@@ -214,6 +218,24 @@ class KVOptions:
     most_full: float = option(31.0, "Longest history that full context is tried on, in windows.")
     ablations: bool = option(False, "The best settings but for one each.")
     grid: bool = option(False, "The paper's Figure 5: strategies, block sizes and k, at 8 windows.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVLoCoMoOptions:
+    """LoCoMo by a pretrained model: memory as text, as KV, and as the paper has it (extra 'kv')."""
+
+    path: Path = argument("A LoCoMo file.")
+    model: Path | None = option(None, "A folder of Transformers, or a .gguf file.")
+    conversations: int = option(2, "Of the file, from the first.", least=1)
+    questions: int = option(60, "Of all conversations together.", least=1)
+    history: int = option(5500, "Tokens of a conversation: whole sessions from the first.", least=1)
+    budget: int = option(512, "Tokens in sight, for every arm.", least=1)
+    answer: int = option(12, "Tokens of an answer; 0: gold answers are scored, and none is given.", least=0)
+    heads: Ints = option((500, 1000), "Budgets at which each head's evidence recall is measured.")
+    arms: Names = option((), "Of these arms only, with commas; else of all.")
+    chat: bool = option(False, "Turns as the tokenizer's chat template writes them, not plainly.")
+    threads: int = option(1, "Of the processor.", least=1)
+    keep: Path | None = option(None, "A file of what was asked: a run that was cut off goes on from there.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,5 +332,6 @@ BENCHMARKS = (
     Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
+    Benchmark("kv-locomo", KVLoCoMoOptions, "kv.locomo:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
 )

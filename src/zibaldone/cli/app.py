@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from zibaldone.cli import mcp, messages, profile, serve, topics, upkeep, views
 from zibaldone.cli import output as out
+from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
@@ -49,21 +50,55 @@ def _exit_code(error: ZibaldoneError) -> int:
 
 app = typer.Typer(
     name="zibaldone",
-    help="Memory for LLM agents: every message kept once, word for word, and recalled with its source.",
     epilog=_EPILOG,
     cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
 )
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        out.write(_installed())
+        raise typer.Exit
+
+
+def _installed() -> str:
+    from zibaldone import __version__
+
+    return __version__
+
+
+@app.callback(invoke_without_command=True)
+def guide(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - its callback prints it
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version, and stop."
+        ),
+    ] = False,
+) -> None:
+    """Memory for LLM agents: every message kept once, word for word, and recalled with its source.
+
+    Without a command: what is stored where, and what to do next.
+    """
+    if context.invoked_subcommand is None:
+        from zibaldone.cli.guide import guide_lines
+
+        for line in guide_lines(folder_meant(())):
+            out.write(line)
+
 
 app.command()(messages.add)
 app.command("import")(messages.import_)
 app.command()(messages.recall)
 app.command()(messages.search)
+app.command()(messages.show)
 app.command()(messages.messages)
 app.command()(messages.sessions)
 app.command()(messages.users)
+app.command()(messages.timeline)
 app.command()(messages.forget)
 app.command()(messages.export)
 app.command()(upkeep.maintain)
@@ -72,6 +107,7 @@ app.command()(views.themes)
 app.command()(views.episodes)
 app.add_typer(topics.app, name="topics")
 app.add_typer(profile.app, name="profile")
+app.command("open")(serve.open_)
 app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(mcp.app, name="mcp")
@@ -119,10 +155,7 @@ def demo(
 @app.command()
 def version(*, as_json: AsJson = False) -> None:
     """Print the version."""
-    from importlib.metadata import version as installed
-
-    number = installed("zibaldone")
     if as_json:
-        out.write_json({"version": number})
+        out.write_json({"version": _installed()})
     else:
-        out.write(number)
+        out.write(_installed())

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.errors import InvalidInput
+from zibaldone.cli.completing import sessions_of, users_of, views
+from zibaldone.cli.holder import default_folder
+from zibaldone.core import MYSELF as MYSELF
+from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.memory import Memory
-
-MYSELF = "me"  # whose memory it is when nobody is named
-
-
-def _default_folder() -> Path:
-    from platformdirs import user_data_dir
-
-    return Path(user_data_dir("zibaldone")) / "memory"
 
 
 def given_path(text: str | Path) -> Path:
@@ -38,21 +37,48 @@ Folder = Annotated[
         parser=given_path,
         metavar="PATH",
         envvar="ZIBALDONE_MEMORY",
-        default_factory=_default_folder,
+        default_factory=default_folder,
         show_default="a folder among the user's data",
         help="The memory's folder.",
     ),
 ]
-User = Annotated[str, typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.")]
+User = Annotated[
+    str,
+    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
+]
 OptionalUser = Annotated[
     str | None,
-    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", show_default=False),
+    typer.Option(
+        "--user",
+        "-u",
+        envvar="ZIBALDONE_USER",
+        help="Whose memory.",
+        show_default=False,
+        autocompletion=users_of,
+    ),
 ]
 InSession = Annotated[
-    str | None, typer.Option("--session", "-s", help="Only this session.", show_default=False)
+    str | None,
+    typer.Option(
+        "--session",
+        "-s",
+        help="Only this session: its name, or how that begins.",
+        show_default=False,
+        autocompletion=sessions_of,
+    ),
 ]
 NotInSession = Annotated[
-    str | None, typer.Option("--exclude-session", help="All but this session.", show_default=False)
+    str | None,
+    typer.Option(
+        "--exclude-session",
+        help="All but this session.",
+        show_default=False,
+        autocompletion=sessions_of,
+    ),
+]
+Views = Annotated[
+    list[str] | None,
+    typer.Option("--view", help="Only this view (repeatable).", show_default=False, autocompletion=views),
 ]
 Roles = Annotated[
     list[str] | None,
@@ -64,6 +90,14 @@ Since = Annotated[
     str | None, typer.Option("--since", help="Only from then on: ISO 8601.", show_default=False)
 ]
 Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.", show_default=False)]
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now",
+        help="Ask as if it were then, with what was known by then: ISO 8601.",
+        show_default=False,
+    ),
+]
 WithNoise = Annotated[
     bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")
 ]
@@ -80,16 +114,94 @@ def holds_memory(folder: Path) -> bool:
         return True
 
 
-def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Memory:
-    """The memory, with further options of its constructor.
+class MemoryElsewhere(Exception):
+    """A command means another memory than the one that is lent, or wants it opened otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """A memory that is open already, for a command that was typed in that folder."""
+
+    memory: Memory
+    typed_in: Path
+
+
+_LENT: ContextVar[_Lent | None] = ContextVar("lent", default=None)
+
+
+@contextmanager
+def lent(memory: Memory, typed_in: Path) -> Iterator[None]:
+    """Let commands work with this memory, and open none. Those that mean another raise MemoryElsewhere."""
+    token = _LENT.set(_Lent(memory, typed_in))
+    try:
+        yield
+    finally:
+        _LENT.reset(token)
+
+
+def open_memory(folder: Path, *, create: bool = False, **options: Any) -> AbstractContextManager[Memory]:
+    """The memory, with further options of its constructor; on a terminal its folder is said.
 
     Only what writes may make a new one, lest a misspelt path looks like an empty memory.
     """
-    from zibaldone.memory import Memory
-
+    out.say_folder(folder)
+    if held := _LENT.get():
+        if options or (held.typed_in / folder.expanduser()).resolve() != held.memory.path.resolve():
+            raise MemoryElsewhere
+        return nullcontext(held.memory)
     if not create and not holds_memory(folder):
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
+    from zibaldone.memory import Memory
+
     return Memory(folder, **options)
+
+
+@contextmanager
+def memory_of(folder: Path, user: str) -> Iterator[Memory]:
+    """The memory, if it holds something of the user. Raises UnknownName, which names who might be meant."""
+    with open_memory(folder) as opened:
+        check_user(opened, user)
+        yield opened
+
+
+def check_user(opened: Memory, user: str | None) -> None:
+    """Raise UnknownName for a user of whom nothing was ever stored; None is everybody."""
+    from zibaldone.validation import key
+
+    if user is None or key("user", user) in (users := opened.users()):
+        return
+    hint = likely(user, users) or "'zibaldone users' lists them"
+    raise UnknownName(f"no user {user!r} in {opened.path}: {hint if users else 'it is empty'}")
+
+
+def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
+    """A session by its name, or by how its name or its title begins, where that is one session's alone.
+
+    Raises UnknownName, which names what might be meant.
+    """
+    if name is None or not name:
+        return name
+    held = opened.sessions(user=user)
+    names = [session.session for session in held]
+    if name in names:
+        return name
+    meant = [session for session in names if session.startswith(name)] or [
+        session.session for session in held if session.title.casefold().startswith(name.casefold())
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise UnknownName(f"session {name!r} is one of {len(meant)}: {out.some(meant, 5)}")
+    hint = likely(name, names) or "'zibaldone sessions' lists them"
+    raise UnknownName(f"no session {name!r} of user {user!r}: {hint}")
+
+
+def likely(name: str, names: list[str]) -> str:
+    """A question for whoever misspelt a name; empty where none is like it."""
+    from rapidfuzz import process, utils
+
+    best = process.extractOne(name, names, processor=utils.default_process, score_cutoff=60)
+    return f"did you mean {best[0]!r}?" if best else ""
 
 
 def standard_input() -> str:

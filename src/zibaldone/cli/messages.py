@@ -14,17 +14,21 @@ from zibaldone.cli.input import (
     Folder,
     InSession,
     NotInSession,
+    Now,
     OptionalUser,
     Roles,
     Since,
     Until,
     User,
+    Views,
     WithNoise,
     confirmed,
     json_lines,
+    memory_of,
     open_memory,
     standard_input,
     standard_input_file,
+    whole_session,
 )
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
@@ -162,9 +166,8 @@ def recall(
         float | None,
         typer.Option("--floor", help="Recall nothing below this confidence.", show_default=False),
     ] = None,
-    view: Annotated[
-        list[str] | None, typer.Option("--view", help="Ask only this view (repeatable).", show_default=False)
-    ] = None,
+    view: Views = None,
+    now: Now = None,
     noise: WithNoise = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show the plan, and every candidate with its fate.")
@@ -175,17 +178,18 @@ def recall(
 ) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
     chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         recalled = opened.recall(
             question,
             user=user,
-            session=session,
-            exclude_session=exclude_session,
+            session=whole_session(opened, user, session),
+            exclude_session=whole_session(opened, user, exclude_session),
             roles=roles or None,
             since=since,
             until=until,
             budget_tokens=budget,
             views=view or None,
+            now=now,
             noise=noise,
             **chosen,
         )
@@ -213,21 +217,23 @@ def search(
     roles: Roles = None,
     since: Since = None,
     until: Until = None,
+    now: Now = None,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """List the passages that fit a query best, best first: for looking around, without a budget."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         passages = opened.search(
             query,
             user=user,
             limit=limit,
-            session=session,
-            exclude_session=exclude_session,
+            session=whole_session(opened, user, session),
+            exclude_session=whole_session(opened, user, exclude_session),
             roles=roles or None,
             since=since,
             until=until,
+            now=now,
         )
     if as_json:
         out.write_json(passages)
@@ -245,14 +251,30 @@ def messages(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="At most so many.", show_default=False)
     ] = None,
+    last: Annotated[
+        int | None, typer.Option("--last", help="Only the newest so many.", show_default=False)
+    ] = None,
+    roles: Roles = None,
+    since: Since = None,
+    until: Until = None,
     noise: WithNoise = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """List messages in the order in which they were stored."""
-    with open_memory(memory) as opened:
-        stored = opened.messages(user=user, session=session, after=after, limit=limit, noise=noise)
+    with memory_of(memory, user) as opened:
+        stored = opened.messages(
+            user=user,
+            session=whole_session(opened, user, session),
+            after=after,
+            limit=limit,
+            last=last,
+            roles=roles or None,
+            since=since,
+            until=until,
+            noise=noise,
+        )
     if as_json:
         out.write_json([out.message_object(message) for message in stored])
         return
@@ -260,9 +282,68 @@ def messages(
         out.write(out.message_line(message))
 
 
+def show(
+    *,
+    seq: Annotated[int, typer.Argument(help="The message's number, as lists show it.", show_default=False)],
+    around: Annotated[
+        int, typer.Option("--around", min=0, help="Also so many before and after it in its session.")
+    ] = 0,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Show a message whole, with all that is known of it and its corrections."""
+    with memory_of(memory, user) as opened:
+        versions = opened.versions(seq, user=user)
+        if not versions:
+            raise InvalidInput(f"user {user!r} has no message {seq}: 'zibaldone messages' lists them")
+        within = opened.messages(user=user, session=versions[0].session) if around else []
+    if as_json:
+        out.write_json([out.message_object(message) for message in versions])
+        return
+    place = next((i for i, message in enumerate(within) if message.seq == versions[0].seq), 0)
+    for message in within[max(0, place - around) : place]:
+        out.write(out.message_line(message) + "\n")
+    out.write(out.shown_message(versions))
+    for message in within[place + 1 : place + 1 + around]:
+        out.write("\n" + out.message_line(message))
+
+
+def timeline(
+    *,
+    subject: Annotated[str, typer.Argument(help="What about; everything unless given.")] = "",
+    session: InSession = None,
+    since: Since = None,
+    until: Until = None,
+    budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Show dated lines of what was begun, decided, finished and asked for, in the order of time."""
+    with memory_of(memory, user) as opened:
+        recalled = opened.recall(
+            subject or "timeline",
+            user=user,
+            session=whole_session(opened, user, session),
+            since=since,
+            until=until,
+            budget_tokens=budget,
+            views=["timeline"],
+            floor=0.0,
+        )
+    if as_json:
+        out.write_json(recalled.evidence)
+    elif recalled:
+        out.write(recalled.text)
+    if not recalled:
+        out.note(f"nothing found for user {user!r}: 'zibaldone maintain' reads what is new")
+        raise typer.Exit(NOTHING_FOUND)
+
+
 def sessions(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List a user's sessions."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         held = opened.sessions(user=user)
     if as_json:
         out.write_json(held)
@@ -303,13 +384,13 @@ def forget(
     """Remove messages and all that was made from them, for good."""
     if not (seq or session or before or everything):
         raise InvalidInput("say what to forget: --seq, --session, --before or --all")
-    what: dict[str, Any] = {
-        "seqs": seq or None,
-        "session": session,
-        "before": before,
-        "everything": everything,
-    }
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
+        what: dict[str, Any] = {
+            "seqs": seq or None,
+            "session": whole_session(opened, user, session),
+            "before": before,
+            "everything": everything,
+        }
         receipt = opened.forget(user=user, **what, dry_run=True)
         if not dry_run and receipt.messages:
             if not (yes or confirmed(out.receipt_summary(receipt))):
@@ -334,7 +415,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         if str(path) == "-":
             _export_to_standard_output(opened, user)
             return

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
+_SHORT_CELL, _SHORT_NAME = 18, 36  # columns, such as of a date, and of a word such as a UUID: never broken
+_LONG_CELL = 24  # columns that are left at least to words, which are
+_GAP = 2
+_BREAKS = re.compile(r"[\t\n\r]+")
 INTERRUPTED = 130
 _WORTH_TELLING_BYTES = 5_000_000
 _MOST_REFUSED = 20  # lines of what could not be imported
-_PIPED_COLUMNS = 160  # a table that goes into a file or a pipe need not fit a terminal
 _FIRST_WORDS = 160  # characters shown of a passage: two lines or three
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -88,18 +92,85 @@ def visible(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
+def say_folder(folder: object) -> None:
+    """Which folder is in use, in a line on standard error, where that is a terminal."""
+    if _errors_are_seen():
+        note(f"memory: {folder}")
+
+
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
-    """A table on standard output; numbers stand to the right."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        numbers = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
-        made.add_column(column, justify="right" if numbers else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(visible(str(value))) for value in row))
+    """Rows on standard output. On a terminal, columns; where it is too narrow for them, a block for each row.
+
+    Elsewhere a line for each row, its cells with tabs between them: nothing is cut or wrapped, however long.
+    """
+    cells = [[visible(str(value)) for value in row] for row in rows]
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = _PIPED_COLUMNS
-    console.print(made)
+        for line in ([*columns], *cells):
+            write("\t".join(_BREAKS.sub(" ", cell) for cell in line))
+        return
+    numbers = [
+        bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))
+    ]
+    if _fits(columns, cells, console.width):
+        console.print(_in_columns(columns, cells, numbers))
+    else:
+        console.print(_in_blocks(columns, cells, console.width))
+
+
+def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether each short column has room in one line, and what is left is enough for the long ones."""
+    needed = (len(columns) - 1) * _GAP
+    for place, column in enumerate(columns):
+        longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
+        needed += longest if all(_is_short(row[place]) for row in cells) else _LONG_CELL
+    return needed <= width
+
+
+def _in_columns(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
+    made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        is_short = all(_is_short(row[place]) for row in cells)
+        made.add_column(
+            column, justify="right" if numbers[place] else "left", overflow="fold", no_wrap=is_short
+        )
+    for row in cells:
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Group:
+    """Short cells with their names, as many as go in a line; long ones below them, wrapped between words."""
+    lines: list[Text] = []
+    for row in cells:
+        if lines:
+            lines.append(Text())
+        named = zip(columns, row, strict=True)
+        short = [_named(column, cell, width) for column, cell in named if cell and _is_short(cell)]
+        lines += [Text(line, style="bold") for line in _filled(short, width)]
+        lines += [Text(cell, overflow="fold") for cell in row if not _is_short(cell)]
+    return Group(*lines)
+
+
+def _is_short(cell: str) -> bool:
+    """Whether it stands in one line: such as a date, a number, a name."""
+    return cell_len(cell) <= (_SHORT_CELL if " " in cell else _SHORT_NAME)
+
+
+def _named(column: str, cell: str, width: int) -> str:
+    named = f"{column} {cell}".strip()
+    return named if cell_len(named) <= width else cell
+
+
+def _filled(cells: Sequence[str], width: int) -> list[str]:
+    lines: list[str] = []
+    for cell in cells:
+        longer = f"{lines[-1]}   {cell}" if lines else ""
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(cell)
+    return lines
 
 
 def message_line(message: Message) -> str:
@@ -128,7 +199,7 @@ def recall_summary(recalled: Recall) -> str:
     passages = count(len(recalled.evidence), "passage")
     likely = f"confidence {recalled.confidence:.2f}"
     cost = f"{recalled.tokens} tokens, {passages}, {likely}, {recalled.trace.ms:.1f} ms"
-    return f"{cost}; cites messages {_some(seqs)}"
+    return f"{cost}; cites messages {some(seqs)}"
 
 
 def plan(trace: Trace) -> None:
@@ -179,6 +250,23 @@ def passage_table(passages: Sequence[Evidence]) -> None:
     table("rank", "date", "session", "messages", "speaker", "score", "text", rows=rows)
 
 
+def shown_message(versions: Sequence[Message]) -> str:
+    """A message with all that is known of it; where it was corrected, each version, the last one holds."""
+    first, *corrections = versions
+    about = [
+        ("message", first.seq),
+        ("session", first.session),
+        ("time", f"{first.time:%Y-%m-%d %H:%M}" if first.time else ""),
+        ("role", first.role),
+        ("name", first.name or ""),
+        ("id", first.id or ""),
+        *((f"metadata {key}", value) for key, value in first.metadata.items()),
+    ]
+    lines = [f"{name}: {value}" for name, value in about if value != ""]
+    texts = [first.content, *(f"corrected by message {later.seq}:\n{later.content}" for later in corrections)]
+    return "\n\n".join(["\n".join(lines), *texts])
+
+
 def session_table(sessions: Sequence[Session]) -> None:
     """A row for each session; titles where any has one."""
     titled = any(s.title for s in sessions)
@@ -210,7 +298,7 @@ def import_summary(done: Imported) -> str:
     refused = f"; {done.refusals} could not be read" if done.refusals else ""
     return (
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"
-        f" for {_some(done.users)}: {done.added} added{noise}{known}{refused}"
+        f" for {some(done.users)}: {done.added} added{noise}{known}{refused}"
     )
 
 
@@ -231,7 +319,7 @@ def receipt_object(receipt: Receipt) -> dict[str, object]:
 def receipt_summary(receipt: Receipt) -> str:
     """What went, or would go."""
     verb = "would forget" if receipt.dry_run else "forgot"
-    numbers = f" (seq {_some(receipt.seqs)})" if receipt.seqs else ""
+    numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
     derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
     late = not (receipt.dry_run or receipt.purged)
@@ -291,6 +379,10 @@ def _plain_progress(label: str) -> Callable[[int, int], None]:
     return show
 
 
+def _errors_are_seen() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def _is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()  # None: closed when the process began
 
@@ -304,7 +396,8 @@ def _counts(counts: Sequence[Counted]) -> str:
     return ", ".join(f"{counted.rows} {counted.kind}" for counted in counts) or "empty"
 
 
-def _some(values: Sequence[object], most: int = 10) -> str:
+def some(values: Sequence[object], most: int = 10) -> str:
+    """The first of them, and how many more there are."""
     more = f" and {len(values) - most} more" if len(values) > most else ""
     return ", ".join(map(str, values[:most])) + more if values else "nobody"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, open_memory
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
 
 if TYPE_CHECKING:
     from zibaldone.views.profile import Kind, ProfileEntry
@@ -47,7 +47,7 @@ def show(
     """List the entries, or write them as a text for a prompt."""
     if context.invoked_subcommand is not None:
         return
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         profile = opened.profile(user)
         entries = profile.entries(cast("Kind | None", kind))
         text = profile.text(budget) if budget is not None else ""
@@ -72,7 +72,7 @@ def pin(
     as_json: AsJson = False,
 ) -> None:
     """Put an entry first in the text."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         profile = opened.profile(user)
         done = profile.unpin(entry) if undo else profile.pin(entry)
     _tell(done, as_json=as_json)
@@ -88,7 +88,7 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Put other words in an entry's place."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         done = opened.profile(user).edit(entry, text)
     _tell(done, as_json=as_json)
 
@@ -96,7 +96,7 @@ def edit(
 @app.command()
 def retire(entry: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Leave an entry out from now on; its message stays."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         done = opened.profile(user).retire(entry)
     _tell(done, as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""`zibaldone serve` and `zibaldone keys`: the server and who may use it."""
+"""`zibaldone serve`, `open` and `keys`: the server, its page, and who may use it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Folder
+from zibaldone.cli.input import AsJson, Folder, OptionalUser
+from zibaldone.cli.opening import Background, Status, Stop, in_background
+from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.server.keys import KeyStore
 
 keys_app = typer.Typer(help="Keys of the server: make, list and revoke them.", no_args_is_help=True)
 
+_USUAL_PORT = 8787
 _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams that it relays, from going on
 
 
@@ -22,7 +25,7 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="The address to listen on; other machines need a key.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8787,
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = _USUAL_PORT,
     upstream: Annotated[
         str | None,
         typer.Option(
@@ -51,10 +54,7 @@ def serve(
     max_body_mib: Annotated[int, typer.Option("--max-body-mib", min=1, help="Of one request.")] = 32,
     memory: Folder,
 ) -> None:
-    """Serve the memory over HTTP: REST, MCP, and a gateway before a model server."""
-    import logging
-    import sys
-
+    """Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server."""
     from zibaldone.aio import AsyncMemory
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
@@ -70,9 +70,7 @@ def serve(
         requests_per_minute=requests_per_minute,
         max_body_bytes=max_body_mib * 2**20,
     )
-    sys.setswitchinterval(_SWITCH_S)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
-    logging.getLogger("zibaldone").setLevel(logging.INFO)  # others' lines may have addresses in them
+    _quiet_logging()
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
@@ -83,6 +81,80 @@ def serve(
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
     out.note("stopped")
+
+
+def open_(
+    context: typer.Context,
+    *,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", help="0: any that is free.", show_default="8787, or one that is free"),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    background: Background = False,
+    stop: Stop = False,
+    status: Status = False,
+    user: OptionalUser = None,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Open the memory in the browser: search it, read it, correct it, import into it, forget from it.
+
+    Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this
+    process meanwhile, and load nothing: a recall takes a tenth of a second.
+    """
+    if background + stop + status > 1:
+        raise InvalidInput("give one of --background, --stop and --status")
+    if background or stop or status:
+        chosen = [] if port is None else ["--port", str(port)]
+        in_background(memory, ["open", "--no-browser", *chosen], stop=stop, status=status, as_json=as_json)
+        return
+    from urllib.parse import urlencode
+
+    from zibaldone.aio import AsyncMemory, wrapped
+    from zibaldone.cli.holding import held_if_free
+    from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
+    from zibaldone.server.keys import KeyStore
+    from zibaldone.server.settings import ServerSettings
+
+    settings = ServerSettings(port=_USUAL_PORT if port is None else port)
+    _quiet_logging()
+    keys = KeyStore(memory)
+    try:
+        bound = listening(settings)
+    except InvalidInput:
+        if port is not None:
+            raise
+        settings = ServerSettings(port=0)  # another server has the usual one
+        bound = listening(settings)
+    with bound:
+        opened = AsyncMemory(memory, background=True)
+        app = create_app(opened, settings=settings, keys=keys)
+        address = f"{base_url(bound)}/" + (f"?{urlencode({'user': user})}" if user else "")
+        out.write(address)
+        out.note(f"memory: {memory}; Ctrl-C ends")
+        if browser:
+            _open_browser(address)
+        with held_if_free(wrapped(opened), context.find_root().command):
+            serve_until_stopped(app, settings, bound)
+    out.note("stopped")
+
+
+def _open_browser(address: str) -> None:
+    """In a thread: what opens it may wait, and the socket that listens already keeps the request."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _quiet_logging() -> None:
+    import logging
+    import sys
+
+    sys.setswitchinterval(_SWITCH_S)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("zibaldone").setLevel(logging.INFO)  # others' lines may have addresses in them
 
 
 @keys_app.command("create")
@@ -101,8 +173,6 @@ def create_key(
     as_json: AsJson = False,
 ) -> None:
     """Make a key; its token is shown this once, and only its hash is kept."""
-    from zibaldone.errors import InvalidInput
-
     if admin == (user is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
     keys = _opened(memory)

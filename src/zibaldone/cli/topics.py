@@ -10,7 +10,7 @@ import click
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, given_path, open_memory
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, given_path, memory_of
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.", show_d
 @app.command("list")
 def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List the documents; CURRENT, what is not filed yet, comes last."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         documents = opened.topics(user).documents()
     if as_json:
         out.write_json([document_line(document) for document in documents])
@@ -47,7 +47,7 @@ def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> No
 @app.command()
 def show(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Show a document as Markdown."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         topics = opened.topics(user)
         document, text = topics.document(doc_id), topics.text(doc_id)
     if as_json:
@@ -59,13 +59,13 @@ def show(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = F
 @app.command()
 def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Correct a document in $VISUAL or $EDITOR. What is changed becomes a message of the log."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         before = opened.topics(user).text(doc_id)
     draft = _draft(before)
     try:
         click.edit(filename=str(draft))
         text = draft.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-        with open_memory(memory) as opened:  # not held open while somebody writes
+        with memory_of(memory, user) as opened:  # not held open while somebody writes
             done = opened.topics(user).edit(doc_id, text, before=before)
     except click.ClickException as error:
         draft.unlink(missing_ok=True)
@@ -101,7 +101,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the documents as a folder of Markdown files, with an index."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         done = opened.topics(user).export(folder)
     if as_json:
         out.write_json(done)
@@ -124,7 +124,7 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Take over what was edited in an exported folder; exit code 1 when something was not."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         done = opened.topics(user).import_(folder)
     _tell(done, as_json=as_json)
     if done.edits and not as_json:

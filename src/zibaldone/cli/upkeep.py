@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Folder, OptionalUser, open_memory
+from zibaldone.cli.input import AsJson, Folder, OptionalUser, Views, check_user, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput, ModelFailed
 
@@ -51,9 +51,7 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
 def maintain(
     *,
     user: OptionalUser = None,
-    view: Annotated[
-        list[str] | None, typer.Option("--view", help="Only this view (repeatable).", show_default=False)
-    ] = None,
+    view: Views = None,
     record: Record = None,
     on_miss: OnMiss = None,
     memory: Folder,
@@ -64,8 +62,7 @@ def maintain(
     A chat model is asked where ZIBALDONE_CHAT_MODEL names one; else plain algorithms do the work.
     """
     with open_memory(memory, chat=recorded(record, on_miss)) as opened:
-        if user is not None and user not in opened.users():
-            raise InvalidInput(f"no user {user!r}: 'zibaldone users' lists them")
+        check_user(opened, user)
         with out.progress("maintaining", shown=not as_json) as progress:
             done = opened.maintain(user=user, views=view, progress=progress)
     if as_json:
@@ -80,6 +77,7 @@ def maintain(
 def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show what models were used for: calls, tokens and time per user, day, view and task."""
     with open_memory(memory) as opened:
+        check_user(opened, user)
         used = opened.usage(user=user)
     if as_json:
         out.write_json(used)
@@ -118,12 +116,12 @@ def maintained_lines(done: Maintained) -> list[str]:
 def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show how much is stored: for one user, or without --user for the whole folder."""
     with open_memory(memory) as opened:
-        if user is not None and user not in opened.users():
-            raise InvalidInput(f"no user {user!r}: 'zibaldone users' lists them")
+        check_user(opened, user)
         figures = opened.stats(user=user)
     if as_json:
         out.write_json(figures)
         return
+    out.write(f"memory: {memory}")
     for line in out.stats_lines(figures):
         out.write(line)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, open_memory
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def chunks(
     as_json: AsJson = False,
 ) -> None:
     """Show what the chunks view remembers, or remembered."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         held = opened.chunks(user=user)
         past = opened.history(user=user)
     if number is not None:
@@ -60,7 +60,7 @@ def themes(
     as_json: AsJson = False,
 ) -> None:
     """Show the hierarchy view's themes, the fullest first."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         held = sorted(opened.themes(user=user), key=lambda theme: (-len(theme.semantics), theme.id))
     if number is not None:
         held = [theme for theme in held if theme.id == number]
@@ -86,7 +86,7 @@ def episodes(
     as_json: AsJson = False,
 ) -> None:
     """Show the hierarchy view's episodes."""
-    with open_memory(memory) as opened:
+    with memory_of(memory, user) as opened:
         held = opened.episodes(user=user)
     if number is not None:
         held = [episode for episode in held if episode.id == number]

@@ -206,9 +206,9 @@ def _all_keys(mapping: dict[str, Node]) -> list[str]:
     """Every node, none before its parent."""
     ordered: dict[str, None] = {}
     for key in mapping:
-        chain: list[str] = []
+        chain: dict[str, None] = {}
         while key in mapping and key not in ordered and key not in chain:
-            chain.append(key)
+            chain[key] = None
             parent = mapping[key].get("parent")
             key = parent.text() if parent else ""
         ordered.update(dict.fromkeys(reversed(chain)))
@@ -227,7 +227,7 @@ def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | 
         return "call"
     if (hidden and hidden.value is True) or (weight and weight.value == 0) or role == "system":
         return "hidden"
-    return "hidden" if weight is not None and weight.value == 0 else None
+    return None
 
 
 def _content(message: Node, content: Node) -> tuple[str, list[dict[str, Any]]]:
@@ -249,8 +249,8 @@ def _content(message: Node, content: Node) -> tuple[str, list[dict[str, Any]]]:
             for name in ("title", "url", "text", "result", "content")
             if (text := _text_of(content, name))
         ]
-    for label, file in _files(message):
-        parts.append(label)
+    for described, file in _files(message):
+        parts.append(described)
         attachments.append(file)
     return "\n".join(parts), attachments
 

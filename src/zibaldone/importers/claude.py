@@ -106,11 +106,11 @@ def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
     last = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
     if not any(parent in by_uuid for parent in parents.values()) and last is None:
         return set(range(len(nodes)))
-    at: int | None = _newest(nodes) if last is None else last
+    step: int | None = _newest(nodes) if last is None else last
     branch: set[int] = set()
-    while at is not None and at not in branch:
-        branch.add(at)
-        at = by_uuid.get(parents.get(at, ""))
+    while step is not None and step not in branch:
+        branch.add(step)
+        step = by_uuid.get(parents.get(step, ""))
     return branch
 
 

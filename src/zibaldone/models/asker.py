@@ -32,6 +32,7 @@ class TaskAnswer(Generic[R]):
     calls: int = 0  # questions put to the model, a repair counted
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    unusable: bool = False  # the model answered, and no answer of its could be used
 
 
 class BadAnswer(ModelFailed):
@@ -90,14 +91,18 @@ class Asker:
             unavailable = isinstance(error, ModelUnavailable)
             if patient and unavailable:
                 raise
-            if error.requests and not unavailable:
+            unusable = isinstance(error, BadAnswer) and bool(error.requests)
+            if error.requests and not unavailable and not task.divisible:
                 self._breaker.failed(user, task.name, reason=str(error))
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
         else:
             self._breaker.succeeded(user, task.name)
             made, degraded, made_by = result, "", f"{model.name}/{task.prompt_hash}"
-        return TaskAnswer(made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens)
+            unusable = False
+        return TaskAnswer(
+            made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
+        )
 
     def ask_text(
         self,

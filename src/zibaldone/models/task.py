@@ -47,6 +47,11 @@ class Task(Generic[R]):
     max_tokens: ClassVar[int | None] = None  # of the answer
 
     @property
+    def divisible(self) -> bool:
+        """Whether a part of it is asked next where it fails: that says nothing yet against the model."""
+        return False
+
+    @property
     def name(self) -> str:
         """Such as "chunks.compress"."""
         return f"{self.view}.{self.prompt}"
@@ -61,7 +66,7 @@ class Task(Generic[R]):
         assert is_dataclass(self)
         sent = [given.name for given in fields(self) if given.metadata.get("sent", True)]
         inputs = {name: getattr(self, name) for name in sent}
-        shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False, indent=1)
+        shown = json.dumps(_JSON.dump_python(inputs, mode="json"), ensure_ascii=False)
         return (Turn("system", self._instructions()), Turn("user", shown))
 
     def _instructions(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zibaldone.server.keys import PREFIX, KeyStore
@@ -18,6 +19,14 @@ from zibaldone.threads import in_thread
 # Whoever watches a server has no key; none of these says anything of a memory.
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
 _KEY_HEADER = "x-memory-key"
+KEY_COOKIE = "zibaldone_key"  # of who signed in on the page
+# First segments of the page's paths: there alone the cookie opens, and who has no key is led to sign in.
+PAGE_SEGMENTS = frozenset(
+    """
+    favicon.ico forget import jobs maintain message profile recall session sessions sign-in sign-out static
+    themes timeline topics usage users
+    """.split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +106,27 @@ class Access:
         return is_loopback(name) or _is_address(name)  # an address cannot be made to lead elsewhere
 
     async def _principal(self, headers: Headers, path: str) -> Principal | None:
-        token = presented_token(headers)
+        """Who asks; None where nobody is asked for a key, and on the page, which asks for it itself."""
+        token, of_page = presented_token(headers), is_page(path)
+        if token is None and of_page:
+            token = cookie_parser(headers.get("cookie", "")).get(KEY_COOKIE)
         if token is not None:
             key = await in_thread(self._keys.authenticate, token)
-            if key is None:
+            if key is None and not of_page:
                 raise _unauthorized("this key is unknown or was revoked")
-            return Principal(key.user, key.agent, key.read_only, key.id)
+            return Principal(key.user, key.agent, key.read_only, key.id) if key else None
         if path in _OPEN:
             return None
         if await in_thread(self._keys.exist):
+            if of_page:
+                return None
             raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
         return Principal(None)
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is of the page for people."""
+    return path == "/" or path[1:].partition("/")[0] in PAGE_SEGMENTS
 
 
 def presented_token(headers: Headers) -> str | None:

@@ -24,6 +24,7 @@ from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
+from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
@@ -40,7 +41,7 @@ _logger = logging.getLogger(__name__)
 
 
 class ServedPart(Protocol):
-    """What serves some of the paths: REST, the gateway, MCP."""
+    """What serves some of the paths: REST, the page, the gateway, MCP."""
 
     def routes(self) -> Sequence[BaseRoute]:
         """Its routes, with their whole paths."""
@@ -54,7 +55,7 @@ class ServedPart(Protocol):
 def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore) -> Starlette:
     """The ASGI app over a memory; the memory and the keys are closed with it."""
     metrics = Metrics()
-    parts: list[ServedPart] = [Rest(memory, metrics)]
+    parts: list[ServedPart] = [Rest(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
         parts.append(Gateway(memory, settings, metrics))
     parts += _mcp(memory, settings)

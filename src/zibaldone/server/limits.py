@@ -17,6 +17,7 @@ from zibaldone.server.access import Principal
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
 
+IMPORT_PATH = "/import"  # of the page: a whole export comes in one body
 _LONGEST_HEADERS_BYTES = 2**16  # h11 has a limit for those alone that come in pieces
 
 
@@ -39,10 +40,13 @@ class Limits:
             self._take(principal.key_id)
         if sum(len(name) + len(value) for name, value in scope["headers"]) > _LONGEST_HEADERS_BYTES:
             raise Problem(431, "headers-too-large", "the headers are too long")
+        settings, is_import = self._settings, scope["path"] == IMPORT_PATH
+        most = settings.max_import_bytes if is_import else settings.max_body_bytes
         length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length) > self._settings.max_body_bytes:
-            raise self._too_large()
-        await self._app(scope, self._limited(receive), send)
+        if length.isdecimal() and int(length) > most:
+            raise _too_large(most)
+        within_s = settings.import_timeout_s if is_import else settings.body_timeout_s
+        await self._app(scope, self._limited(receive, most, within_s), send)
 
     def _take(self, key_id: str) -> None:
         settings, now = self._settings, self._clock()
@@ -56,10 +60,10 @@ class Limits:
                 headers={"Retry-After": str(math.ceil(wait_s))},
             )
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, most_bytes: int, within_s: float) -> Receive:
         taken = 0
         ended = False
-        give_up = self._clock() + self._settings.body_timeout_s
+        give_up = self._clock() + within_s
 
         async def limited() -> Message:
             nonlocal taken, ended
@@ -73,17 +77,16 @@ class Limits:
                     408, "too-slow", "the body did not come in time", headers={"Connection": "close"}
                 ) from error
             taken += len(message.get("body", b""))
-            if taken > self._settings.max_body_bytes:
-                raise self._too_large()
+            if taken > most_bytes:
+                raise _too_large(most_bytes)
             ended = not message.get("more_body", False)
             return message
 
         return limited
 
-    def _too_large(self) -> Problem:
-        return Problem(
-            413, "too-large", f"a body may have {self._settings.max_body_bytes} bytes: send it in parts"
-        )
+
+def _too_large(most_bytes: int) -> Problem:
+    return Problem(413, "too-large", f"a body may have {most_bytes} bytes: send it in parts")
 
 
 class _Bucket:

@@ -15,8 +15,10 @@ class ServerSettings:
     upstream_key: str | None = field(default=None, repr=False)  # sent upstream in place of the client's own
     allowed_hosts: tuple[str, ...] = ()  # names that a Host header may say besides loopback and `host`
     max_body_bytes: int = 32 * 2**20
+    max_import_bytes: int = 2 * 2**30  # of a file that is dropped on the page
     header_timeout_s: float = 10.0  # from the first byte, or the opening, to the end of the headers
     body_timeout_s: float = 60.0  # from the end of the headers to that of the body
+    import_timeout_s: float = 600.0  # the same for a file that is dropped on the page
     max_connections: int = 4000
     requests_per_minute: int = 6000  # of one key; 0: no limit
     burst: int = 500  # requests that a key may send at once

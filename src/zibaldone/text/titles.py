@@ -12,10 +12,16 @@ import regex
 from zibaldone.text.keywords import idf, term_forms
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
-from zibaldone.text.words import STOP_WORDS, as_written, term_of
+from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
 
 NO_STATISTICS: Mapping[str, int] = MappingProxyType({})
 Likeness = Callable[[Sequence[str]], Sequence[float]]  # one per text
+_TITLE_WORDS, _TITLE_THINGS = 3, 2
+_THING = 0.2  # share of a word's uses at the end of a noun phrase that makes it a thing
+_OPENERS = frozenset(
+    """a an the my your our his her their its this that these those some any no each every another both two
+    three four five six seven eight nine ten of about for with from into""".split()
+)
 _CANDIDATES = 20  # words of which the nearest are chosen
 _CAPTION = regex.compile(r"\[[^\[\]]*\]")  # such as of an image: not what was spoken of
 
@@ -69,6 +75,59 @@ def telling(
             used.update(phrase)
             left -= len(phrase)
     return chosen if likeness is None or not chosen else _nearest(chosen, room, likeness)
+
+
+def headline(
+    texts: Sequence[str],
+    *,
+    parties: frozenset[str] = frozenset(),
+    df: Mapping[str, int] = NO_STATISTICS,
+    n: int = 0,
+    likeness: Likeness | None = None,
+) -> str:
+    """A title as a person would give it: the one or two things that most texts speak of; "" for none.
+
+    As `telling`, but of words that are things: such as stand behind "the" or "my" or are names. Where a text
+    has both side by side, so has the title ("adoption agencies"); else "&" stands between them.
+    """
+    texts = [without_captions(text) for text in texts]
+    things = _things(texts)
+
+    def is_thing(phrase: str) -> bool:
+        return not things.isdisjoint(phrase.lower().split())
+
+    def near(phrases: Sequence[str]) -> list[float]:
+        values = likeness(phrases) if likeness else [0.0] * len(phrases)
+        return [value - (not is_thing(phrase)) for value, phrase in zip(values, phrases, strict=True)]
+
+    best = telling(texts, _TITLE_WORDS, parties=parties, df=df, n=n, likeness=near)
+    best = [phrase for phrase in best if is_thing(phrase)][:_TITLE_THINGS] or best[:1]
+    name = " & ".join(best)
+    return name[:1].upper() + name[1:]
+
+
+def _things(texts: Sequence[str]) -> frozenset[str]:
+    """Names, and words that stand at the end of a noun phrase more often than by chance; in lower case.
+
+    English: behind an article, a possessive, a number word or such as "about", with nothing but a function
+    word behind it. Of texts in other languages no word is one.
+    """
+    uses: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    for text in texts:
+        spoken = words(text)
+        for place, word in enumerate(spoken):
+            uses[word] += 1
+            follows = spoken[place + 1] if place + 1 < len(spoken) else ""
+            opened = any(before in _OPENERS for before in spoken[max(0, place - 2) : place])
+            ends[word] += opened and word not in STOP_WORDS and (not follows or follows in STOP_WORDS)
+    named = (name for text in texts for start, end in sentences(text) for name in names(text[start:end]))
+    return frozenset(
+        [
+            *(word for word, times in ends.items() if times >= _THING * uses[word]),
+            *(word for name in named for word in words(name)),
+        ]
+    )
 
 
 def without_captions(text: str) -> str:

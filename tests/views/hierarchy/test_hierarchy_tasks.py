@@ -18,7 +18,7 @@ from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeReader
-from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, closed
+from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.semantics import statements
@@ -166,8 +166,8 @@ def test_a_bad_narrative_is_refused(answer, complaint):
 @pytest.mark.parametrize(
     ("told", "complaint"),
     [
-        ({"text": "Ann has Rex.", "sources": [99]}, "not among the messages"),
-        ({"text": "Ann has Rex.", "sources": []}, "names no sources"),
+        ({"text": "Ann has Rex.", "sources": [99]}, "names no message of the episode"),
+        ({"text": "Ann has Rex.", "sources": []}, "names no message of the episode"),
         ({"text": " ", "sources": [1]}, "says nothing"),
         ({"text": "Zebras graze.", "sources": [2]}, "says 'zebras', 'graze'"),
         ({"text": "Ann adopted Rex for 999 crowns.", "sources": [1, 3]}, "says '999'"),
@@ -198,6 +198,34 @@ def test_what_is_borne_out_stands_beside_what_is_not():
     reading = read(model(distil={"statements": [good, bad]}))
     texts = [one.text for one in reading.distilled.new]
     assert texts == ["Eva found Rex in Graz.", statements(talk(*TALK))[0].text]
+
+
+def test_a_fact_without_a_source_takes_no_other_with_it():
+    """Whatever it was made of is told by the sentences of the messages that no good fact names."""
+    good = {"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [1]}
+    astray = {"text": "Eva found Rex in Graz.", "sources": []}
+    reading = read(model(distil={"statements": [good, astray]}))
+    offline = [one.text for one in statements(talk(*TALK)) if one.seq != 1]
+    assert offline
+    assert [one.text for one in reading.distilled.new] == [good["text"], *offline]
+    assert reading.calls == 2  # what is partly good is not asked for again
+
+
+def test_a_source_that_is_no_message_is_left_out():
+    """The fact stands on the others where they bear it out, and falls where they do not."""
+    good = {"text": "Eva found Rex in Graz.", "sources": [99, 3, 3, 1]}
+    bad = {"text": "Ann adopted a zebra.", "sources": [1, 99]}
+    reading = read(model(distil={"statements": [good, bad]}))
+    assert [said.seq for said in reading.distilled.new[0].statements] == [3, 1]
+    assert "zebra" not in repr(reading.distilled.new)
+
+
+def test_where_no_fact_stands_the_model_is_asked_once_more():
+    """It is told what is wrong with the first."""
+    chat = model(distil={"statements": [{"text": "Ann adopted a zebra.", "sources": [1]}]})
+    read(chat)
+    assert asked(chat) == ["narrate", "distil", "distil"]
+    assert "'zebra'" in chat.requests[-1].turns[-1].content
 
 
 @pytest.mark.parametrize(
@@ -246,12 +274,13 @@ def test_days_and_speakers_of_the_episode_are_its_own_words():
     assert "distil" not in reading.episode.degraded
 
 
-def test_a_prediction_with_numbers_of_its_own_is_refused():
-    """It would make news look known; what is known stands in for it."""
-    chat = model(predict={"expected": ["Rex cost 120 crowns."]})
-    reading = read(chat, knows("Ann wants a puppy."))
-    assert "these numbers are in no known statement" in reading.episode.degraded
-    assert json.loads(chat.requests[-1].turns[1].content)["expected"] == ["Ann wants a puppy."]
+def test_what_is_expected_has_no_numbers_of_its_own():
+    """It would make news look known; the other expectations stand."""
+    chat = model(predict={"expected": ["Rex cost 120 crowns.", "Ann wants a puppy, says Bob."]})
+    read(chat, knows("Ann wants a puppy."))
+    expected = json.loads(chat.requests[-1].turns[1].content)["expected"]
+    assert expected == ["Ann wants a puppy, says Bob."]
+    assert asked(chat) == ["narrate", "predict", "distil"]
 
 
 def test_a_block_s_mark_stays_with_its_episode():
@@ -278,21 +307,43 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
     assert chat.requests == []
 
 
-@pytest.mark.parametrize("starts", [[1], [99], [5, 5], [6, 4]])
-def test_impossible_boundaries_are_refused(starts):
-    """The first message, unknown ones, and such as do not rise; the offline cuts are marked."""
+@pytest.mark.parametrize(
+    ("starts", "sizes"),
+    [
+        ([], [9]),
+        ([1], [9]),
+        ([5, 5], [4, 5]),
+        ([6, 4], [3, 2, 4]),
+        ([4, 99], [3, 6]),
+    ],
+)
+def test_boundaries_that_can_be_used_are(starts, sizes):
+    """In order and each once; the first message's and those of no message are left out."""
+    messages, chat = talk(*LONG), model(episodes={"starts": starts})
+    cuts = reader(chat).cut(messages, vectors_of(messages), ended=True)
+    assert [cut.size for cut in cuts] == sizes
+    assert not any(cut.degraded for cut in cuts)
+    assert len(chat.requests) == 1
+
+
+def test_boundaries_of_no_message_are_refused():
+    """The offline cuts are marked."""
     messages = talk(*LONG)
-    cuts = reader(model(episodes={"starts": starts})).cut(messages, vectors_of(messages), ended=True)
+    cuts = reader(model(episodes={"starts": [98, 99]})).cut(messages, vectors_of(messages), ended=True)
     offline = closed(messages, vectors_of(messages), ended=True)
     assert [cut.size for cut in cuts] == [cut.size for cut in offline]
     assert all("starts" in cut.degraded for cut in cuts)
 
 
-def test_an_episode_above_the_cap_is_refused():
-    """However much a model likes to leave all in one."""
+@pytest.mark.parametrize("starts", [[], [3]])
+@pytest.mark.parametrize("ended", [False, True])
+def test_no_episode_is_above_the_cap(starts, ended):
+    """However much a model likes to leave in one: its own borders stand, and the rest is cut by words."""
     messages = talk(*LONG, *LONG)
-    cuts = reader(model(episodes={"starts": []})).cut(messages, vectors_of(messages), ended=True)
-    assert "above 15" in cuts[0].degraded
+    cuts = reader(model(episodes={"starts": starts})).cut(messages, vectors_of(messages), ended=ended)
+    assert all(cut.size <= LONGEST for cut in cuts)
+    assert cuts[0].size == 2 if starts else len(cuts) > ended
+    assert sum(cut.size for cut in cuts) == len(messages) or not ended
 
 
 @pytest.mark.parametrize("batch", [1, 7, 40])

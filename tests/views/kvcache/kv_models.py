@@ -140,7 +140,13 @@ def words(ids: Sequence[int]) -> str:
 
 FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "", answer_end="<eos>")
 WHOLE = MemArt(
-    block_tokens=8, context_tokens=None, segment_tokens=1000, probe_tokens=0, rescore=0, layers="all"
+    block_tokens=8,
+    context_tokens=None,
+    segment_tokens=1000,
+    select="blocks",
+    probe_tokens=0,
+    rescore=0,
+    layers="all",
 )
 
 

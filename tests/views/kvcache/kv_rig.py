@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +32,20 @@ from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 USER = "ann"
 QUESTION = "w3 w4 w5"
 CONFIG = MemArt(
-    block_tokens=8, context_tokens=16, segment_tokens=48, layers=(0, 1), probe_tokens=8, rescore_share=0.0
+    block_tokens=8,
+    context_tokens=16,
+    segment_tokens=48,
+    select="blocks",
+    layers=(0, 1),
+    probe_tokens=8,
+    rescore_share=0.0,
 )
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
 )
 _WORDS = tuple(f"w{i}" for i in range(180))
 _MARKS = ("PAD", "BOS", "EOS", "END", "SAY", "PIN")
+_MADE, _NUMBERS = tempfile.TemporaryDirectory(), count()  # folders that tests get copies of
 _VECTOR = 32  # bytes of one head's key or value of one token
 
 
@@ -252,12 +262,19 @@ def encodings(monkeypatch: Any) -> Iterator[list[tuple[int, ...]]]:
 
 
 def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
-    """A rig with so many messages in two sessions by turns."""
-    rig = Rig(folder, **options)
-    for i in range(count):
-        rig.say(line(i), session=str(i % 2 + 1), remember=False)
-    rig.kv.remember(user=USER)
-    return rig
+    """A rig with so many messages in two sessions by turns: a copy of one that is made once in a process."""
+    shutil.copytree(_made(count, tuple(sorted(options.items()))), folder)
+    return Rig(folder, **options)
+
+
+@cache
+def _made(count: int, options: tuple[tuple[str, Any], ...]) -> Path:
+    folder = Path(_MADE.name) / str(next(_NUMBERS))
+    with Rig(folder, **dict(options)) as rig:
+        for i in range(count):
+            rig.say(line(i), session=str(i % 2 + 1), remember=False)
+        rig.kv.remember(user=USER)
+    return folder
 
 
 def with_config(**changes: Any) -> MemArt:

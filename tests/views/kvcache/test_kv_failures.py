@@ -14,9 +14,10 @@ from kv_rig import (
 )
 
 from zibaldone import Memory
-from zibaldone.errors import StorageCorrupt, StorageError, StorageFull
+from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageError, StorageFull
 from zibaldone.kv import Budget
 from zibaldone.testing import FrozenClock
+from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import PoolFiles
 from zibaldone.views.kvcache.view import KVView
@@ -164,6 +165,56 @@ def test_torn_boxes_are_never_scored(rig):
     assert rig.kv.scores("w1 w9", user=USER) == expected
     assert rig.made() == made
     assert rig.memory.check_integrity().faults == ()
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_torn_keys_choose_no_other_blocks(rig, layer):
+    """Keys that are not what was written are encoded again before they score; they are named as keys."""
+    chosen = rig.ask(top_k=2, max_new_tokens=1)
+    made, torn = rig.made(), rig.blocks()[int(chosen.blocks[0]) - 1]
+    size = rig.path(f"keys-{layer}").stat().st_size // len(made)
+    flip(rig.path(f"keys-{layer}"), (torn.number - 1) * size + 3)
+    rig.view.tiers.drop(USER)
+    assert _named(rig, f"the keys of block {torn.number} are torn") == 1
+    again = rig.ask(top_k=2, max_new_tokens=1)
+    assert (again.blocks, again.text) == (chosen.blocks, chosen.text)
+    assert rig.memory.check_integrity().faults == ()
+    assert rig.made() == made
+
+
+def _missing(monkeypatch, times):
+    """Blocks move under whoever goes on from a session's end, so many times."""
+    left, chain = iter(range(times)), Fetcher.chain
+
+    def moving(self, *args):
+        if next(left, None) is not None:
+            raise BlockMissing("a KV block has just moved")
+        return chain(self, *args)
+
+    monkeypatch.setattr(Fetcher, "chain", moving)
+
+
+def test_what_moves_while_a_turn_is_encoded_is_read_again(rig, monkeypatch):
+    """Others forget meanwhile: neither an answer nor remember() shows it."""
+    rig.say(line(20), remember=False)
+    _missing(monkeypatch, 4)
+    assert rig.ask().text
+    assert len(rig.blocks()) == 9
+    rig.say(line(21), remember=False)
+    _missing(monkeypatch, 4)
+    assert rig.kv.remember(user=USER).blocks == 10
+
+
+def test_what_moves_without_end_is_said_as_busy(rig, monkeypatch):
+    """Nothing is lost, and the error says to call again; the same call later does."""
+    rig.say(line(20), remember=False)
+    with monkeypatch.context() as patch:
+        _missing(patch, 100)
+        with pytest.raises(StorageBusy, match="call again"):
+            rig.kv.remember(user=USER)
+        with pytest.raises(StorageBusy, match="call again"):
+            rig.ask()
+    assert rig.kv.remember(user=USER).blocks == 9
 
 
 @pytest.mark.parametrize("name", ["blocks", "boxes-0"])

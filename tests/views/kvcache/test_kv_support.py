@@ -5,10 +5,13 @@ import torch
 from kv_models import FAMILIES, SHAPE, logits, new_model, scaled, some_ids, tapped
 from transformers import (
     AutoModelForSeq2SeqLM,
+    BloomConfig,
     DeepseekV3Config,
+    FalconConfig,
     Gemma3Config,
     Gemma3nTextConfig,
     GPT2Config,
+    GPTJConfig,
     Llama4TextConfig,
     LlamaConfig,
     MambaConfig,
@@ -51,9 +54,30 @@ REFUSED = {
     "mamba": (lambda: MambaConfig(**SMALL), "layers of kind linear_attention"),
     "gpt2": (
         lambda: GPT2Config(vocab_size=120, n_embd=64, n_layer=2, n_head=4),
-        "only 0 layers of GPT2LMHeadModel have rotary attention",
+        "GPT2LMHeadModel has no rotary positions",
     ),
-    "opt": (lambda: OPTConfig(**SMALL, num_attention_heads=4, ffn_dim=64), "only 0 layers of OPT"),
+    "opt": (
+        lambda: OPTConfig(**SMALL, num_attention_heads=4, ffn_dim=64),
+        "OPTForCausalLM has no rotary positions",
+    ),
+    "bloom": (
+        lambda: BloomConfig(vocab_size=120, hidden_size=64, n_layer=2, n_head=4),
+        "no rotary positions.*ALiBi",
+    ),
+    "falcon": (
+        lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=False),
+        "does not take another attention function",
+    ),
+    "falcon-alibi": (
+        lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=True),
+        "no rotary positions.*ALiBi",
+    ),
+    "gptj": (
+        lambda: GPTJConfig(
+            vocab_size=120, n_embd=64, n_layer=2, n_head=4, rotary_dim=8, bos_token_id=1, eos_token_id=2
+        ),
+        "make their rotary tables themselves",
+    ),
     "several-positions": (
         lambda: Qwen2Config(**SHAPE, rope_parameters=scaled("default", mrope_section=[2, 3, 3])),
         "several dimensions",
@@ -125,7 +149,7 @@ def test_a_hybrid():
     """A model of which only some layers have rotary attention with a cache is refused with their number."""
     model = new_model(FAMILIES["llama"]())
     model.model.layers[1].self_attn.layer_idx = None
-    with pytest.raises(UnsupportedModel, match="only 1 layers"):
+    with pytest.raises(UnsupportedModel, match="only 1 of the 2 layers"):
         Tap(model)
     assert hooks(model) == 0
 

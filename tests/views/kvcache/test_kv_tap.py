@@ -216,5 +216,5 @@ def test_turn_by_turn_where_positions_depend_on_the_length():
 def test_shapes():
     """Heads and widths of keys and values, by layer."""
     shape = tapped("qwen3").shapes[1]
-    assert (shape.query_heads, shape.kv_heads, shape.key_dim, shape.value_dim) == (4, 2, 16, 16)
+    assert (shape.kv_of, shape.kv_heads, shape.key_dim, shape.value_dim) == ((0, 0, 1, 1), 2, 16, 16)
     assert isinstance(captured(tapped("qwen3"), IDS)[0], RawKV)

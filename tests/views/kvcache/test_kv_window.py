@@ -38,7 +38,7 @@ def test_a_question_as_long_as_the_window_is_scored(tmp_path):
 
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
     """Without a token's room there is an answer without memory."""
-    config = with_config(selection="per_layer", layers="all", probe_tokens=0)
+    config = with_config(select="per_layer", layers="all", probe_tokens=0)
     with filled(tmp_path / "m", config=config) as rig:
         assert rig.ask(max_new_tokens=3).kv_tokens
         answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, top_k=30)
@@ -57,7 +57,8 @@ def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch
     found = {}
     for pinned in (True, False):
         with filled(tmp_path / str(pinned), config=with_config(pinned=pinned, probe_tokens=0)) as rig:
-            made = rig.made()
+            made, prefix = rig.made(), rig.view.encoder.prefix
+            assert prefix is not None
             with monkeypatch.context() as patch:
                 patch.setattr(Tap, "prefilled", noted)
                 parts.clear()

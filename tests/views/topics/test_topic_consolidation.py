@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from topic_steps import (
     NOON,
     SMALL,
+    added,
     extracted,
     fed,
     filed,
@@ -26,7 +27,7 @@ from topic_steps import (
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.consolidation import add, flush, flush_due
+from zibaldone.views.topics.consolidate.consolidation import flush, flush_due
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading, Text
@@ -76,7 +77,7 @@ def test_one_by_one_is_as_all_at_once() -> None:
     whole, _ = fed(messages, tools())
     library = Library()
     for number, message in enumerate(messages):
-        library = add(library, message, messages[number - 1] if number else None, tools())
+        library = added(library, message, messages[number - 1] if number else None, tools())
     assert library == whole
 
 
@@ -110,7 +111,7 @@ def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
     library = filed(said("I live in Oslo.", "I own a boat.", "I live in Oslo."), by)
     assert one(library, "Oslo").sources == (1, 3)
     again = replace(said("I live in Oslo.")[0], seq=9)
-    library = flush(add(library, again, None, by), by)
+    library = flush(added(library, again, None, by), by)
     assert one(library, "Oslo").sources == (1, 3, 9)
     assert len(library.parts_of(one(library, "Oslo"))) == 3
 
@@ -181,17 +182,22 @@ def test_an_old_value_that_is_told_late_is_marked_on_arrival() -> None:
     assert one(library, "Bergen").superseded_by == (1,)
 
 
-def test_marks_keep_token_counts_right() -> None:
-    """A mark has tokens too, also where nothing else of the document is made anew."""
+def test_thresholds_are_of_what_is_said() -> None:
+    """Neither signatures nor marks count: 200 tokens of CURRENT hold 200 tokens of content."""
     by = tools()
     home = Document("topic-0001", summary="bread", body=(Heading("Home"), Entry("I live in Oslo.", 1)))
     library = Library({"topic-0001": by_tokens(home)}, next_id=2)
-    marked = add(library, replace(said("I live in Bergen.")[0], seq=2), None, by)
+    marked = added(library, replace(said("I live in Bergen.")[0], seq=2), None, by)
     (document,) = marked.documents.values()
     assert (document.summary, document.entries[0].superseded_by) == ("bread", (2,))
-    old, new = (by.tokens([f"- {one.entries[0].line}"])[0] for one in (home, document))
-    assert document.token_count == library.documents[home.id].token_count + new - old
-    assert new > old
+    assert document.token_count == library.documents[home.id].token_count
+    assert marked.current.token_count == by.tokens(["I live in Bergen."])[0]
+    filed_away = flush(marked, by)
+    for one_document in filed_away.documents.values():
+        said_in_it = [
+            block.title if isinstance(block, Heading) else block.text for block in one_document.body
+        ]
+        assert one_document.token_count == sum(by.tokens(said_in_it))
 
 
 def test_summaries_and_titles_are_not_made_of_what_was_shown() -> None:
@@ -256,24 +262,26 @@ def test_summaries_are_short() -> None:
 def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     """It stays updatable: nothing is filed elsewhere for its size, and nothing is lost."""
     by = tools()
-    entries = [Entry(text, first=n) for n, text in enumerate(LIFE[:60], 1)]
+    entries = [Entry(f"{text} And so on.", first=n) for n, text in enumerate(LIFE[:60], 1)]
     big = Document("topic-0001", body=(Heading("Life"), *entries))
     library = Library({"topic-0001": by_tokens(big)}, next_id=2)
     message = replace(said("I bought the cat of Oslo number 1000.")[0], seq=100)
-    made = flush(add(library, message, None, by), by)
+    made = flush(added(library, message, None, by), by)
     assert len(made.documents) > 1
     assert all(one.token_count <= SMALL.split_tokens for one in made.documents.values())
-    assert sorted(texts(made)) == sorted([*LIFE[:60], "I bought the cat of Oslo number 1000."])
+    assert sorted(texts(made)) == sorted(
+        [*(entry.text for entry in entries), "I bought the cat of Oslo number 1000."]
+    )
 
 
 def test_what_a_person_wrote_between_entries_is_kept() -> None:
     """Free text goes through splits and merges with its section."""
     by = tools()
     note = Text("Written by hand.")
-    entries = [Entry(text, first=n) for n, text in enumerate(LIFE[:60], 1)]
+    entries = [Entry(f"{text} And so on.", first=n) for n, text in enumerate(LIFE[:60], 1)]
     big = Document("topic-0001", body=(Heading("Life"), note, Heading("More", 2), *entries))
     library = Library({"topic-0001": by_tokens(big)}, next_id=2)
-    made = flush(add(library, replace(said(LIFE[70])[0], seq=100), None, by), by)
+    made = flush(added(library, replace(said(LIFE[70])[0], seq=100), None, by), by)
     assert [one for document in made.documents.values() for one in document.texts] == [note]
 
 
@@ -299,7 +307,7 @@ def test_documents_that_a_message_does_not_touch_stay_the_same_objects() -> None
     """What is parsed and indexed of them stays so."""
     before = filed(said(*LIFE), tools())
     message = replace(said("My sister plays piano in Oslo.")[0], seq=200)
-    after = add(before, message, None, tools())
+    after = added(before, message, None, tools())
     assert after.current.entries
     assert all(after.documents[name] is one for name, one in before.documents.items())
 

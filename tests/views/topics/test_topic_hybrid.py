@@ -21,7 +21,7 @@ from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.document_index import K1, B, bm25
-from zibaldone.views.topics.read.reader_h import Hybrid, partitions
+from zibaldone.views.topics.read.reader_h import SUMMARIES_ONLY, Hybrid, partitions
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import ReadingResult
 
@@ -88,6 +88,26 @@ def test_bm25_adds_what_the_model_missed() -> None:
     """A heading block of a document that was not picked."""
     reading, _ = read("Where does the kettle stand?", {"documents": ["topic-0002"]})
     assert CURRENT.entries[0].text in texts(reading)[:4]
+
+
+def test_what_a_model_picks_comes_in_whole_heading_blocks() -> None:
+    """The block of the best entry first, all of it, and then the next."""
+    reading, _ = read("Where is the headquarters of Globex?", {"documents": ["topic-0002"]})
+    blocks = [(one.place.document, one.place.partition) for one in reading.hits]
+    assert blocks[:2] == [("topic-0002", 0)] * 2
+    runs = [block for at, block in enumerate(blocks) if not at or blocks[at - 1] != block]
+    assert len(runs) == len(set(runs))
+
+
+def test_by_summaries_alone_documents_come_whole() -> None:
+    """The nearest first, and nothing of those that were not picked."""
+    reader = Hybrid(None, replace(SUMMARIES_ONLY, documents=1))
+    reading = reader.read(ranked("What grows in the garden?"), user="ann")
+    assert texts(reading) == [entry.text for entry in GARDEN.entries]
+    model = ScriptedModel([{"documents": ["topic-0002"]}])
+    picking = Hybrid(Asker(model, Meter(None), EMBEDDER), SUMMARIES_ONLY)
+    picked = picking.read(ranked("What grows in the garden?"), user="ann")
+    assert texts(picked) == [entry.text for entry in FIRMS.entries]
 
 
 def test_invented_ids_are_left_out() -> None:

@@ -218,6 +218,51 @@ def test_a_model_that_does_well_is_followed() -> None:
     assert [(one.superseded_by, one.supersedes) for one in document.entries] == [((2,), ()), ((), (1,))]
 
 
+@pytest.mark.parametrize("written", ["", "The cat of Zebulon"])
+def test_a_new_document_has_its_planned_title(written: str) -> None:
+    """The model that writes it is shown it, and may give another; without names of its own."""
+    shown = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            return {"updates": [], "new_documents": [{"title": "Pets at home", "blocks": blocks}]}
+        if task != "topics.rewrite_document":
+            return "none"
+        shown.append(inputs["title"])
+        return {**BAD_REWRITES["faithful"](_lines(inputs)), "title": written}
+
+    (document,) = filed(said(*CATS[:2]), tools(answers=answers)).documents.values()
+    assert shown == ["Pets at home"]
+    assert document.title == "Pets at home"
+
+
+def test_what_is_merged_is_written_anew() -> None:
+    """A model is shown both documents as one, and may give it a title and headings."""
+    calls = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        calls.append(task)
+        if task == "topics.plan_updates":
+            new = [{"title": f"Part {one['block']}", "blocks": [one["block"]]} for one in inputs["blocks"]]
+            return {"updates": [], "new_documents": new}
+        if task == "topics.choose_merges":
+            return {"groups": [[one["id"] for one in inputs["documents"]][:2]]}
+        if task != "topics.rewrite_document" or "topics.choose_merges" not in calls:
+            return "none"
+        return {
+            "title": "All of it",
+            "summary": "",
+            "sections": [{"heading": "Everything", "lines": [{"entries": [n]} for n in _lines(inputs)]}],
+        }
+
+    messages = said(*CATS[:3], *TRADE[:3])
+    library = filed(messages, tools(answers=answers))
+    assert calls[-1] == "topics.rewrite_document"
+    assert "All of it" in [document.title for document in library.documents.values()]
+    assert kept(library) == extracted(messages, tools())
+
+
 def test_a_summary_with_an_invented_name_is_not_kept() -> None:
     """The document is; its summary is made without the model."""
 

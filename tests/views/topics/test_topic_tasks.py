@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zibaldone.models.task import ShownMessage, Task
+from zibaldone.models.task import Task
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
@@ -29,7 +29,9 @@ SHOWN = shown_entries(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(ShownMessage(1, "user", "2023", "I live in Oslo."), None, lambda: Extracted(facts=[]))
+EXTRACT = Extract(
+    (("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}), lambda: Extracted(facts=[])
+)
 CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(

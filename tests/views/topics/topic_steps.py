@@ -55,7 +55,7 @@ class Asking:
                 fault = str(error)
                 continue
             return TaskAnswer(result, "", "scripted", calls, 10, 5)
-        return TaskAnswer(task.offline(), fault, "offline", 2, 20, 10)
+        return TaskAnswer(task.offline(), fault, "offline", 2, 20, 10, unusable=True)
 
 
 def tools(
@@ -85,13 +85,18 @@ def numbered(messages: Iterable[Message]) -> list[Message]:
     return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
+def added(library: Library, message: Message, before: Message | None, by: Workbench) -> Library:
+    """With one more message, read alone."""
+    return add(library, message, extract(message, before, Work(by, library)), by)
+
+
 def fed(messages: Iterable[Message], by: Workbench, library: Library | None = None) -> tuple[Library, int]:
     """One after the other, and how often CURRENT was flushed."""
     flushes = 0
     before: Message | None = None
     library = library or Library()
     for message in messages:
-        grown = add(library, message, before, by)
+        grown = added(library, message, before, by)
         flushes += grown.current.entries[: len(library.current.entries)] != library.current.entries
         library, before = grown, message
     return library, flushes

@@ -8,14 +8,19 @@ the others are held out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from itertools import product
+from statistics import fmean
 
 from rich.table import Table
 
 from zibaldone.bench.base import Equipment
+from zibaldone.bench.engine import ENGINES
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import OverridesOptions
 from zibaldone.bench.table import Column, tabulate
@@ -24,6 +29,7 @@ from zibaldone.demo.sample import CONVERSATION, USER
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 
+NATURAL = "natural"  # among wordings
 OF_A_STREAM = 20
 _TURNS = 150  # of the demo's conversation
 _LATER_FROM = 80  # the turn from which on overrides are said
@@ -76,6 +82,20 @@ class OverridesRow:
         return f"{sum(bool(getattr(answer, name)) for answer in self.answers)} of {len(self.answers)}"
 
 
+@dataclass(frozen=True, slots=True)
+class NaturalRow:
+    """All overrides at one budget, of every seed. Shares are from 0 to 1."""
+
+    system: str
+    budget_tokens: int
+    questions: int
+    right: float
+    of_seeds: tuple[float, ...]  # `right`, seed by seed
+    current: float
+    stale: float
+    marked: float
+
+
 def overrides() -> list[NaturalOverride]:
     """All of them, as they are kept beside this file."""
     text = (files(__package__) / "natural.jsonl").read_text(encoding="utf-8")
@@ -89,8 +109,13 @@ def streams() -> Iterator[tuple[str, list[NaturalOverride]]]:
         yield ("held out" if first else "development"), everything[first : first + OF_A_STREAM]
 
 
-def conversation(stream: Sequence[NaturalOverride]) -> list[Message]:
-    """The demo's first weeks, and between its turns these statements, each with its id."""
+def conversation(stream: Sequence[NaturalOverride], seed: int | None = None) -> list[Message]:
+    """The demo's first weeks, and between its turns these statements, each with its id.
+
+    A seed decides in which order they are said; without one it is that of the file.
+    """
+    if seed is not None:
+        stream = random.Random(seed).sample(stream, len(stream))
     turns = [_turn(line) for line in CONVERSATION.read_text(encoding="utf-8").splitlines()[:_TURNS]]
     earlier = _spread(len(stream), 4, _LATER_FROM)
     later = _spread(len(stream), _LATER_FROM, _TURNS)
@@ -114,11 +139,9 @@ def judge(override: NaturalOverride, recall: Recall, seqs: dict[str, int]) -> tu
     then, now = seqs[f"{override.id}-earlier"], seqs[f"{override.id}-later"]
     of_new = [unit for unit in recall.evidence if now in unit.sources and override.new in unit.text]
     of_old = [unit for unit in recall.evidence if then in unit.sources and override.old in unit.text]
-    return (
-        any(unit.outdated is None for unit in of_new),
-        any(unit.outdated is None for unit in of_old),
-        any(unit.outdated is not None for unit in of_old),
-    )
+    marked = [unit.outdated is not None or unit.kind == "superseded" for unit in of_old]
+    holds = [unit.outdated is None and unit.kind != "superseded" for unit in of_new]
+    return any(holds), not all(marked), any(marked)
 
 
 def evaluate(
@@ -151,6 +174,85 @@ def evaluate(
                             by = next(message for message in stored if message.seq == unit.outdated.by)
                             others[f"{unit.text!r} ended by {by.content!r} ({unit.outdated.rule})"] = None
     return answers, list(others)
+
+
+def natural_rows(
+    tools: Equipment,
+    systems: Sequence[str],
+    budgets: Sequence[int],
+    seeds: Sequence[int],
+    progress: Progress = silent,
+) -> list[NaturalRow]:
+    """Every override asked of each of these systems that is the engine, after a maintenance."""
+    answers: dict[tuple[str, int], dict[int, list[OverrideAnswer]]] = {}
+    for name, seed, (half, stream) in product(systems, seeds, streams()):
+        if name not in ENGINES:
+            continue
+        progress(f"overrides, {name}", seed - seeds[0], len(seeds))
+        views = ENGINES[name].views
+        with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
+            engine = ENGINES[name]
+            with Memory(
+                folder,
+                embedder=tools.embedder,
+                chunks=engine.chunks,
+                hierarchy=engine.hierarchy,
+                topics=engine.topics,
+            ) as memory:
+                stored = memory.add(conversation(stream, seed), user=USER)
+                memory.maintain(user=USER, views=views)
+                seqs = {str(message.id): message.seq for message in stored}
+                now = max(message.time for message in stored if message.time) + timedelta(days=1)
+                for override, budget_tokens in product(stream, budgets):
+                    recall = memory.recall(
+                        override.ask,
+                        user=USER,
+                        budget_tokens=budget_tokens,
+                        views=views,
+                        now=now,
+                        floor=tools.floor,
+                    )
+                    judged = judge(override, recall, seqs)
+                    answers.setdefault((name, budget_tokens), {}).setdefault(seed, []).append(
+                        OverrideAnswer(override, half, True, budget_tokens, recall.tokens, *judged)
+                    )
+    return [_natural_row(*key, of_seeds) for key, of_seeds in answers.items()]
+
+
+def _natural_row(
+    system: str, budget_tokens: int, of_seeds: Mapping[int, Sequence[OverrideAnswer]]
+) -> NaturalRow:
+    every = [answer for answers in of_seeds.values() for answer in answers]
+    return NaturalRow(
+        system=system,
+        budget_tokens=budget_tokens,
+        questions=len(every) // len(of_seeds),
+        right=fmean(answer.right for answer in every),
+        of_seeds=tuple(fmean(answer.right for answer in answers) for answers in of_seeds.values()),
+        current=fmean(answer.current for answer in every),
+        stale=fmean(answer.stale for answer in every),
+        marked=fmean(answer.marked for answer in every),
+    )
+
+
+def natural_table(rows: Sequence[NaturalRow]) -> Table:
+    """Natural overrides, as the tables of the other wordings are."""
+    columns = [
+        Column("system", lambda row: row.system, left=True),
+        Column("budget", lambda row: row.budget_tokens),
+        Column("correct", lambda row: row.right, ".2f"),
+        Column("over\nseeds", lambda row: spread(row.of_seeds)),
+        Column("current\nthere", lambda row: row.current, ".2f"),
+        Column("outdated\nunmarked", lambda row: row.stale, ".2f"),
+        Column("outdated\nmarked", lambda row: row.marked, ".2f"),
+    ]
+    title = f"overrides in people's own words, in a chat of 6,000 tokens, {rows[0].questions} questions"
+    return tabulate(title, columns, rows)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Lowest and highest."""
+    return f"[dim]{min(values):.2f}-{max(values):.2f}[/]"
 
 
 def run(options: OverridesOptions, run: Run) -> Measurement:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Protocol, cast, runtime_checkable
 
 from rich.table import Table
@@ -12,6 +13,7 @@ from rich.table import Table
 from zibaldone.bench.base import Cost, Equipment, System
 from zibaldone.bench.consolidation.facts import HOPS, ChainQuestion, Stream, Streaming, Wordings, make_stream
 from zibaldone.bench.consolidation.judging import Judgement, Marked, judge, nothing_marked
+from zibaldone.bench.consolidation.natural import NATURAL, natural_rows, natural_table, spread
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import ConsolidationOptions
 from zibaldone.bench.stats import Mean, percentile
@@ -51,6 +53,8 @@ class JudgedQuestion:
     tokens: int
     ms: float
     judgement: Judgement
+    wordings: str = ""
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Load:
     facts: int
     seconds: float
     cost: Cost
+    wordings: str = ""
 
 
 def evaluate(
@@ -127,8 +132,10 @@ class ConsolidationRow:
     streaming: str
     stream_tokens: int
     budget_tokens: int | None
+    wordings: str
     questions: int
     correct: Mean | None  # every current link there, and no superseded value that is not marked
+    of_seeds: tuple[float, ...]  # the same, stream by stream
     complete: Mean | None  # every current link there
     links: float  # share of the current links that are there
     stale: float  # share of the questions with a superseded value that is not marked
@@ -139,35 +146,44 @@ class ConsolidationRow:
 
 
 def run(options: ConsolidationOptions, run: Run) -> Measurement:
-    """A stream of each size, and every system on it."""
+    """Streams of each kind, size and seed, and every system on each; those in people's own words first."""
     systems, tools = check_systems(options.systems), run.tools(options.floor)
-    records, loads = [], []
+    seeds = range(options.seed, options.seed + options.seeds)
+    templates = [one for one in options.wordings if one != NATURAL]
+    natural = []
+    if NATURAL in options.wordings:
+        natural = natural_rows(tools, systems, options.budget, seeds, run.progress)
+    records: list[JudgedQuestion] = []
+    loads: list[Load] = []
     # Words that are no Streaming or Wordings are refused where they are used.
-    for length in options.sizes:
-        wordings, streaming = cast("Wordings", options.wordings), cast("Streaming", options.streaming)
-        stream = make_stream(options.seed, length, tools.tokenizer, options.questions, wordings)
+    streaming = cast("Streaming", options.streaming)
+    for wordings, length, seed in product(templates, options.sizes, seeds):
+        drawn = cast("Wordings", wordings)
+        stream = make_stream(seed, length, tools.tokenizer, options.questions, drawn)
         judged, took = evaluate(
             stream, systems, options.budget, tools, streaming=streaming, progress=run.progress
         )
-        records += judged
-        loads += took
+        records += [replace(one, stream_tokens=length, wordings=wordings, seed=seed) for one in judged]
+        loads += [replace(one, stream_tokens=length, wordings=wordings) for one in took]
     rows = make_rows(records)
     figures = {
-        "seed": options.seed,
-        "wordings": options.wordings,
+        "seeds": list(seeds),
+        "natural": natural,
         "rows": rows,
         "loads": loads,
         "records": records,
     }
-    return Measurement(figures, tables(rows, loads, options.wordings))
+    shown = [natural_table(natural)] if natural else []
+    return Measurement(figures, [*shown, *(tables(rows, loads) if rows else ())])
 
 
 def make_rows(records: Sequence[JudgedQuestion]) -> tuple[ConsolidationRow, ...]:
     """One row per stream, kind of question, system and budget, in the order in which they were asked."""
-    groups: dict[tuple[str, int, str, str, int | None], list[JudgedQuestion]] = {}
+    groups: dict[tuple[str, int, str, str, str, int | None], list[JudgedQuestion]] = {}
     for record in records:
         kind = SINGLE if record.hops == 1 else MULTI
-        key = (kind, record.stream_tokens, record.streaming, record.system, record.budget_tokens)
+        place = (record.wordings, record.system, record.budget_tokens)
+        key = (kind, record.stream_tokens, record.streaming, *place)
         groups.setdefault(key, []).append(record)
     return tuple(_row(key[0], group) for key, group in groups.items())
 
@@ -182,7 +198,14 @@ def _row(kind: str, records: Sequence[JudgedQuestion]) -> ConsolidationRow:
         streaming=first.streaming,
         stream_tokens=first.stream_tokens,
         budget_tokens=first.budget_tokens,
+        wordings=first.wordings,
         questions=len(records),
+        of_seeds=tuple(
+            _share(
+                [one.judgement for one in records if one.seed == seed], lambda judgement: judgement.correct
+            )
+            for seed in dict.fromkeys(record.seed for record in records)
+        ),
         correct=Mean.of([float(judgement.correct) for judgement in judged]),
         complete=Mean.of([float(judgement.complete) for judgement in judged]),
         links=sum(judgement.current for judgement in judged) / sum(judgement.links for judgement in judged),
@@ -201,24 +224,26 @@ def _share(judged: Sequence[Judgement], is_so: Callable[[Judgement], bool]) -> f
     return sum(map(is_so, judged)) / len(judged)
 
 
-def tables(rows: Sequence[ConsolidationRow], loads: Sequence[Load], wordings: str) -> list[Table]:
-    """One for each stream and kind of question, and what taking the streams in has cost."""
+def tables(rows: Sequence[ConsolidationRow], loads: Sequence[Load]) -> list[Table]:
+    """One for each kind of stream and of question, and what taking the streams in has cost."""
     made = []
-    for stream in dict.fromkeys((row.stream_tokens, row.streaming) for row in rows):
-        of_stream = [row for row in rows if (row.stream_tokens, row.streaming) == stream]
+    for stream in dict.fromkeys((row.stream_tokens, row.streaming, row.wordings) for row in rows):
+        of_stream = [row for row in rows if (row.stream_tokens, row.streaming, row.wordings) == stream]
         for kind in (SINGLE, MULTI):
             if of_kind := [row for row in of_stream if row.kind == kind]:
                 title = f"consolidation, {kind}: {stream[0]:,} tokens, {of_kind[0].questions} questions"
-                caption = f"a message per {stream[1].removesuffix('s')}, {wordings} wordings"
+                caption = f"a message per {stream[1].removesuffix('s')}, {stream[2]} wordings"
                 made.append(tabulate(title, list(_columns(kind)), of_kind, caption=caption))
-    return [*made, tabulate("taking the facts in", _LOADS, loads)]
+    # One stream of each kind: others of its size take as long.
+    once = {(load.system, load.stream_tokens, load.wordings): load for load in reversed(loads)}
+    return [*made, tabulate("taking the facts in", _LOADS, list(reversed(once.values())))]
 
 
 def _columns(kind: str) -> Iterator[Column]:
     yield Column("system", lambda row: row.system, left=True)
     yield Column("budget", lambda row: budget(row.budget_tokens))
     yield Column("correct", lambda row: row.correct and row.correct.value, ".2f")
-    yield Column("95 %", lambda row: f"[dim]{row.correct.low:.2f}-{row.correct.high:.2f}[/]")
+    yield Column("over\nseeds", lambda row: spread(row.of_seeds))
     head = "all links\ncurrent" if kind == MULTI else "current\nthere"
     yield Column(head, lambda row: row.complete and row.complete.value, ".2f")
     if kind == MULTI:
@@ -238,6 +263,7 @@ def _by_hops(hops: int) -> Column:
 _LOADS = (
     Column("system", lambda load: load.system, left=True),
     Column("one message per", lambda load: load.streaming.removesuffix("s"), left=True),
+    Column("wordings", lambda load: load.wordings, left=True),
     Column("tokens", lambda load: load.stream_tokens, ","),
     Column("facts", lambda load: load.facts, ","),
     Column("seconds", lambda load: load.seconds, ".1f"),

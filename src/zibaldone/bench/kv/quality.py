@@ -33,6 +33,7 @@ from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
 TOP_K = 8
+BLOCKS = replace(BEST, select="blocks")  # a turn of these dialogues is a block, and text recall has no errors
 _FORWARD_TOKENS = 512
 _START = datetime(2024, 3, 1, tzinfo=UTC)
 _USER = "toy"
@@ -302,7 +303,7 @@ Plan = Callable[[Bench], list[tuple[str, Callable[[], AccuracyRow]]]]
 def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """(name, how to measure it): all that are compared at one length."""
     twice = f"MemArt, paper, k={2 * TOP_K}"
-    coupled = replace(BEST, positions="coupled")
+    coupled = replace(BLOCKS, positions="coupled")
     full = [("full context", bench.full)] if bench.trial.multiple <= most_full else []
     return [
         *full,
@@ -310,9 +311,9 @@ def methods(bench: Bench, *, most_full: float) -> list[tuple[str, Callable[[], A
         ("text recall", lambda: bench.text_recall(TOP_K * 6)),
         ("MemArt, paper", lambda: bench.memart("MemArt, paper", PAPER)),
         (twice, lambda: bench.memart(twice, PAPER, 2 * TOP_K)),
-        ("MemArt, best", lambda: bench.memart("MemArt, best", BEST)),
+        ("MemArt, best", lambda: bench.memart("MemArt, best", BLOCKS)),
         ("MemArt, coupled positions", lambda: bench.memart("MemArt, coupled positions", coupled)),
-        ("random blocks", lambda: bench.random_blocks(BEST)),
+        ("random blocks", lambda: bench.random_blocks(BLOCKS)),
     ]
 
 
@@ -338,7 +339,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 def ablations(bench: Bench) -> list[tuple[str, Callable[[], AccuracyRow]]]:
     """The best settings but for one each."""
     return [
-        (name, partial(bench.memart, name, replace(BEST, **changed))) for name, changed in ABLATIONS.items()
+        (name, partial(bench.memart, name, replace(BLOCKS, **changed))) for name, changed in ABLATIONS.items()
     ]
 
 

@@ -91,7 +91,7 @@ class Settings(KVSpeedOptions):
     def config(self) -> MemArt:
         """The best preset, with the middle two layers: calibrating random weights would find nothing."""
         middle = SHAPES[self.shape].layers // 2
-        return MemArt(top_k=self.top_k, layers=(middle - 1, middle))
+        return MemArt(select="blocks", top_k=self.top_k, layers=(middle - 1, middle))
 
     @property
     def torch_device(self) -> torch.device:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from zibaldone import settings
-from zibaldone.bench.answers import bleu1, f1_original, f1_set
+from zibaldone.bench.answers import bleu1, f1_original, f1_set, rouge_l
 from zibaldone.bench.base import DataSet, Equipment, Example
 from zibaldone.bench.datasets import read_data_set
 from zibaldone.bench.outcome import Measurement, Progress, Run
@@ -41,6 +41,7 @@ class WordOverlap:
     f1: float  # as LoCoMo's own code scores it
     f1_set: float  # as A-MEM, mem0 and xMemory do
     bleu1: float
+    rouge_l: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class ReadRow:
     f1: Mean | None
     f1_set: Mean | None
     bleu1: Mean | None
+    rouge_l: Mean | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def _overlap(example: Example, answer: str | None) -> WordOverlap | None:
         f1_original(answer, example.answer, example.category),
         f1_set(answer, example.answer),
         bleu1(answer, example.answer),
+        rouge_l(answer, example.answer),
     )
 
 
@@ -267,6 +270,7 @@ def _row(records: Sequence[ReadQuestion], categories: Sequence[str]) -> ReadRow:
         f1=Mean.of([overlap.f1 for overlap in overlaps]),
         f1_set=Mean.of([overlap.f1_set for overlap in overlaps]),
         bleu1=Mean.of([overlap.bleu1 for overlap in overlaps]),
+        rouge_l=Mean.of([overlap.rouge_l for overlap in overlaps]),
     )
 
 
@@ -290,6 +294,7 @@ def _table(title: str, caption: str, rows: Sequence[ReadRow], *, faults: bool) -
         columns.append(Column("F1\n", lambda row: share(row.f1)))
         columns.append(Column("F1 of\nsets", lambda row: share(row.f1_set)))
         columns.append(Column("BLEU-1\n", lambda row: share(row.bleu1)))
+        columns.append(Column("ROUGE-L\n", lambda row: share(row.rouge_l)))
     columns.append(Column("to-\nkens", lambda row: row.tokens_mean, ".0f"))
     columns.append(Column("ques-\ntions", lambda row: row.questions))
     if any(row.unanswered or row.unjudged for row in rows):

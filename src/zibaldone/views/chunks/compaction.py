@@ -16,15 +16,9 @@ from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.compress import compress
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.gate import Gate, Piece
-from zibaldone.views.chunks.grounding import grounded, may_replace, source_texts
-from zibaldone.views.chunks.joint_compact import (
-    DUPLICATE,
-    SUPERSEDED,
-    Compaction,
-    ItemUpdate,
-    apply,
-    joint_compact,
-)
+from zibaldone.views.chunks.grounding import grounded, source_texts
+from zibaldone.views.chunks.joint_answer import carried_out
+from zibaldone.views.chunks.joint_compact import DUPLICATE, Compaction, ItemUpdate, apply, joint_compact
 from zibaldone.views.chunks.relevance import Target
 from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
@@ -35,8 +29,7 @@ from zibaldone.views.chunks.tasks import (
     Note,
     NoteDeletion,
     NoteUpdate,
-    RelatedShown,
-    shown_item,
+    shown_items,
     shown_messages,
     shown_metadata,
 )
@@ -207,10 +200,9 @@ class Compactor:
             return plain, compressed
         answer = self.asker.ask(
             JointCompact(
-                new_items=tuple(map(shown_item, compressed.items)),
-                related=tuple(
-                    RelatedShown(number, tuple(map(shown_item, items))) for number, items in related.items()
-                ),
+                new=shown_items(0, compressed.items),
+                related=tuple(shown_items(number, items) for number, items in related.items() if items),
+                new_ids=frozenset(item.id for item in compressed.items),
                 offline=lambda: _as_compacted(compressed, plain),
             ),
             user=self.user,
@@ -218,7 +210,7 @@ class Compactor:
         )
         if answer.made_by == OFFLINE:
             return plain, replace(compressed, degraded=answer.degraded)
-        compaction, refused = _grounded_compaction(answer.result, compressed.items, related)
+        compaction, refused = carried_out(answer.result, compressed.items, related)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
@@ -283,45 +275,6 @@ class Compactor:
 
     def _tokens(self, items: Sequence[Item]) -> int:
         return sum(line_tokens([line(item.speaker, item.text) for item in items], self.tokenizer.count))
-
-
-def _grounded_compaction(
-    answer: Compacted, new: Sequence[Item], related: Mapping[int, Sequence[Item]]
-) -> tuple[Compaction, int]:
-    """`(m', U, D)` of a model's answer as far as its sources bear it out; how much was refused."""
-    new_of = {item.id: [item] for item in new}
-    old_of = {(chunk, item.id): item for chunk, items in related.items() for item in items}
-    kept, refused = grounded(answer.items, new_of, new_of)
-    items = []
-    for number, entry in enumerate(kept, 1):
-        if isinstance(entry, Item):
-            items.append(replace(entry, id=number))
-            continue
-        stands_on = [new_of[i][0] for i in entry.sources]
-        last = max(stands_on, key=lambda item: (item.time, item.sources))
-        if len(stands_on) == 1 and entry.text.strip() == last.text:
-            items.append(replace(last, id=number))
-        else:
-            items.append(Item(number, entry.text.strip(), None, _seqs(stands_on), last.time, last.session))
-    updates = []
-    changes: list[NoteUpdate | NoteDeletion] = [*answer.updates, *answer.deletions]
-    for change in changes:
-        old = old_of[change.chunk, change.item]
-        because = [new_of[i][0] for i in change.because]
-        if isinstance(change, NoteUpdate):
-            stands = not source_texts([old, *because]).refusal(change.text)
-            update = ItemUpdate(change.chunk, old.id, change.text.strip(), SUPERSEDED, _seqs(because))
-        else:
-            stands = may_replace(old, because, change.reason)
-            update = ItemUpdate(change.chunk, old.id, None, change.reason, _seqs(because))
-        refused += not stands
-        if stands:
-            updates.append(update)
-    return Compaction(tuple(items), tuple(updates)), refused
-
-
-def _seqs(items: Sequence[Item]) -> tuple[int, ...]:
-    return tuple(sorted({seq for item in items for seq in item.sources}))
 
 
 def _refused(task: str, times: int) -> str:

@@ -13,12 +13,13 @@ _CHOICES = {
     "scope": ("user", "session"),
     "maintenance": ("chunk", "whole_context"),
     "relevance": ("model", "dense"),
+    "recall_relevance": ("metadata", "model"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MemAttention:
-    """Akashic, sections 4.1 and 4.3; the last four fields are the ablations of section 5.5 and our own."""
+    """Akashic, sections 4.1 and 4.3; the last fields are the ablations of section 5.5 and our own."""
 
     chunk_gate_tokens: int = 1024  # tau_c: raw tokens at which the active chunk is compacted
     top_p: int = 5  # related chunks that a compaction or a query may read
@@ -31,6 +32,8 @@ class MemAttention:
     maintenance: Literal["chunk", "whole_context"] = "chunk"  # "Whole-context": all memory at every gate
     joint: bool = True  # False is "No joint": a new chunk never touches earlier ones
     relevance: Literal["model", "dense"] = "model"  # "dense" is "Dense-only": nothing but the cosine
+    # The paper's model chooses at recall too. It is shown four times the tokens that a recall returns.
+    recall_relevance: Literal["metadata", "model"] = "metadata"
 
     def __post_init__(self) -> None:
         for name in ("chunk_gate_tokens", "top_p", "memory_budget_tokens", "candidates", "keywords"):
@@ -48,5 +51,5 @@ class MemAttention:
     @property
     def fingerprint(self) -> str:
         """All that decides what is stored; what only reading uses is left out."""
-        reading = {"memory_budget_tokens"}
+        reading = {"memory_budget_tokens", "recall_relevance"}
         return ",".join(f"{name}={value}" for name, value in asdict(self).items() if name not in reading)

@@ -35,10 +35,16 @@ def grounded(
 ) -> tuple[list[Note | Item], int]:
     """The notes that their sources bear out; in the place of each other the plain items of its sources.
 
-    Also how many were refused. A plain item is left out where a note that stands has its source.
+    Also how many were refused. Ids that were not given are no sources of a note. A plain item is left out
+    where a note that stands has its source.
     """
+    notes = [
+        Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
+        for note in notes
+    ]
     stands = [
-        not source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
+        bool(note.sources)
+        and not source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
         for note in notes
     ]
     covered = {number for note, ok in zip(notes, stands, strict=True) if ok for number in note.sources}
@@ -51,14 +57,6 @@ def grounded(
             covered.add(number)
             result += plain.get(number, ())
     return result, stands.count(False)
-
-
-def may_replace(old: Item, because: Sequence[Item], reason: str) -> bool:
-    """Whether new items can be why an old one goes; what repeats it says all of it.
-
-    That a new value takes an old one's place is for a model to judge: they need not share a word.
-    """
-    return reason != "duplicate" or not source_texts(because).refusal(old.text)
 
 
 def _said(source: Piece | Item) -> SourceText:

@@ -24,7 +24,7 @@ class Selected:
 
 
 def select(
-    asker: Asker,
+    asker: Asker | None,
     user: str,
     target: Target,
     about: str | ChunkShown,
@@ -38,8 +38,9 @@ def select(
     """At most `top_p` candidates.
 
     A model is shown the best `candidates` by words and cosine, so that its prompt does not grow with the
-    history; the fallback, and the answer when there is no model, is the best `top_p` of them. A recall cannot
-    wait for somebody to answer a recording's open question: with `open_is_offline` it goes on without.
+    history; the fallback, and the answer when there is no model to ask, is the best `top_p` of them. A
+    recall cannot wait for somebody to answer a recording's open question: with `open_is_offline` it goes on
+    without.
     """
     if not candidates:
         return Selected((), (), "", 0)
@@ -49,7 +50,7 @@ def select(
     by_id = {chunk.id: float(score) for chunk, score in zip(candidates, scored, strict=True)}
     ranked = tuple((chunk.id, by_id[chunk.id]) for chunk in ranking)
     first = ranking[: config.top_p]
-    if dense_only or not asker.has_model or len(candidates) <= config.top_p:
+    if dense_only or asker is None or not asker.has_model or len(candidates) <= config.top_p:
         return Selected(tuple(first), ranked, "", 0)
     task = SelectRelated(
         about=about,

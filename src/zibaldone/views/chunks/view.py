@@ -199,7 +199,7 @@ class ChunksView:
             except ModelFailed as error:
                 notes.append(f"chunks by words only: {error}")
         selected = select(
-            self._asker,
+            self._asker if self.config.recall_relevance == "model" else None,
             query.scope.user,
             Target(sought, vectors, question.days),
             query.text,

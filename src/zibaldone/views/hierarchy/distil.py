@@ -24,7 +24,7 @@ from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
-from zibaldone.views.hierarchy.episodes import SHORTEST, Block, Cut, Window, closed, due, turns_away
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, turns_away
 from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.semantics import (
@@ -163,14 +163,15 @@ class EpisodeReader:
         answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.degraded or answer.made_by == OFFLINE:
             return [replace(cut, degraded=answer.degraded) for cut in offline()]
-        place = {message.seq: i for i, message in enumerate(seen)}
-        starts = [place[seq] for seq in answer.result.starts]
-        cuts = [
-            Cut(end - begin, "marker" if turns_away(seen[end]) else "topic")
-            for begin, end in pairwise([0, *starts])
-        ]
-        if window.whole:
-            cuts.append(Cut(len(seen) - (starts[-1] if starts else 0), window.reason))
+        cuts: list[Cut] = []
+        for begin, end in pairwise([0, *task.places(answer.result), len(seen)]):
+            if end == len(seen) and not window.whole:
+                return cuts or offline()
+            part = slice(begin, end)
+            # What is longer than an episode may be is cut where its words cohere least.
+            inner = closed(seen[part], vectors[part], ended=True) if end - begin > LONGEST else []
+            reason = window.reason if end == len(seen) else "marker" if turns_away(seen[end]) else "topic"
+            cuts += [*inner[:-1], Cut(inner[-1].size if inner else end - begin, reason)]
         return cuts
 
 
@@ -204,7 +205,7 @@ class _Exchange:
             return ()
         known = tuple(KnownFact(one.semantic.time.date().isoformat(), one.semantic.text) for one in near)
         task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
-        return tuple(self.ask(task)[0].expected)
+        return tuple(task.borne_out(self.ask(task)[0]).expected)
 
 
 def _facts(
@@ -216,18 +217,19 @@ def _facts(
 ) -> tuple[list[list[Statement]], list[Statement]]:
     """A model's facts that their sources bear out, and what the messages that it passed over state.
 
-    Where a fact is refused, the sentences of its sources say what they say; where all are, those of all.
+    Where a fact is refused, the sentences of its sources say what they say; where it has none, those of all
+    messages that no other fact names.
     """
-    refused = distil.refusals(news)
-    kept = [fact for place, fact in enumerate(news.statements) if place not in refused]
-    again = {seq for place in refused for seq in news.statements[place].sources}
-    if refused:
-        degraded.append(f"distil: {len(refused)} refused, the first {next(iter(refused.values()))}")
-        again = again if kept else {statement.seq for statement in offline}
-    facts = [_grounded(fact, messages) for fact in kept]
+    judged = distil.judged(news)
+    heard = {seq for fact in judged.facts for seq in fact.sources}
+    again = {seq for fact, _ in judged.refused for seq in fact.sources}
+    if judged.refused:
+        degraded.append(f"distil: {len(judged.refused)} refused, the first {judged.refused[0][1]}")
+    if any(not fact.sources for fact, _ in judged.refused):
+        again |= {message.seq for message in messages} - heard
+    facts = [_grounded(fact, messages) for fact in judged.facts]
     facts += [[statement] for statement in offline if statement.seq in again]
-    heard = {seq for fact in kept for seq in fact.sources} | again
-    return facts, [statement for statement in offline if statement.seq not in heard]
+    return facts, [statement for statement in offline if statement.seq not in heard | again]
 
 
 def _as_news(offline: Sequence[Statement]) -> NewFacts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
 from typing import Annotated
 
 import regex
@@ -17,7 +16,6 @@ from zibaldone.models.task import (
     ShownMessage,
     Task,
     TaskResult,
-    check_sources,
     shown_message,
 )
 from zibaldone.text.dated_text import day_in_words, resolved
@@ -65,6 +63,14 @@ class NewFacts(TaskResult):
     statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedFacts:
+    """A model's facts held against their messages; all name messages of the episode only."""
+
+    facts: tuple[StatedFact, ...]
+    refused: tuple[tuple[StatedFact, str], ...]  # and why
+
+
 class ThemeName(TaskResult):
     """A theme, in a few words."""
 
@@ -94,17 +100,15 @@ class FindEpisodes(Task[Starts]):
     longest: int = LONGEST
 
     def check(self, result: Starts) -> None:
-        """Messages that were shown, in order, and no episode longer than allowed."""
-        place = {message.seq: i for i, message in enumerate(self.messages)}
-        if unknown := [seq for seq in result.starts if not place.get(seq)]:
-            raise ValueError(f"starts has {unknown}: give seqs of `messages`, without the first one's")
-        borders = [0, *(place[seq] for seq in result.starts), len(self.messages)]
-        for start, end in pairwise(borders):
-            if end <= start:
-                raise ValueError("starts must rise, each seq once")
-            if end - start > self.longest:
-                seqs = f"{self.messages[start].seq} to {self.messages[end - 1].seq}"
-                raise ValueError(f"the episode from {seqs} has {end - start} messages, above {self.longest}")
+        """Of the seqs that it names, at least one is a message's."""
+        known = {message.seq for message in self.messages}
+        if result.starts and known.isdisjoint(result.starts):
+            raise ValueError(f"starts has {result.starts[:8]}: give seqs of `messages`")
+
+    def places(self, result: Starts) -> list[int]:
+        """Which messages begin an episode, but for the first: rising, each once, unknown seqs left out."""
+        starts = set(result.starts)
+        return [place for place, message in enumerate(self.messages) if place and message.seq in starts]
 
 
 @dataclass(frozen=True)
@@ -172,11 +176,10 @@ class Predict(Task[Expected]):
     known: tuple[KnownFact, ...]
     offline: Callable[[], Expected] = field(metadata=NOT_SENT, compare=False)
 
-    def check(self, result: Expected) -> None:
-        """No number that neither title nor known statements have: it would make news look known."""
-        given = " ".join([self.title, *(f"{one.day} {one.text}" for one in self.known)])
-        if made_up := set(_numbers(" ".join(result.expected))) - set(_numbers(given)):
-            raise ValueError(f"these numbers are in no known statement: {sorted(made_up)[:8]}")
+    def borne_out(self, result: Expected) -> Expected:
+        """Less what has a number that nothing given has: it would make news look known."""
+        given = set(_numbers(" ".join([self.title, *(f"{fact.day} {fact.text}" for fact in self.known)])))
+        return Expected(expected=[text for text in result.expected if given.issuperset(_numbers(text))])
 
 
 @dataclass(frozen=True)
@@ -193,23 +196,30 @@ class Distil(Task[NewFacts]):
     offline: Callable[[], NewFacts] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: NewFacts) -> None:
-        """Every fact names messages of this episode as its sources."""
-        known = {message.seq for message in self.messages}
-        for fact in result.statements:
-            check_sources(fact.text, fact.sources, known, "messages")
+        """Something of it stands, unless it states nothing."""
+        stands = self.judged(result)
+        if stands.refused and not stands.facts:
+            raise ValueError(stands.refused[0][1])
 
-    def refusals(self, result: NewFacts) -> dict[int, str]:
-        """By place, why the sources that a fact names do not bear it out.
+    def judged(self, result: NewFacts) -> JudgedFacts:
+        """What the messages that a fact names bear out, and what not; seqs of no message are left out.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
         """
         by_seq = {message.seq: message for message in self.messages}
         context = _context(self.messages)
-        return {
-            place: why
-            for place, fact in enumerate(result.statements)
-            if (why := SourceTexts([_text(by_seq[seq]) for seq in fact.sources], context).refusal(fact.text))
-        }
+        facts: list[StatedFact] = []
+        refused: list[tuple[StatedFact, str]] = []
+        for fact in result.statements:
+            sources = [seq for seq in dict.fromkeys(fact.sources) if seq in by_seq]
+            known = StatedFact(text=fact.text, sources=sources)
+            if not sources:
+                refused.append((known, f"the fact {fact.text[:60]!r} names no message of the episode"))
+            elif why := SourceTexts([_text(by_seq[seq]) for seq in sources], context).refusal(fact.text):
+                refused.append((known, why))
+            else:
+                facts.append(known)
+        return JudgedFacts(tuple(facts), tuple(refused))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from zibaldone.validation import count, shown
 
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]
-Selection = Literal["shared", "per_layer"]
+Select = Literal["recall", "attention", "both", "blocks", "per_layer"]
 Positions = Literal["decoupled", "coupled"]
+Asking = Literal["words", "all"]
 Heads = Literal["each", "sum"]
 Alignment = Literal["turn", "grid"]
 Layers = Literal["calibrated", "all"] | tuple[int, ...]
@@ -21,8 +22,9 @@ Codec = Literal["native", "int8", "int4"]
 _CHOICES = {
     "normalization": ("softmax", "reciprocal_rank"),
     "aggregation": ("max", "sum"),
-    "selection": ("shared", "per_layer"),
+    "select": ("recall", "attention", "both", "blocks", "per_layer"),
     "positions": ("decoupled", "coupled"),
+    "asking": ("words", "all"),
     "heads": ("each", "sum"),
     "align": ("turn", "grid"),
     "codec": ("native", "int8", "int4"),
@@ -35,7 +37,9 @@ _STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
 class MemArt:
     """The settings of MemArt: the paper's to the letter in PAPER, what works best as they stand here.
 
-    docs/log.md has what each of the differences gains.
+    `select` says how memory is chosen. Whole turns: by text recall ("recall"), by the model's attention, or
+    by both rankings. Single blocks, as in the paper, by attention: one set for all layers ("blocks"), or each
+    layer its own in one pass ("per_layer"). docs/leaderboard.md has what each of them gives.
     """
 
     # How blocks are made (section 3.2.1).
@@ -45,15 +49,17 @@ class MemArt:
     segment_tokens: int | None = 1024  # at which encoding starts afresh; None: half the model's window
     codec: Codec = "native"  # "int8" halves the pool, "int4" (experimental) quarters it
     # How they are chosen (section 3.2.2).
-    top_k: int = 128
+    select: Select = "recall"
+    budget_tokens: int = 512  # of whole turns in sight, the newest ones counted
+    top_k: int = 128  # with "blocks" and "per_layer"
     normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
     aggregation: Aggregation = "max"  # over query tokens (Table 1)
     rank_constant: int = 60  # c of the reciprocal rank; the paper gives none
-    selection: Selection = "shared"  # one set for all layers; "per_layer": one pass, each layer its own
+    asking: Asking = "words"  # which tokens ask: the question's own words; "all": name, date and marks too
     scaled: bool = True  # products are scaled as in the model's attention; the paper's are not
     heads: Heads = "each"  # every head asks for itself; "sum": scores are added over heads first
     layers: Layers = "calibrated"  # which ones score
-    probe_tokens: int = 128  # of the newest messages, behind which the query is read; 0: none
+    probe_tokens: int = 128  # of the newest turns, behind which the query is read; 0: none
     rescore: int = 8  # times k: candidates that are scored again with their own keys; 0: boxes alone
     rescore_share: float = 0.1  # of all blocks, where that is more
     neighbours: int = 0  # blocks on each side that come along with a chosen one
@@ -68,7 +74,13 @@ class MemArt:
                 raise InvalidInput(
                     f"{name} must be one of {', '.join(choices)}, not {shown(getattr(self, name))}"
                 )
-        for name, least in (("block_tokens", 1), ("top_k", 1), ("rank_constant", 0), ("probe_tokens", 0)):
+        for name, least in (
+            ("block_tokens", 1),
+            ("budget_tokens", 1),
+            ("top_k", 1),
+            ("rank_constant", 0),
+            ("probe_tokens", 0),
+        ):
             count(name, getattr(self, name), least=least)
         for name in ("rescore", "neighbours"):
             count(name, getattr(self, name), least=0)
@@ -86,10 +98,19 @@ class MemArt:
             isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in self.layers
         ):
             raise InvalidInput(f"layers must be numbers of layers from 0, not {shown(self.layers)}")
-        if self.selection == "per_layer" and self.layers != "all":
+        if self.select == "per_layer" and self.layers != "all":
+            raise InvalidInput("select 'per_layer' needs layers='all': each layer chooses with its own keys")
+        if self.positions == "coupled" and self.select != "blocks":
+            raise InvalidInput("positions 'coupled' is an experiment on single blocks: use select='blocks'")
+        if self.whole_turns and self.align == "grid":
             raise InvalidInput(
-                "selection 'per_layer' needs layers='all': each layer chooses with its own keys"
+                f"select {self.select!r} takes whole turns, which align='grid' does not keep apart"
             )
+
+    @property
+    def whole_turns(self) -> bool:
+        """Whether turns are what is chosen, and not blocks."""
+        return self.select in ("recall", "attention", "both")
 
     @property
     def stored(self) -> str:
@@ -104,12 +125,13 @@ PAPER = MemArt(
     align="grid",
     context_tokens=None,
     segment_tokens=None,
+    asking="all",
     scaled=False,
     heads="sum",
     layers="all",
     probe_tokens=0,
     pinned=False,
     rescore=0,
-    selection="per_layer",
+    select="per_layer",
 )
 PRESETS = {"best": BEST, "paper": PAPER}

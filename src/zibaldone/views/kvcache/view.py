@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -26,6 +26,8 @@ from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
 from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
+from zibaldone.views.kvcache.retrieve.trust import NO_HEADS, Trust, needles_of, sampled, trust_of
+from zibaldone.views.kvcache.retrieve.whole_turns import ranked_turns
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.eviction import Budget, evict, make_room, shrink
@@ -46,6 +48,15 @@ class PreparedBlocks:
     drafts: tuple[BlockDraft, ...]
     replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
     attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the model chose for a recall."""
+
+    generation: Generation | None = None
+    choice: Choice | None = None
+    trust: Trust | None = None
 
 
 class KVView:
@@ -78,6 +89,7 @@ class KVView:
         self.probe = Probe(encoder, self.fetcher, layers)
         self._used: dict[tuple[str, int], dict[int, int]] = {}
         self._seen_deletions: dict[str, int] = {}
+        self._trusts: dict[tuple[str, int], Trust] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
 
     @property
@@ -136,9 +148,9 @@ class KVView:
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
         user, note = query.scope.user, ""
-        generation, choice = None, None
+        outcome = _Asked()
         try:
-            generation, choice = read_again(lambda: self._asked(take_snapshot, query))
+            outcome = read_again(lambda: self._asked(take_snapshot, query))
         except ForeignKV:
             note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
@@ -146,10 +158,11 @@ class KVView:
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
-            logged = look_up(now.connection, query, generation, choice)
-        return retrieved(logged, query, choice, self._words, note)
+            logged = look_up(now.connection, query, outcome.generation, outcome.choice)
+        notes = "; ".join(filter(None, (note, outcome.trust.refusal if outcome.trust else "")))
+        return retrieved(logged, query, outcome.choice, outcome.trust, self._words, notes)
 
-    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
+    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> _Asked:
         """What the model chooses, with no snapshot open while it works."""
 
         @contextmanager
@@ -160,12 +173,13 @@ class KVView:
         with take_snapshot() as now:
             pool = self.pool(now.connection, now.generation)
             if pool is None:
-                return None, None
+                return _Asked()
             index = self.index(now.connection, pool)
         k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-        session = query.scope.session
-        choice = self.choose(PoolReader(pool, read), index, query.text, query.now, k=k, session=session)
-        return now.generation, choice
+        session, reader = query.scope.session, PoolReader(pool, read)
+        trust = self.trust(reader, index, query.now)
+        choice = self.choose(reader, index, query.text, query.now, k=k, session=session)
+        return _Asked(now.generation, choice, trust)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -197,25 +211,50 @@ class KVView:
         *,
         k: int,
         session: str | None = None,
-        standing: str | None = None,
-        room: int | None = None,
+        behind: Sequence[KVBlock] | None = None,
     ) -> Choice:
         """The k best blocks for a question, of one session or of all. No transaction may be open.
 
-        The question is read behind the newest turns of the `standing` session (or of whichever). With `room`
-        these stand in the context too, as many as that many tokens hold, and are left out of the search.
+        The question is read `behind` the blocks that are given, which stand before it and are left out of the
+        search; or else behind the newest ones of the session (or of whichever), which are not.
         """
         question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
-        recent = Recent(())
-        if self.config.probe_tokens:
-            newest = reader.newest(standing or session, self.config.probe_tokens)
+        recent = Recent(tuple(behind or ()))
+        if behind is None and self.config.probe_tokens:
+            newest = reader.newest(session, self.config.probe_tokens)
             window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
-            recent = self.probe.recent(newest, window if room is None else room)
+            recent = self.probe.recent(newest, window)
         without = {block.number for block in index.blocks if session is not None and block.session != session}
-        if room is not None:
+        if behind is not None:
             without |= {block.number for block in recent.blocks}
         with self.model_lock:
             return self.probe.choose(reader, index, recent, question, k, frozenset(without))
+
+    def trust(self, reader: PoolReader, index: Index, now: datetime) -> Trust:
+        """How well attention finds turns of this user's log; measured once, and again when it has doubled."""
+        if not self.probe.layers:
+            return NO_HEADS
+        pool, path = reader.pool, self.store.files(reader.pool).folder / "trust"
+        key = pool.generation.user, pool.generation.number
+        known = self._trusts.get(key) or Trust.kept(path)
+        if known is None or known.stale(len(index.blocks)):
+            known = self._measured(reader, index, now)
+            with suppress(OSError):  # measured again by the next process
+                known.keep(path)
+        self._trusts[key] = known
+        return known
+
+    def _measured(self, reader: PoolReader, index: Index, now: datetime) -> Trust:
+        seqs = sorted({seq for block in index.blocks for seq in block.tile.seqs})
+        with reader.read() as connection:
+            logged = log.fetch(connection, reader.pool.generation.user, sampled(seqs))
+        ranks, best = [], []
+        for needle in needles_of({seq: message.content for seq, message in logged.items()}):
+            choice = self.choose(reader, index, needle.question, now, k=len(index.blocks), behind=())
+            ranking = ranked_turns(choice)
+            ranks.append(ranking.index(needle.seq) + 1 if needle.seq in ranking else None)
+            best.append(float(choice.ranked.scores.max()))
+        return trust_of(ranks, best, len(index.blocks))
 
     def note_use(self, generation: Generation, blocks: Sequence[KVBlock]) -> None:
         """These were chosen now; written with the next `housekeep`."""

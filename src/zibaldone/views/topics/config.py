@@ -9,11 +9,14 @@ from typing import Literal
 from zibaldone.errors import InvalidInput
 from zibaldone.validation import shown
 
+READERS = ("hybrid", "agentic", "summary")
+
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """Infini Memory, section 3.3. Tokens are the memory's tokenizer's, of the rendered lines."""
+    """Infini Memory, section 3.3. Tokens are the memory's tokenizer's, of what entries and headings say."""
 
+    extraction_tokens: int = 4096  # of messages that a model is shown at a time
     current_threshold_tokens: int = 5000  # tau_tok of Eq. 1: at so many CURRENT is flushed
     # tau_time of Eq. 1, in the log's own time. A day: what was talked about in one go is consolidated
     # together, and what was said yesterday is filed by the next time that somebody speaks.
@@ -27,8 +30,10 @@ class Consolidation:
     route_similarity: float = 0.35  # cosine of centroids from which a block belongs to a document
     group_similarity: float = 0.45  # cosine from which entries stand under one heading
     merge_similarity: float = 0.1  # cosine of centroids from which small documents are merged offline
-    # How a chat model reads, where there is one (section 3.4): H picks documents, A works with tools.
-    reader: Literal["hybrid", "agentic"] = "hybrid"
+    restructure: bool = True  # False: no document is split or merged, the ablation of section 4.3.1
+    # How recall reads (section 3.4): H picks documents and adds heading blocks of others; A, where there is a
+    # chat model, works with tools; "summary" picks documents by their summaries alone.
+    reader: Literal["hybrid", "agentic", "summary"] = "hybrid"
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -37,8 +42,11 @@ class Consolidation:
                 if not isinstance(value, timedelta) or value <= timedelta(0):
                     raise InvalidInput(f"current_window must be a timedelta above 0, not {shown(value)}")
             elif setting.name == "reader":
-                if value not in ("hybrid", "agentic"):
-                    raise InvalidInput(f"reader must be 'hybrid' or 'agentic', not {shown(value)}")
+                if value not in READERS:
+                    raise InvalidInput(f"reader must be one of {', '.join(READERS)}, not {shown(value)}")
+            elif setting.name == "restructure":
+                if not isinstance(value, bool):
+                    raise InvalidInput(f"restructure must be True or False, not {shown(value)}")
             elif setting.name.endswith("_similarity"):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
                     raise InvalidInput(f"{setting.name} must be a cosine from -1 to 1, not {shown(value)}")

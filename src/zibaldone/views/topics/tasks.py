@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult
+from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -16,16 +16,17 @@ _LONGEST_FACT = 2000  # characters
 
 
 class FactNoted(TaskResult):
-    """One durable fact of a message; `date` is when it holds, as YYYY-MM-DD, or "" for the message's day."""
+    """One durable fact of the message of that seq; `date` is when it holds, "" for the message's own day."""
 
+    message: int
     text: str = Field(max_length=_LONGEST_FACT)
     date: str = ""
 
 
 class Extracted(TaskResult):
-    """In the order of the message: a later one is the more recent."""
+    """In the order of the messages: a later one is the more recent."""
 
-    facts: Annotated[list[FactNoted], Field(max_length=512)]
+    facts: Annotated[list[FactNoted], Field(max_length=1024)]
 
 
 class Line(TaskResult):
@@ -119,16 +120,28 @@ class DocumentShown:
 
 @dataclass(frozen=True)
 class Extract(Task[Extracted]):
-    """Prompt A: what of a message is worth keeping."""
+    """Prompt A: what of a batch of messages is worth keeping."""
 
     view = "topics"
     prompt = "extract"
     result = Extracted
-    max_tokens = 2048
+    max_tokens = 8192
 
-    message: ShownMessage
-    before: ShownMessage | None
+    sessions: tuple[tuple[str, ...], ...]
+    earlier: tuple[str, ...]
+    seqs: frozenset[int] = field(metadata=NOT_SENT, compare=False)
     offline: Callable[[], Extracted] = field(metadata=NOT_SENT, compare=False)
+
+    @property
+    def divisible(self) -> bool:
+        return len(self.seqs) > 1
+
+    def check(self, result: Extracted) -> None:
+        """Some fact is of a message that was shown, unless there is none."""
+        if result.facts and self.seqs.isdisjoint(fact.message for fact in result.facts):
+            raise ValueError(
+                f"no fact is of a message of `sessions`: {[fact.message for fact in result.facts[:8]]}"
+            )
 
 
 @dataclass(frozen=True)

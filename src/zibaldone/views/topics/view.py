@@ -40,7 +40,8 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector,
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
-from zibaldone.views.topics.consolidate.workbench import Workbench
+from zibaldone.views.topics.consolidate.extraction import extracted
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME
@@ -48,13 +49,13 @@ from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import Agentic
-from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reader_h import DEFAULT, SUMMARIES_ONLY, Hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 3  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 4  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -71,7 +72,7 @@ class TopicsView:
     """Infini Memory: Markdown documents, one per topic, kept up to date."""
 
     name = NAME
-    batch_messages = 128
+    batch_messages = 512  # so that few batches of a model's are cut short
 
     def __init__(
         self,
@@ -125,15 +126,17 @@ class TopicsView:
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
             for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
-                for part in [list(run)] if are_edits else ([message] for message in run):
-                    if are_edits:
-                        library = apply(library, part, workbench)
-                    else:
-                        library = add(library, part[0], previous.get(part[0].session), workbench)
-                    previous |= {message.session: message for message in part}
-                    done += len(part)
-                    if progress:
-                        progress(done)
+                part = list(run)
+                if are_edits:
+                    library = apply(library, part, workbench)
+                else:
+                    for message, entries in extracted(part, previous, Work(workbench, library)):
+                        library = add(library, message, entries, workbench)
+                        done += 1
+                        if progress:
+                            progress(done)
+                previous |= {message.session: message for message in part}
+                done += len(part) if are_edits else 0
             return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
 
     def commit(
@@ -191,7 +194,8 @@ class TopicsView:
         user = query.scope.user
         if self.config.reader == "agentic" and self._asker.has_model:
             return Agentic(self._asker, self._tokenizer).read(ranked, user=user, today=query.now.date())
-        return Hybrid(self._asker).read(ranked, user=user)
+        settings = SUMMARIES_ONLY if self.config.reader == "summary" else DEFAULT
+        return Hybrid(self._asker, settings).read(ranked, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""

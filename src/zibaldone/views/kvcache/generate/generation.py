@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -268,28 +268,45 @@ def greedy_at(
     return answer
 
 
-@torch.no_grad()
-def generate_layered(
-    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, options: Mapping[str, Any]
-) -> Generated:
-    """Every layer attends to blocks of its own choice, in one pass: the paper's literal reading.
+class LayeredMemory(NamedTuple):
+    """A question of which every layer chooses its own memory."""
 
-    `choose` gives exactly `tokens` of memory to each layer, so that one mask serves all. The last token of
-    the question goes through the model once more, in `generate`.
-    """
+    ids: tuple[int, ...]
+    tokens: int  # of memory, the same for all layers, so that one mask serves all
+    choose: Inject
+
+
+@torch.no_grad()
+def layered_cache(encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject) -> DynamicCache:
+    """What stands before a question's last token when every layer has attended to its own blocks."""
     tap = encoder.tap
     given = torch.tensor([list(ids)], device=tap.device)
     mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
-    began = time.perf_counter()
     with tap.open(inject=choose) as session:
         pass_over = tap.cache(promised=tokens)
         tap.model(
             input_ids=given, attention_mask=mask, past_key_values=pass_over, use_cache=True, logits_to_keep=1
         )
-    cache = tap.whole(pass_over, session, without=1)
+    return tap.whole(pass_over, session, without=1)
+
+
+@torch.no_grad()
+def generate_layered(
+    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, options: Mapping[str, Any]
+) -> Generated:
+    """An answer in which every layer attends to blocks of its own choice: the paper's literal reading.
+
+    `choose` gives exactly `tokens` of memory to each layer. The last token of the question goes through the
+    model once more, in `generate`.
+    """
+    tap = encoder.tap
+    began = time.perf_counter()
+    cache = layered_cache(encoder, ids, tokens, choose)
+    last = torch.tensor([[ids[-1]]], device=tap.device)
+    mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
     first = _First()
     repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
-    out = _run(tap, cache, given[:, -1:], mask, repeats, {**options}, first, catch=False)
+    out = _run(tap, cache, last, mask, repeats, {**options}, first, catch=False)
     ended = time.perf_counter()
     end = encoder.tokenizer.eos_token_id
     answers = tuple(tuple(_until_pad(row.tolist(), -1, end)) for row in out[:, 1:])

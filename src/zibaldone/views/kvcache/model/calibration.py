@@ -2,7 +2,9 @@
 
 A model has few heads that look for what a question names; boxes of the other layers cost room and their
 scores are noise. Needles are told among distractors that share words with them, in the model's own turns, and
-each head is judged by how high it ranks the needle's block.
+each head is judged by how high it ranks the needle's turn. Ties count against a head: keys of the first layer
+depend on their token alone before positions, so there all turns that share a word tie. Where no head is good,
+none is kept, and attention does not choose.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -30,8 +32,9 @@ from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
-_MOST_LAYERS = 4
-_NEARLY = 0.8  # of the best head's score: heads that are listened to
+_MOST_LAYERS, _MOST_HEADS = 4, 8
+_LEAST = 0.3  # mean reciprocal rank of a head that is listened to; by chance it is 0.1
+_NEARLY = 0.5  # of the best head's, besides
 _NEEDLES, _HAYSTACK = 12, 48
 _NAMES = "Ada Ben Carla Dora Emil Fay Gus Hana Ivan Jude Kira Leo Mona Nils Olga Paul".split()
 _THINGS = "bicycle garden kitchen guitar sister office cat boat school neighbour piano dentist".split()
@@ -54,7 +57,7 @@ class Needles:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The layers that retrieve, and their heads."""
+    """The layers that retrieve, and their heads; none where the model has no good ones."""
 
     heads: Mapping[int, tuple[int, ...]]  # by layer
     scores: Mapping[int, tuple[float, ...]]  # mean reciprocal rank of the needle, by layer and head
@@ -104,21 +107,37 @@ def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
         for piece in pieces(seq, ids, encoder.segment_tokens):
             chain.extend(piece, 0)
     every = range(len(encoder.tap.shapes))
-    ranks: dict[int, list[list[float]]] = {layer: [] for layer in every}
-    for question, needle in needles.questions:
-        ids = question_of(encoder.tokenizer, encoder.form, question, time).ids
-        queries = asking.probe(ids, [], list(every))
-        for layer, query in queries.items():
-            ranks[layer].append(_reciprocal_ranks(chain, layer, query, needle + 1))
-    scores = {layer: tuple(np.mean(found, axis=0).round(4).tolist()) for layer, found in ranks.items()}
-    best = max(max(found) for found in scores.values())
-    ordered = sorted(every, key=lambda layer: -max(scores[layer]))
-    kept = [layer for layer in ordered if max(scores[layer]) >= _NEARLY * best][:_MOST_LAYERS]
-    heads = {
-        layer: tuple(head for head, score in enumerate(scores[layer]) if score >= _NEARLY * best)
-        for layer in sorted(kept)
-    }
-    return Calibration(heads, scores)
+    questions = [
+        question_of(encoder.tokenizer, encoder.form, question, time) for question, _ in needles.questions
+    ]
+    queries = [asking.queries(question, [], list(every)) for question in questions]
+    scores: dict[int, tuple[float, ...]] = {}
+    for layer in every:
+        turns = _Turns(chain, layer, encoder.tap.device)
+        ranks = [
+            turns.reciprocal_ranks(
+                LayerQueries(layer, query[layer], None, encoder.tap.shapes[layer].kv_of), seq
+            )
+            for query, (_, seq) in zip(queries, needles.questions, strict=True)
+        ]
+        scores[layer] = tuple(np.mean(ranks, axis=0).round(4).tolist())
+    return Calibration(_good_heads(scores), scores)
+
+
+def _good_heads(scores: Mapping[int, Sequence[float]]) -> dict[int, tuple[int, ...]]:
+    """By layer, the best heads that are good enough, from few layers."""
+    ranked = sorted(
+        ((score, layer, head) for layer, of_heads in scores.items() for head, score in enumerate(of_heads)),
+        key=lambda one: (-one[0], one[1:]),
+    )
+    least = max(_LEAST, _NEARLY * ranked[0][0])
+    kept: dict[int, list[int]] = {}
+    for score, layer, head in ranked:
+        if score < least or sum(map(len, kept.values())) == _MOST_HEADS:
+            break
+        if layer in kept or len(kept) < _MOST_LAYERS:
+            kept.setdefault(layer, []).append(head)
+    return {layer: tuple(sorted(heads)) for layer, heads in sorted(kept.items())}
 
 
 def listening(
@@ -162,22 +181,29 @@ class _Kept(SessionChain):
         return raw
 
 
-def _reciprocal_ranks(chain: _Kept, layer: int, query: torch.Tensor, needle: int) -> list[float]:
-    """1 / rank of the needle's turn for each head, by the softmax over turns of its surest token."""
-    heads = query.shape[0]
-    width = max(raw[layer].tokens for _, raw in chain.raw)
-    keys = torch.stack(
-        [torch.nn.functional.pad(r[layer].keys, (0, 0, 0, width - r[layer].tokens)) for _, r in chain.raw]
-    )
-    valid = torch.arange(width)[None] < torch.tensor([raw[layer].tokens for _, raw in chain.raw])[:, None]
-    reciprocal_ranks = []
-    places = [place for place, (seq, _) in enumerate(chain.raw) if seq == needle]
-    for head in range(heads):
-        head_queries = LayerQueries(layer, query, (head,))
-        rows = torch.cat(
-            list(key_scores(head_queries, keys.to(query.device), valid.to(query.device), "each"))
-        )
-        sure = (rows - rows.logsumexp(dim=-1, keepdim=True)).amax(dim=0)
-        rank = int((sure > max(sure[place] for place in places)).sum()) + 1
-        reciprocal_ranks.append(1.0 / rank)
-    return reciprocal_ranks
+class _Turns:
+    """One layer's keys of all turns, padded to one width."""
+
+    def __init__(self, chain: _Kept, layer: int, device: torch.device) -> None:
+        lengths = torch.tensor([raw[layer].tokens for _, raw in chain.raw], device=device)
+        width = int(lengths.max())
+        padded = [
+            torch.nn.functional.pad(raw[layer].keys, (0, 0, 0, width - raw[layer].tokens))
+            for _, raw in chain.raw
+        ]
+        self._keys = torch.stack(padded).to(device)
+        self._valid = torch.arange(width, device=device)[None] < lengths[:, None]
+        self._seqs = [seq for seq, _ in chain.raw]
+
+    def reciprocal_ranks(self, queries: LayerQueries, place: int) -> list[float]:
+        """1 / rank of a turn for each head, by the softmax over turns of its surest token."""
+        mine = [seq == place + 1 for seq in self._seqs]
+        of_needle = torch.tensor(mine, device=self._keys.device)
+        reciprocal_ranks = []
+        for head in range(queries.queries.shape[0]):
+            of_head = replace(queries, heads=(head,))
+            rows = torch.cat(list(key_scores(of_head, self._keys, self._valid, "each")))
+            sure = rows.log_softmax(dim=-1).amax(dim=0)
+            before = int((sure[~of_needle] >= sure[of_needle].max()).sum())  # a tie is no find
+            reciprocal_ranks.append(1.0 / (1 + before))
+        return reciprocal_ranks

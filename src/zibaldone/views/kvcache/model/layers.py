@@ -14,6 +14,7 @@ from transformers import DynamicCache, PreTrainedModel
 from zibaldone.errors import UnsupportedModel
 
 PROBE_TOKENS = 16
+_CACHES = ("past_key_values", "layer_past")  # what families call the cache that a layer is handed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,7 @@ def attention_modules(model: nn.Module) -> list[nn.Module]:
         if getattr(module, "layer_idx", None) is None:
             continue
         names = inspect.signature(module.forward).parameters
-        if (
-            "position_embeddings" in names
-            and "past_key_values" in names
-            and not _has_attention_inside(module)
-        ):
+        if "position_embeddings" in names and _cache_name(module) and not _has_attention_inside(module):
             attention.append(module)
     return sorted(attention, key=lambda module: int(module.layer_idx))  # type: ignore[arg-type, unused-ignore]
 
@@ -47,9 +44,15 @@ def _has_attention_inside(module: nn.Module) -> bool:
     return any(
         inner is not module
         and getattr(inner, "layer_idx", None) is not None
-        and "past_key_values" in inspect.signature(inner.forward).parameters
+        and _cache_name(inner) is not None
         for inner in module.modules()
     )
+
+
+def _cache_name(module: nn.Module) -> str | None:
+    """What the module calls the cache that it takes; None when it takes none."""
+    names = inspect.signature(module.forward).parameters
+    return next((name for name in _CACHES if name in names), None)
 
 
 def some_ids(model: PreTrainedModel, tokens: int) -> Tensor:
@@ -111,7 +114,7 @@ class _Spy(DynamicCache):  # type: ignore[misc, unused-ignore]
 def spied(module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
     """The (keys, values) that a layer gives its cache."""
     try:
-        module(*args, **{**kwargs, "past_key_values": _Spy()})
+        module(*args, **{**kwargs, _cache_name(module) or _CACHES[0]: _Spy()})
     except _CallSeen as seen:
         if seen.keys.ndim != 4 or seen.keys.shape[:3] != seen.values.shape[:3]:
             raise UnsupportedModel(

@@ -13,6 +13,11 @@ def check_config(config: Any) -> None:
     text = config.get_text_config(decoder=True)
     if getattr(config, "is_encoder_decoder", False):
         raise UnsupportedModel("it is an encoder-decoder model: the kv view takes causal language models")
+    if getattr(text, "alibi", False):
+        raise UnsupportedModel(
+            "it has no rotary positions, but biases by distance (ALiBi): its keys cannot be moved to other"
+            " places"
+        )
     if getattr(text, "kv_lora_rank", None):
         raise UnsupportedModel(
             "its attention is latent (MLA): what it caches differs between versions of Transformers, and is"
@@ -45,6 +50,25 @@ def check_config(config: Any) -> None:
 def window_of(config: Any) -> int:
     """Tokens that the model was made for."""
     return int(config.get_text_config(decoder=True).max_position_embeddings)
+
+
+def why_not_all(model: Any, rotary: int) -> str:
+    """Why only so many of a model's layers are handed rotary tables and a cache."""
+    name, text = type(model).__name__, model.config.get_text_config(decoder=True)
+    if rotary:
+        return (
+            f"only {rotary} of the {text.num_hidden_layers} layers of {name} have rotary attention with a"
+            " cache: the others keep a state that cannot be cut into blocks, or have no positions to take out"
+        )
+    if getattr(text, "rotary_dim", None):
+        return (
+            f"the attention layers of {name} make their rotary tables themselves: positions can only be taken"
+            " out of layers that are handed (cos, sin)"
+        )
+    return (
+        f"{name} has no rotary positions, but learned ones, or biases by distance (ALiBi): its keys cannot be"
+        " moved to other places"
+    )
 
 
 def _rope_parameters(text: Any) -> Iterator[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -33,7 +33,7 @@ from zibaldone.views.kvcache.model.layers import (
     some_ids,
     spied,
 )
-from zibaldone.views.kvcache.model.model_support import check_config
+from zibaldone.views.kvcache.model.model_support import check_config, why_not_all
 from zibaldone.views.kvcache.model.rotary import Rotation, probe
 
 # By how much of the largest number two passes may differ that are equal but for rounding.
@@ -47,12 +47,12 @@ _open = threading.local()  # .session: the tap session of this thread
 class LayerShape:
     """Of one layer's keys and values."""
 
-    query_heads: int
     kv_heads: int
     key_dim: int
     value_dim: int
     dtype: torch.dtype
     scaling: float  # of products in its attention: 1 / sqrt(key_dim), mostly
+    kv_of: tuple[int, ...] = ()  # by query head: whose keys it looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class _Layer:
     extra_kwargs: dict[str, Any]
     rotation: Rotation
     shape: LayerShape
+    repeated: tuple[int, ...] = ()  # by head that the attention function is handed: which cached one it is
 
 
 @dataclass
@@ -93,6 +94,7 @@ class TapSession:
     queries: dict[int, Tensor] = field(default_factory=dict)  # (batch, heads, tokens, dim), raw
     tables: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
     injected: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)  # rotated keys, values
+    handed: dict[int, tuple[int, Tensor]] | None = None  # what attention functions get: query heads, keys
 
 
 class _Enough(Exception):
@@ -164,10 +166,7 @@ class Tap:
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
         modules = attention_modules(model)
         if len(modules) != model.config.get_text_config(decoder=True).num_hidden_layers:
-            raise UnsupportedModel(
-                f"only {len(modules)} layers of {type(model).__name__} have rotary attention with a cache:"
-                " recurrent or hybrid layers keep a state that cannot be cut into blocks"
-            )
+            raise UnsupportedModel(why_not_all(model, len(modules)))
         calls, tables = record(model, modules)
         self._layers = [self._examine(module, calls[i], tables) for i, module in enumerate(modules)]
         self._index = {id(module): i for i, module in enumerate(modules)}
@@ -221,6 +220,10 @@ class Tap:
 
     def rotation(self, index: int) -> Rotation:
         return self._layers[index].rotation
+
+    def repeated(self, index: int) -> list[int]:
+        """Which cached heads a layer hands to its attention function, in its order."""
+        return list(self._layers[index].repeated)
 
     def cache(self, promised: int = 0) -> DynamicCache:
         """An empty cache that keeps raw keys; to be used with the tap open."""
@@ -353,9 +356,8 @@ class Tap:
             return spied(module, args, {**kwargs, "position_embeddings": (cos, sin)})[0]
 
         k, v = spied(module, args, kwargs)
-        heads = getattr(module, "num_key_value_groups", 1) * k.shape[1]
         scaling = float(getattr(module, "scaling", None) or k.shape[-1] ** -0.5)
-        shape = LayerShape(heads, k.shape[1], k.shape[-1], v.shape[-1], k.dtype, scaling)
+        shape = LayerShape(k.shape[1], k.shape[-1], v.shape[-1], k.dtype, scaling)
         return _Layer(module, made.module, made.args, made.kwargs, probe(keys, cos, sin), shape)
 
     @torch.no_grad()
@@ -363,9 +365,21 @@ class Tap:
         """A tapped pass gives the stock logits, and raw keys put back at their positions do so too."""
         ids = some_ids(self.model, 2 * PROBE_TOKENS)
         stock = self.model(input_ids=ids, past_key_values=DynamicCache(), use_cache=True).logits
-        with self.open():
+        with self.open() as session:
+            session.handed = {}
             cache = self.cache()
             half = self.model(input_ids=ids[:, :PROBE_TOKENS], past_key_values=cache, use_cache=True).logits
+        for index, layer in enumerate(self._layers):
+            if index not in session.handed:
+                raise UnsupportedModel(
+                    f"{type(layer.module).__name__} computes attention by itself, and not by a function of"
+                    " Transformers that another could take the place of"
+                )
+            query_heads, handed = session.handed[index]
+            layer.repeated = _same_heads(handed[0], cache.layers[index].keys[0])
+            group = query_heads // len(layer.repeated)
+            kv_of = tuple(layer.repeated[head // group] for head in range(query_heads))
+            layer.shape = replace(layer.shape, kv_of=kv_of)
         again = self.prefilled([self.taken(cache)], final=2 * PROBE_TOKENS)
         rest = self.model(
             input_ids=ids[:, PROBE_TOKENS:],
@@ -380,6 +394,14 @@ class Tap:
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"
                 " attention cannot be reused in blocks"
             )
+
+
+def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:
+    """Which cached head each handed one is, (heads, tokens, dim) both: some families repeat them in turn."""
+    if len(handed) == len(cached):
+        return tuple(range(len(cached)))
+    distances = torch.cdist(handed.flatten(1).float(), cached.flatten(1).float())
+    return tuple(distances.argmin(dim=1).tolist())
 
 
 def _versions(model: PreTrainedModel) -> int:
@@ -422,6 +444,8 @@ def _register(original: str) -> str:
         session = _session()
         index = session.tap.layer_of(module) if session is not None else None
         if session is not None and index is not None:
+            if session.handed is not None:
+                session.handed[index] = query.shape[1], key.detach()
             if session.inject is not None:
                 key, value = _injected(session, index, query, key, value, session.inject)
             if index in session.wanted:
@@ -448,4 +472,7 @@ def _injected(
     keys = session.tap.rotate(index, memory.keys[None].to(key.device), positions, promised).to(key.dtype)
     values = memory.values[None].to(value.device, value.dtype)
     session.injected[index] = keys, values
+    heads = session.tap.repeated(index)
+    if len(heads) != keys.shape[1]:
+        keys, values = keys[:, heads], values[:, heads]
     return torch.cat([keys, key], dim=-2), torch.cat([values, value], dim=-2)

@@ -110,6 +110,7 @@ class QuestionTokens:
 
     turn: tuple[int, ...]
     head: tuple[int, ...]
+    words: slice  # of the turn's tokens, those of its text, without what a format writes around it
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -119,7 +120,16 @@ class QuestionTokens:
 def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
     """A question as it will be a turn later, and apart from it what belongs to the answer."""
     turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)))
+    frame = tokens_of(tokenizer, form.turn(Message("", time=now)))
+    start = _alike(turn, frame)
+    end = len(turn) - min(_alike(turn[::-1], frame[::-1]), len(frame) - start)
+    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)), slice(start, end))
+
+
+def _alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    length = min(len(first), len(second))
+    return next((place for place in range(length) if first[place] != second[place]), length)
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:

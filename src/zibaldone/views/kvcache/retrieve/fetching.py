@@ -131,7 +131,8 @@ class Fetcher:
     def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
         """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
 
-        None for keys that are damaged, or were evicted where the pool keeps none beside the boxes.
+        None for those that were evicted, where the pool keeps none beside the boxes. Raises BlockMissing for
+        keys that are damaged, or just went: to go on without them would choose other blocks and say nothing.
         """
         held = [self._tiers.held(_key(pool, block)) for block in blocks]
         layer_keys = [raw[layer].keys if raw is not None else None for raw in held]
@@ -146,8 +147,11 @@ class Fetcher:
         else:
             read = files.read_keys_in_blocks([blocks[place].slot or 0 for place in wanted], layer)
         for place, data in zip(wanted, read, strict=True):
-            if data is not None:
-                layer_keys[place] = decode_keys(data, layer, pool.layout)
+            if data is None:
+                raise BlockMissing(
+                    f"the keys of KV block {blocks[place].number} are not there any more, or are damaged"
+                )
+            layer_keys[place] = decode_keys(data, layer, pool.layout)
         return layer_keys
 
     def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:

@@ -56,6 +56,11 @@ class Probe:
         """`layers` are those that score, with the heads that are listened to."""
         self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
 
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Those that score; none where the self-test kept none."""
+        return tuple(self._layers)
+
     def recent(self, newest: Sequence[KVBlock], room: int) -> Recent:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
         left = min(self._encoder.config.probe_tokens, room)
@@ -80,11 +85,13 @@ class Probe:
         fetched = self._fetcher.fetch(reader, recent.blocks)
         recent = Recent(fetched.blocks, fetched.raw)
         began = time.perf_counter()
-        queries = self.probe(question.ids, fetched.raw, list(self._layers)) if index.blocks else {}
+        asks = bool(index.blocks and self._layers)
+        queries = self.queries(question, fetched.raw, list(self._layers)) if asks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         per_layer = [
-            LayerQueries(layer, query, self._layers[layer]) for layer, query in sorted(queries.items())
+            LayerQueries(layer, query, self._layers[layer], self._encoder.tap.shapes[layer].kv_of)
+            for layer, query in sorted(queries.items())
         ]
 
         placed: dict[int, KVBlock] = {}
@@ -111,6 +118,20 @@ class Probe:
             (scored - probed) * 1000,
             fetched.hits,
         )
+
+    def queries(
+        self, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
+    ) -> dict[int, Tensor]:
+        """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
+        queries = self.probe(question.ids, before, layers)
+        words = question.words
+        if self._encoder.config.asking == "all" or words.stop <= words.start:
+            return queries
+        missing = (
+            len(question.ids) - next(iter(queries.values())).shape[1] if queries else 0
+        )  # it was cut in front
+        kept = slice(max(0, words.start - missing), max(0, words.stop - missing))
+        return {layer: query[:, kept] if kept.stop else query for layer, query in queries.items()}
 
     @torch.no_grad()
     def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:

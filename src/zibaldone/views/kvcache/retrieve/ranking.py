@@ -32,7 +32,8 @@ class RankedBlocks:
     """Blocks as a question ranks them, the best first."""
 
     places: tuple[int, ...]  # in the index
-    scores: npt.NDArray[np.float64]  # of every block by its boxes, a logarithm; -inf for those left out
+    scores: npt.NDArray[np.float64]  # of every block, a logarithm; -inf for those left out. By boxes, unless
+    # all blocks were candidates
     rescored: int  # candidates whose keys were looked at
 
 
@@ -66,6 +67,12 @@ def rank(
 
     wanted = min(len(live), max(config.rescore * k, int(config.rescore_share * len(live)), k))
     wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
+    if (
+        config.rescore and wanted >= len(live) and (wanted > k or config.whole_turns)
+    ):  # all are candidates: their keys say more than any box
+        exact = _rescore(index, per_layer, config, live, k, keys, boxes, range(len(live)))
+        best = exact.top(k)
+        return RankedBlocks(tuple(live[i] for i in best), _spread(exact.best, live, count), len(live))
     scores = aggregate(
         chain([box_scores(layer_queries, boxes(layer_queries), config.heads) for layer_queries in per_layer]),
         len(live),
@@ -98,22 +105,23 @@ def _rescore(
     k: int,
     keys: Keys,
     boxes: Callable[[LayerQueries], Tensor],
-    rows: Sequence[int],
+    rows: Sequence[int],  # of the candidates, among the blocks that are not left out
 ) -> BlockRelevance:
-    """Table 1 again, over candidates and their best keys.
+    """Table 1 over candidates and their best keys.
 
-    Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average.
+    Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average; boxes
+    are looked at for nothing else.
     """
+
+    def bounds_of(layer_queries: LayerQueries) -> Tensor:
+        return torch.cat(list(box_scores(layer_queries, boxes(layer_queries)[list(rows)], config.heads)))
 
     def exact() -> Iterator[Tensor]:
         for layer_queries in per_layer:
             block_keys = keys([index.blocks[place] for place in places], layer_queries.layer)
             there = [i for i, tensor in enumerate(block_keys) if tensor is not None]
-            bounds = torch.cat(
-                list(box_scores(layer_queries, boxes(layer_queries)[list(rows)], config.heads))
-            )
             if not there:
-                yield bounds
+                yield bounds_of(layer_queries)
                 continue
             width = max(tensor.shape[1] for tensor in block_keys if tensor is not None)
             padded = torch.stack(
@@ -122,11 +130,13 @@ def _rescore(
                     for tensor in block_keys
                     if tensor is not None
                 ]
-            ).to(bounds.device)
-            tokens = torch.tensor([index.blocks[places[i]].tokens for i in there], device=bounds.device)
-            valid = torch.arange(width, device=bounds.device)[None] < tokens[:, None]
+            ).to(layer_queries.queries.device)
+            device = padded.device
+            tokens = torch.tensor([index.blocks[places[i]].tokens for i in there], device=device)
+            valid = torch.arange(width, device=device)[None] < tokens[:, None]
             best = torch.cat(list(key_scores(layer_queries, padded, valid, config.heads)))
             if len(there) < len(places):
+                bounds = bounds_of(layer_queries)
                 gap = (bounds[:, there] - best).mean(dim=-1, keepdim=True)
                 full = bounds - gap
                 full[:, there] = best

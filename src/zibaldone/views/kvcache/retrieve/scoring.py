@@ -30,6 +30,7 @@ class LayerQueries:
     layer: int
     queries: Tensor  # (heads, tokens, dim)
     heads: tuple[int, ...] | None = None  # None: all
+    kv_of: tuple[int, ...] = ()  # by head, whose keys it looks at; none given: neighbours share
 
 
 def halves(queries: Tensor) -> Tensor:
@@ -87,10 +88,11 @@ def key_scores(layer_queries: LayerQueries, keys: Tensor, valid: Tensor, heads: 
 
 def _by_kv_head(layer_queries: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
     """The heads that are listened to, by whose keys they look at."""
-    group = layer_queries.queries.shape[0] // kv_heads
+    every = range(layer_queries.queries.shape[0])
+    kv_of = layer_queries.kv_of or [head * kv_heads // len(every) for head in every]
     by_kv: dict[int, list[int]] = {}
-    for head in range(layer_queries.queries.shape[0]) if layer_queries.heads is None else layer_queries.heads:
-        by_kv.setdefault(head // group, []).append(head)
+    for head in every if layer_queries.heads is None else layer_queries.heads:
+        by_kv.setdefault(kv_of[head], []).append(head)
     return dict(sorted(by_kv.items()))
 
 

@@ -191,6 +191,15 @@ def touching(connection: Connection, generation: Generation, seqs: Sequence[int]
     return list(blocks.values())
 
 
+def of_turns(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, list[KVBlock]]:
+    """By seq, the blocks of these messages in their order, where a block is of one message (align="turn")."""
+    by_turn: dict[int, list[KVBlock]] = {}
+    for part in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
+        for block in _blocks(connection, generation, _b.last_seq.in_(part), order=(_b.last_seq, _b.block)):
+            by_turn.setdefault(block.tile.seqs[-1], []).append(block)
+    return by_turn
+
+
 def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[KVBlock]:
     """The last blocks that were made, of a session or of all; in the order of the log."""
     where = () if session is None else (_b.session == session,)

@@ -6,7 +6,7 @@ would wait for it. What changed between two looks is gone from the later one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -57,6 +57,11 @@ class PoolReader:
         with self.read() as connection:
             number = manifest.last_segment(connection, self.pool.generation, session)
             return manifest.segment(connection, self.pool.generation, session, number)
+
+    def turns(self, seqs: Sequence[int]) -> dict[int, list[KVBlock]]:
+        """By seq, the blocks of these messages in their order; without those that are gone."""
+        with self.read() as connection:
+            return manifest.of_turns(connection, self.pool.generation, seqs)
 
     def newest(self, session: str | None, limit: int) -> list[KVBlock]:
         """The last blocks that were made, of a session or of all; in the order of the log."""

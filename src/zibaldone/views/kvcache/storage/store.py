@@ -131,19 +131,20 @@ class KVStore:
         if pool is None:
             return disagreements
         disagreements += [
-            f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
-            for block, boxes in self.damaged(connection, pool)
+            f"block {block.number} is torn"
+            if part is None
+            else f"the {part} of block {block.number} are torn"
+            for block, part in self.damaged(connection, pool)
         ]
         return disagreements
 
-    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
-        """Blocks whose bytes are not what was written; True when it is the boxes, or the keys beside them."""
+    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, str | None]]:
+        """Blocks whose bytes are not what was written, or whose "boxes" or "keys" beside them are not."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
-            if block.boxes_crc is not None and not whole_boxes(files, block):
-                yield block, True
-            elif block.slot is not None and not self.whole(pool, block):
-                yield block, False
+            part = None if block.boxes_crc is None else _torn_beside(files, block)
+            if part is not None or (block.slot is not None and not self.whole(pool, block)):
+                yield block, part
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
@@ -223,11 +224,18 @@ class KVStore:
 
 def whole_boxes(files: PoolFiles, block: KVBlock) -> bool:
     """Whether a block's boxes, and the keys beside them, are what was written."""
+    return _torn_beside(files, block) is None
+
+
+def _torn_beside(files: PoolFiles, block: KVBlock) -> str | None:
+    """Which of what is kept beside a block is not what was written."""
     row = block.number - 1
     boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [row]))
     if checksum(boxes) != block.boxes_crc:
-        return False
-    return not files.keys or all(files.read_keys([row], layer) != [None] for layer in files.layers)
+        return "boxes"
+    if files.keys and any(files.read_keys([row], layer) == [None] for layer in files.layers):
+        return "keys"
+    return None
 
 
 def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:

@@ -54,7 +54,7 @@ def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Li
         if number < len(held):
             of_document.setdefault(held[number][0], {})[key_of(entry)] = entry
     incoming = [changed.get(number, entry) for number, (_, entry) in enumerate(given)][len(held) :]
-    marked = {doc_id: _marked(library, doc_id, new, work) for doc_id, new in of_document.items()}
+    marked = {doc_id: _marked(library, doc_id, new) for doc_id, new in of_document.items()}
     current = marked.pop(CURRENT, library.current)
     outdated = [
         document
@@ -80,14 +80,11 @@ def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[E
     return list({key_of(entry): entry for slot in slots & claimed.keys() for entry in claimed[slot]}.values())
 
 
-def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry], work: Work) -> Document:
-    """The document with these entries in the places of those that they are."""
+def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry]) -> Document:
+    """The document with these entries in the places of those that they are; it says no more than before."""
     document = library.document(doc_id)
     assert document
-    before = [one for one in document.entries if key_of(one) in new]
-    made = document.map_entries(lambda entry: (new.get(key_of(entry), entry),))
-    more = work.tokens(list(new.values())) - work.tokens(before)
-    return replace(made, token_count=document.token_count + more)
+    return document.map_entries(lambda entry: (new.get(key_of(entry), entry),))
 
 
 def is_full(library: Library, settings: Consolidation) -> bool:

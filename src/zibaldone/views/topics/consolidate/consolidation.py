@@ -14,7 +14,6 @@ from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import sameness
-from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_current, rewrite_document
@@ -26,8 +25,8 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 
-def add(library: Library, message: Message, before: Message | None, workbench: Workbench) -> Library:
-    """The library with one more message; `before` is the one before it in its session.
+def add(library: Library, message: Message, entries: Sequence[Entry], workbench: Workbench) -> Library:
+    """The library with one more message, of which these are the entries.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
@@ -36,7 +35,7 @@ def add(library: Library, message: Message, before: Message | None, workbench: W
     if is_due(library, message.time, workbench.settings):
         library = flush(library, workbench)
     work = Work(workbench, library)
-    grown = append(library, extract(message, before, work), message.time, work)
+    grown = append(library, entries, message.time, work)
     return flush(grown, workbench) if is_full(grown, workbench.settings) else grown
 
 
@@ -105,7 +104,7 @@ class _Shelf:
     def carry_out(self, planned: Plan) -> None:
         """RewriteDoc for every document that the plan updates or makes; what is too big is split before."""
         for doc_id, portions in sorted(planned.updates.items(), key=lambda item: order(item[0])):
-            parts = self._split(doc_id)
+            parts = self._split(doc_id) if self.work.settings.restructure else [doc_id]
             if len(parts) == 1:
                 self._rewrite(self.documents[doc_id], portions, "updated")
                 continue
@@ -114,27 +113,29 @@ class _Shelf:
                 centre = self.work.centres([portion.entries])[0]
                 best = list(near)[int((self.work.document_centres(near.values()) @ centre).argmax())]
                 self._rewrite(self.documents[best], [portion], "updated")
-        for portions in planned.new.values():
-            self._rewrite(Document(self.work.new_id()), portions, "created")
+        for name, portions in planned.new.items():
+            self._rewrite(Document(self.work.new_id()), portions, "created", name)
 
     def tidy(self) -> None:
         """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
         for doc_id in list(self.events):
             document = self.documents[doc_id]
             self.documents[doc_id] = replace(document, token_count=tokens_of(document, self.work))
+        restructure = self.work.settings.restructure
         for doc_id, document in list(self.documents.items()):
-            if document.token_count > self.work.settings.split_tokens:
+            if restructure and document.token_count > self.work.settings.split_tokens:
                 self._split(doc_id)
-        merged, gone = merge_small(self.documents, self.work)
-        while merged:
-            self.documents.update({document.id: document for document in merged})
-            self.events |= {document.id: _Event("merged") for document in merged}
+        while restructure:
+            merged, gone = merge_small(self.documents, self.work)
+            if not merged:
+                break
             for doc_id in gone:
                 del self.documents[doc_id]
                 self.events.pop(doc_id, None)
+            for document in merged:
+                self._rewrite(document, (), "merged")
             if self.work.has_model:  # it is asked once
                 break
-            merged, gone = merge_small(self.documents, self.work)
         for doc_id, event in self.events.items():
             self.documents[doc_id] = finished(
                 self.documents[doc_id], self.work, event.name, self.time, event.summary
@@ -181,8 +182,8 @@ class _Shelf:
         self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
         self.events.setdefault(doc_id, _Event("updated"))
 
-    def _rewrite(self, document: Document, portions: Sequence[Portion], event: str) -> None:
-        rewritten, summary = rewrite_document(document, portions, self.work)
+    def _rewrite(self, document: Document, portions: Sequence[Portion], event: str, name: str = "") -> None:
+        rewritten, summary = rewrite_document(document, portions, self.work, name)
         self.documents[document.id] = rewritten
         self.events[document.id] = _Event(event, summary)
 

@@ -2,17 +2,18 @@
 
 Without one, an entry is a fact (text/facts) with what the message says besides it, in its own words, with who
 said it, and behind each relative date the day that it means. A claim, which may be superseded one day, stands
-alone. The order of a message's entries is that of their recency.
+alone. The order of a message's entries is that of their recency. A model reads many messages at a time; what
+it says of each is held against that message and the one before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from itertools import groupby
 
 from zibaldone.core import Message
-from zibaldone.models.task import ShownMessage
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
 from zibaldone.text.facts import day_of, facts_of, heard_before
@@ -30,26 +31,100 @@ _QUOTED = '" — '  # between a question and its answer
 
 
 def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
-    """The message's entries, in its order; none for what says nothing to remember.
+    """A lone message's entries, in its order; none for what says nothing to remember.
 
     `before` is the message before it in its session. An entry that has words of it names it as a source too.
-    A model is not asked about a message in which nothing but politeness is said; of what it answers, only
-    what those messages bear out is taken.
     """
-    offline = list(_plain(message, before, work))
-    if not offline and _says_nothing(message):
-        return ()
+    previous = {message.session: before} if before else {}
+    ((_, entries),) = extracted([message], previous, work)
+    return entries
+
+
+def extracted(
+    messages: Sequence[Message], previous: Mapping[str, Message], work: Work
+) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
+    """Each message with its entries; `previous` is, by session, the message before the first of them.
+
+    A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
+    said; of what it answers about a message, only what that message and the one before it bear out is taken.
+    """
+    readings = list(_readings(messages, previous, work))
+    for batch in _batches(readings, work):
+        facts = _noted([reading for reading in batch if reading.tells], work) if work.has_model else {}
+        for reading in batch:
+            noted = facts.get(reading.message.seq)
+            entries = reading.plain if noted is None else _borne_out(noted, reading)
+            yield reading.message, _numbered(entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A message, and what it says without a model."""
+
+    message: Message
+    before: Message | None
+    plain: tuple[Entry, ...]
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is anything to ask a model about."""
+        return bool(self.plain) or not _says_nothing(self.message)
+
+
+def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
+    last = dict(previous)
+    for message in messages:
+        before = last.get(message.session)
+        yield _Reading(message, before, tuple(_plain(message, before, work)))
+        last[message.session] = message
+
+
+def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
+    """In order, of `extraction_tokens` at most, unless a lone message is longer; one each without a model."""
     if not work.has_model:
-        return _numbered(offline)
+        yield from ([reading] for reading in readings)
+        return
+    batch: list[_Reading] = []
+    filled = 0
+    sizes = work.workbench.count([reading.message.content for reading in readings])
+    for reading, size in zip(readings, sizes, strict=True):
+        if batch and filled + size > work.settings.extraction_tokens:
+            yield batch
+            batch, filled = [], 0
+        batch.append(reading)
+        filled += size
+    if batch:
+        yield batch
+
+
+def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
+    """By seq what a model says of each message; of those that it cannot read, alone either, nothing.
+
+    A batch whose answer is bad is halved.
+    """
+    if not batch:
+        return {}
+    there = {reading.message.seq for reading in batch}
+    earlier = {r.before.seq: r.before for r in batch if r.before and r.before.seq not in there}
     task = Extract(
-        _shown(message),
-        _shown(before) if before else None,
-        offline=lambda: Extracted(facts=[FactNoted(text=entry.text) for entry in offline]),
+        sessions=tuple(
+            tuple(_shown(reading.message) for reading in run)
+            for _, run in groupby(batch, key=lambda reading: reading.message.session)
+        ),
+        earlier=tuple(_shown(message) for message in earlier.values()),
+        seqs=frozenset(there),
+        offline=lambda: Extracted(facts=[]),
     )
     answer = work.ask(task)
-    if answer.degraded:
-        return _numbered(offline)
-    return _numbered(_borne_out(answer.result.facts, offline, message, before))
+    if not answer.degraded:
+        facts: dict[int, list[FactNoted]] = {seq: [] for seq in there}
+        for fact in answer.result.facts:
+            facts.get(fact.message, []).append(fact)
+        return facts
+    if not answer.unusable or len(batch) < 2:
+        return {}
+    middle = len(batch) // 2
+    return _noted(batch[:middle], work) | _noted(batch[middle:], work)
 
 
 def answer_alone(entry: Entry) -> Entry | None:
@@ -76,14 +151,13 @@ def _numbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(replace(entry, part=part) for part, entry in enumerate(entries, 1))
 
 
-def _borne_out(
-    facts: Sequence[FactNoted], offline: Sequence[Entry], message: Message, before: Message | None
-) -> list[Entry]:
+def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
     """Entries of a model's facts, each with the messages that bear it out as its sources.
 
     A fact that they don't bear out is dropped; a plain entry whose names, numbers or claims are then in no
     fact stands beside the others.
     """
+    message, before, offline = reading.message, reading.before, reading.plain
     assert message.time is not None  # what is stored has one
     speakers = [message.speaker] if before is None else [message.speaker, before.speaker]
     context = " ".join([*speakers, message.time.isoformat(), source_of(message) or ""])
@@ -127,10 +201,11 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
     return Entry(text, first=message.seq, time=when, source=source_of(message))
 
 
-def _shown(message: Message) -> ShownMessage:
+def _shown(message: Message) -> str:
+    """On a line of its own in the JSON: its seq, when it was said, by whom, and what."""
     assert message.time is not None
     who = source_of(message) or "the user"
-    return ShownMessage(message.seq, who, message.time.isoformat(timespec="minutes"), message.content)
+    return f"{message.seq} ({message.time.date().isoformat()}) {who}: {message.content}"
 
 
 def _says_nothing(message: Message) -> bool:

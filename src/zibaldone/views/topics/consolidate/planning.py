@@ -89,7 +89,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
         offline=lambda: _as_answer(_routed(portions, documents, work), portions),
     )
     answer = work.ask(task)
-    if answer.degraded and answer.calls > 1:  # it answered, and could not put it right
+    if answer.unusable:
         if depth > 0 and len(portions) > 1:
             middle = len(portions) // 2
             first = _safely(portions[:middle], documents, work, depth - 1)

@@ -52,16 +52,21 @@ def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
     if not entries:
         return []
     vectors = work.lean(_in_context(entries, work))
-    sizes = work.workbench.tokens([entry.line for entry in entries])
+    sizes = work.workbench.tokens([entry.text for entry in entries])
     groups = cluster(vectors, sizes, work.settings.group_similarity, work.settings.split_tokens / 2)
     groups = _without_lone(groups, vectors, sizes, work)
     blocks = [tuple(entries[row] for row in group) for group in groups]
     return [Portion(title(block, work), block) for block in blocks]
 
 
-def rewrite_document(document: Document, portions: Sequence[Portion], work: Work) -> tuple[Document, str]:
-    """The document with the portions in it, and the model's summary ("" without one)."""
-    offline = inserted(document, portions, work)
+def rewrite_document(
+    document: Document, portions: Sequence[Portion], work: Work, name: str = ""
+) -> tuple[Document, str]:
+    """The document with the portions in it, and the model's summary ("" without one).
+
+    `name` is the title that was planned for a new one.
+    """
+    offline = inserted(document, portions, work, name)
     if not work.has_model:
         return offline, ""
     old = document.entries
@@ -76,7 +81,7 @@ def rewrite_document(document: Document, portions: Sequence[Portion], work: Work
     }
     shown = shown_entries(numbered, headings)
     task = RewriteDocument(
-        title=document.title,
+        title=offline.title,
         old=shown[: len(old)],
         new=shown[len(old) :],
         given=numbered,
@@ -86,15 +91,16 @@ def rewrite_document(document: Document, portions: Sequence[Portion], work: Work
     if answer.degraded:
         return offline, ""
     summary = answer.result.summary if _summarises(answer.result.summary, numbered.values()) else ""
-    name = document.title if document.body else heading_of(answer.result.title, new, portions[0].title)
+    keeps = bool(document.body and portions)  # a merged one may be called anew
+    name = document.title if keeps else heading_of(answer.result.title, [*old, *new], offline.title)
     made = realised(answer.result, numbered, work)
     return document.with_body((*body_of(name, made), *_texts(document))), summary
 
 
-def inserted(document: Document, portions: Sequence[Portion], work: Work) -> Document:
+def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
     """Each portion below the heading that it is most like, or a new one; a lone entry below the title."""
     if not document.body:
-        name = _name(portions, work)
+        name = name or _name(portions, work)
         lone = [Portion(name, block.entries) for block in portions if len(block.entries) == 1]
         return document.with_body(
             body_of(name, [*lone, *(block for block in portions if len(block.entries) > 1)])

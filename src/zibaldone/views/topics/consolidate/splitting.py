@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.search.clustering import halves
-from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.views.topics.consolidate.summaries import content_tokens, title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.printing import render_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def _singles(piece: _Piece, work: Work) -> list[_Piece]:
 
 
 def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) -> _Piece:
-    return _Piece(above, blocks, sum(work.workbench.tokens(render_body(blocks).split("\n"))))
+    return _Piece(above, blocks, content_tokens(blocks, work))
 
 
 def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:

@@ -9,14 +9,12 @@ import numpy as np
 import regex
 
 from zibaldone.text.sentences import passages
-from zibaldone.text.titles import telling, without_captions
+from zibaldone.text.titles import Likeness, headline, telling, without_captions
 from zibaldone.text.words import words
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.markdown.document import Document, Event
+from zibaldone.views.topics.markdown.document import Block, Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.markdown.printing import render_body
 
-_TITLE_WORDS = 3
 _KEYWORDS = 8
 _QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
 _SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
@@ -24,11 +22,9 @@ _EVENTS = 32  # kept of an update log: the first, and the newest
 
 
 def title(entries: Sequence[Entry], work: Work) -> str:
-    """The words that tell the entries from the user's others: "Adoption, agencies, application"."""
-    best = _telling(entries, work, _TITLE_WORDS)
-    if not best:
-        return "Notes"
-    return ", ".join([best[0][0].upper() + best[0][1:], *best[1:]])
+    """What the entries speak of and the user's others do not: "Adoption agencies", "Pottery & painting"."""
+    likeness, parties, texts = _about(entries, work)
+    return headline(texts, parties=parties, df=work.df, n=work.entries, likeness=likeness) or "Notes"
 
 
 def summary(entries: Sequence[Entry], work: Work) -> str:
@@ -68,14 +64,19 @@ def fitted(text: str, work: Work) -> str:
 
 def _telling(entries: Sequence[Entry], work: Work, room: int) -> list[str]:
     """So many words that tell what the entries are about, against the user's others; see `telling`."""
+    likeness, parties, texts = _about(entries, work)
+    return telling(texts, room, parties=parties, df=work.df, n=work.entries, likeness=likeness)
+
+
+def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[str], list[str]]:
+    """How near phrases are to the entries, who speaks in them, and what they say."""
 
     def likeness(phrases: Sequence[str]) -> list[float]:
         rows = work.lean(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
         return [float(value) for value in rows]
 
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
-    texts = [own_words(entry.text) for entry in entries]
-    return telling(texts, room, parties=speakers, df=work.df, n=work.entries, likeness=likeness)
+    return likeness, speakers, [own_words(entry.text) for entry in entries]
 
 
 def finished(
@@ -103,4 +104,10 @@ def logged(document: Document, event: str, time: When | None, **detail: int | st
 
 
 def tokens_of(document: Document, work: Work) -> int:
-    return sum(work.workbench.tokens(render_body(document.body).split("\n"))) if document.body else 0
+    """Of what its headings, entries and texts say."""
+    return content_tokens(document.body, work)
+
+
+def content_tokens(blocks: Sequence[Block], work: Work) -> int:
+    """Of what they say, without the metadata of entries."""
+    return sum(work.workbench.tokens([one.title if isinstance(one, Heading) else one.text for one in blocks]))

@@ -162,7 +162,8 @@ class Work:
         return [self.merge(group) for group in groups(entries)]
 
     def tokens(self, entries: Sequence[Entry]) -> int:
-        return sum(self.workbench.tokens([f"- {entry.line}" for entry in entries]))
+        """Of what they say: their metadata is ours, and nobody's to fit into a threshold."""
+        return sum(self.workbench.tokens([entry.text for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""

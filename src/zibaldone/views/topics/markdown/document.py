@@ -100,7 +100,7 @@ class Document:
 
     id: str
     summary: str = ""  # "keyword, keyword; a sentence"; one line
-    token_count: int = 0  # of the rendered body, by whoever has the tokenizer
+    token_count: int = 0  # of what it says, without metadata, by whoever has the tokenizer
     created_time: When | None = None
     update_log: tuple[Event, ...] = ()
     aux: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON, and front matter nobody knows

@@ -28,7 +28,7 @@ def render(document: Document) -> str:
 
 
 def render_body(blocks: Iterable[Block]) -> str:
-    """Blocks without front matter: what a reader is shown, and what token_count counts."""
+    """Blocks without front matter: what a reader is shown."""
     pieces: list[str] = []
     before: Block | None = None
     for block in blocks:

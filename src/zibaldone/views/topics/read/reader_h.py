@@ -13,7 +13,7 @@ from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling
+from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.tasks import Listed, PickDocuments
 from zibaldone.views.topics.read.tool_text import shortened
 
@@ -29,9 +29,11 @@ class HybridSettings:
     partitions: int = 10  # heading blocks of the other documents
     picked: float = 1.5  # what an entry gains by its document being picked, in the ranking's scale
     timeout_s: float | None = 10.0  # for the model; then the offline choice stands in
+    summaries_only: bool = False  # the ablation of section 4.3.2: whole documents, picked by their summaries
 
 
 DEFAULT = HybridSettings()
+SUMMARIES_ONLY = HybridSettings(summaries_only=True)
 
 
 class Hybrid:
@@ -45,9 +47,14 @@ class Hybrid:
         index, settings = ranked.index, self._settings
         if not len(index):
             return ReadingResult((), 0)
-        likely = likeliest(ranked)
+        likely = by_summary(ranked) if settings.summaries_only else likeliest(ranked)
+        first = likely[: settings.documents]
+
+        def alone() -> tuple[EntryHit, ...]:
+            return whole(ranked, first) if settings.summaries_only else offline(ranked)
+
         if self._asker is None or not self._asker.has_model:
-            return ReadingResult(offline(ranked), len(index), likely[: settings.documents])
+            return ReadingResult(alone(), len(index), first)
         shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
         listed = tuple(
             Listed(id=document.id, summary=shortened(document.summary or document.title))
@@ -56,13 +63,16 @@ class Hybrid:
         task = PickDocuments(ranked.question, listed, settings.documents, likely)
         answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
         known = {document.id for document in listed}
-        picked = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
-        picked = picked[: settings.documents]
-        missed = partitions(index, ranked.question, settings.partitions, without=picked)
-        entries = _joined(ranked, picked if not answer.degraded else [], missed, settings.picked)
-        return ReadingResult(
-            entries, len(index), tuple(picked), model_calls=answer.calls, note=answer.degraded
-        )
+        if answer.degraded:
+            return ReadingResult(alone(), len(index), first, model_calls=answer.calls, note=answer.degraded)
+        chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
+        picked = tuple(chosen[: settings.documents])
+        if settings.summaries_only:
+            entries = whole(ranked, picked)
+        else:
+            missed = partitions(index, ranked.question, settings.partitions, without=picked)
+            entries = _joined(ranked, picked, missed, settings.picked)
+        return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
 
 
 def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
@@ -120,7 +130,7 @@ def partitions(
 def _joined(
     ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
 ) -> tuple[EntryHit, ...]:
-    """One ranking: what is in a picked document, or in a block that BM25 added, gains."""
+    """Heading blocks: those of picked documents, and those that BM25 added, gain."""
     index = ranked.index
     bonus = np.zeros(len(index))
     for id_ in picked:
@@ -129,7 +139,43 @@ def _joined(
         inside = [place.partition == number for place in index.documents[id_].places]
         rows = index.of_document[id_][np.array(inside, dtype=bool)]
         bonus[rows] = np.maximum(bonus[rows], gain / 2)
-    return offline(replace(ranked, total=ranked.total + bonus))
+    gained = replace(ranked, total=ranked.total + bonus)
+    return in_blocks(gained, offline(gained))
+
+
+def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
+    """What is followed first; then whole heading blocks where their best entries stand, best first inside."""
+    index = ranked.index
+    blocks: dict[tuple[str, int], list[int]] = {}
+    for row, place in enumerate(index.places):
+        blocks.setdefault((place.document, place.partition), []).append(row)
+    hit_at = {(hit.place.document, hit.place.start): hit for hit in hits}
+    rows = [
+        row
+        for hit in hits
+        if hit.why != "followed"
+        for row in ranked.best(blocks.pop((hit.place.document, hit.place.partition), ()))
+    ]
+    whole_blocks = [
+        hit_at.get((hit.place.document, hit.place.start), hit) for hit in ranked.hits(rows, "block")
+    ]
+    followed = [hit for hit in hits if hit.why == "followed"]
+    return falling(ordered([followed, whole_blocks])[:MOST_FOUND])
+
+
+def whole(ranked: RankedEntries, documents: Sequence[str]) -> tuple[EntryHit, ...]:
+    """All entries of these documents, one document after the other."""
+    rows = [int(row) for id_ in documents for row in ranked.index.of_document[id_]]
+    return falling(ranked.hits(rows[:MOST_FOUND], "picked"))
+
+
+def by_summary(ranked: RankedEntries) -> tuple[str, ...]:
+    """Documents with anything in them, by how near their summaries are to the question."""
+    held = [id_ for id_, rows in ranked.index.of_document.items() if len(rows)]
+    shown = [ranked.index.documents[id_].document for id_ in held]
+    question, *rows = ranked.embed([ranked.question, *(one.summary or one.title for one in shown)])
+    near = {id_: float(row @ question) for id_, row in zip(held, rows, strict=True)}
+    return tuple(sorted(near, key=lambda id_: (-round(near[id_], 6), id_)))
 
 
 def _said_otherwise(

@@ -1,0 +1,78 @@
+"""What a shell offers when Tab is pressed: the users, sessions and views of the memory that is meant.
+
+It reads the log alone, with no model loaded, and offers nothing where something is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from zibaldone.cli.holder import default_folder
+from zibaldone.errors import ZibaldoneError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_VIEWS = ("messages", "chunks", "topics", "hierarchy", "timeline", "updates", "profile")
+_BUSY_S = 0.5
+T = TypeVar("T")
+
+
+def users_of(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Users whose names begin so."""
+
+    def users(connection: Connection) -> list[str]:
+        from zibaldone import log
+
+        return log.all_users(connection)
+
+    return _beginning(incomplete, _read(ctx, users))
+
+
+def sessions_of(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Sessions, whose names begin so, of the user who is named already."""
+
+    def sessions(connection: Connection) -> list[str]:
+        from zibaldone import log
+
+        held = log.sessions(connection, ctx.params.get("user") or "me", prefix=incomplete)
+        return [session.session for session in held]
+
+    return _beginning(incomplete, _read(ctx, sessions))
+
+
+def views(incomplete: str) -> list[str]:
+    """Views whose names begin so."""
+    return _beginning(incomplete, list(_VIEWS))
+
+
+def _beginning(incomplete: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _read(ctx: typer.Context, read: Callable[[Connection], list[str]]) -> list[str]:
+    try:
+        return read_log(Path(ctx.params.get("memory") or default_folder()), read) or []
+    except (ZibaldoneError, OSError, RuntimeError):
+        return []
+
+
+def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
+    """What `read` finds in a memory's database, with no model loaded; None where there is no memory.
+
+    Raises a StorageError.
+    """
+    from zibaldone.storage.database import Database, database_file
+
+    if not database_file(folder.expanduser()).exists():
+        return None
+    database = Database(folder, busy_timeout_s=_BUSY_S)
+    try:
+        with database.read() as connection:
+            return read(connection)
+    finally:
+        database.close()

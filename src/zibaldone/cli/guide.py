@@ -1,0 +1,90 @@
+"""What `zibaldone` says when it is told nothing: what is stored where, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zibaldone.cli import output as out
+from zibaldone.cli.completing import read_log
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_EMPTY = (
+    ("zibaldone import FILE", "your chats: an export of ChatGPT or Claude, JSON Lines, ..."),
+    ('zibaldone add "My dentist is Dr. Moss."', "one message"),
+    ("zibaldone demo", "ten questions to seven months of chat, in a folder of its own"),
+)
+_FILLED = (
+    ('zibaldone recall "When do I see the dentist?"', "what a model would be given"),
+    ("zibaldone search dentist", "ranked passages, to look around"),
+    ("zibaldone sessions", "the conversations"),
+    ("zibaldone profile", "what always holds for you; timeline, messages, show SEQ"),
+    ("zibaldone forget --session NAME --dry-run", "what would go"),
+)
+_MAINTAIN = ("zibaldone maintain", "read what is new into the profile and the timeline")
+_HOLD = ("zibaldone open --background", "hold the index: a recall takes a tenth of a second")
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a folder holds."""
+
+    messages: int
+    users: tuple[str, ...]
+    newest: str
+    unread: int  # messages that the profile has not read yet
+
+
+def guide_lines(folder: Path) -> list[str]:
+    """The guide, line by line. Raises a StorageError for a folder that cannot be used."""
+    state = read_log(folder, _state)
+    lines = [
+        "Keeps what was said, word for word, and recalls what a question needs.",
+        "",
+        f"memory: {folder}",
+    ]
+    if state is None or not state.messages:
+        return [*lines, "  nothing is stored yet", "", "next:", *_commands(_EMPTY), "", _MORE]
+    held = (
+        f"{out.count(state.messages, 'message')} of {out.some(state.users, 5)}, the newest of {state.newest}"
+    )
+    lines.append(f"  {held}")
+    if state.unread:
+        lines.append(f"  {out.count(state.unread, 'message')} not read into the profile yet")
+    commands = ((_MAINTAIN,) if state.unread else ()) + _FILLED + ((_HOLD,) if state.messages > _MANY else ())
+    return [*lines, "", "next:", *_commands(commands), "", _MORE]
+
+
+_MANY = 2000  # messages, from which on holding the index is worth a process
+_MORE = "zibaldone --help lists every command and the exit codes; zibaldone COMMAND --help explains one."
+
+
+def _commands(commands: tuple[tuple[str, str], ...]) -> list[str]:
+    return [line for command, what in commands for line in (f"  {command}", f"      {what}")]
+
+
+def _state(connection: Connection) -> _State:
+    from sqlalchemy import func, select
+
+    from zibaldone import log
+    from zibaldone.storage.schema import messages, view_states
+
+    read = {
+        row.user: row.cursor
+        for row in connection.execute(
+            select(view_states.c.user, view_states.c.cursor).where(
+                view_states.c.view == "profile", view_states.c.serving == 1
+            )
+        )
+    }
+    users = log.all_users(connection)
+    newest = connection.execute(select(func.max(messages.c.time_us))).scalar()
+    return _State(
+        messages=sum(log.count(connection, user) for user in users),
+        users=tuple(users),
+        newest="" if newest is None else log.from_us(newest).date().isoformat(),
+        unread=sum(log.count(connection, user, after=read.get(user, 0)) for user in users),
+    )

@@ -1,0 +1,38 @@
+"""Where `zibaldone` begins: the process that holds the memory is asked, if there is one."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line with the arguments of the process, and end with its exit code."""
+    from zibaldone.cli.holder import answer
+
+    code: int | None = None
+    try:
+        code = answer(sys.argv[1:])
+    except OSError as error:  # of a stream: the command line says what it says of such
+        _cannot_write(error)
+    if code is None:
+        from zibaldone.cli.app import app
+
+        app()
+    sys.exit(code)
+
+
+def _cannot_write(error: OSError) -> None:
+    """What was answered cannot be written: a reader that has gone, or a disk that is full."""
+    import errno
+
+    from zibaldone.cli import output as out
+
+    out.give_up_standard_output()
+    if error.errno == errno.EPIPE:
+        sys.exit(1)
+    out.note(f"error: standard output cannot be written ({error.strerror})", "red")
+    sys.exit(out.BAD_INPUT)
+
+
+if __name__ == "__main__":
+    main()

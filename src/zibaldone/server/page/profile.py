@@ -1,0 +1,91 @@
+"""The profile: what is always known, to be pinned, edited and retired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from zibaldone.errors import InvalidInput
+from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.server.page.forms import field
+from zibaldone.server.problems import Problem
+from zibaldone.views.profile import KINDS, ProfileEntry
+
+_HEADINGS = {
+    "instruction": "Standing instructions",
+    "fact": "About you",
+    "relation": "People",
+    "preference": "Preferences",
+    "decision": "Decisions",
+}
+_SHOWN, _ALL = 12, 100  # entries of a kind beside others, and alone
+
+
+@dataclass(frozen=True, slots=True)
+class EntryGroup:
+    """Entries of a kind, those that are shown."""
+
+    kind: str
+    heading: str
+    entries: list[ProfileEntry]
+    total: int
+
+
+async def profile(call: PageCall) -> Response:
+    """Entries kind by kind: the pinned first, then the newest; at the end what holds no more."""
+    only, skip = call.text("kind"), call.number("skip", 0, most=10**9)
+    entries = await call.memory.profile(call.user).entries()
+    entries.sort(key=lambda entry: (not entry.pinned, -entry.time.timestamp(), entry.id))
+    step = _ALL if only else _SHOWN
+    groups = []
+    for kind, heading in [*_HEADINGS.items(), ("past", "No longer holds")]:
+        of_kind = [entry for entry in entries if (entry.kind == kind if entry.holds else kind == "past")]
+        if of_kind and only in ("", kind):
+            groups.append(EntryGroup(kind, heading, of_kind[skip : skip + step], len(of_kind)))
+    return call.page(
+        "profile.html",
+        groups=groups,
+        only=only,
+        skip=skip,
+        step=step,
+        texts={entry.id: entry.text for entry in entries},
+        holding=sum(entry.holds for entry in entries),
+        headings=_HEADINGS,
+    )
+
+
+async def profile_text(call: PageCall) -> Response:
+    """The text that goes into a prompt."""
+    budget = call.number("budget", 400, most=8000)
+    text = await call.memory.profile(call.user).text(budget)
+    return call.page("profile_text.html", text=text, budget=budget)
+
+
+async def change(call: PageCall) -> Response:
+    """Pin, edit or retire one entry."""
+    opened, form = call.memory.profile(call.user), await call.form()
+    entry_id, act = call.request.path_params["id"], field(form, "act")
+    try:
+        if act == "edit":
+            entry = await opened.edit(entry_id, field(form, "text"))
+        elif act in ("pin", "unpin", "retire"):
+            changes = {"pin": opened.pin, "unpin": opened.unpin, "retire": opened.retire}
+            entry = await changes[act](entry_id)
+        else:
+            raise InvalidInput("an entry can be pinned, unpinned, edited and retired")
+    except InvalidInput as error:
+        if "has no profile entry" not in str(error):
+            raise
+        raise Problem(404, "no-entry", "the profile has no entry of this id any more") from error
+    seen = call.see("/profile", kind=field(form, "kind"))
+    seen.headers["Location"] += f"#e{entry.id}"
+    return seen
+
+
+assert set(_HEADINGS) == set(KINDS)
+ACTIONS = (
+    PageAction("/profile", profile),
+    PageAction("/profile/text", profile_text),
+    PageAction("/profile/{id}", change, posts=True),
+)

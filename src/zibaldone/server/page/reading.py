@@ -1,0 +1,109 @@
+"""Sessions and messages: what was said, word for word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+from starlette.responses import Response
+
+from zibaldone.core import EDITOR, Message
+from zibaldone.message_objects import ATTACHMENTS
+from zibaldone.server.page.door import HEADERS, PageAction, PageCall
+from zibaldone.server.problems import Problem
+
+_SESSIONS, _MESSAGES = 40, 40  # on a page
+_BEFORE = 5  # messages before the one that a link leads to
+_LONGEST_EDITED = 20_000  # characters
+_LONGEST_METADATA = 4000  # characters shown
+
+
+async def sessions(call: PageCall) -> Response:
+    """All sessions, the newest first."""
+    words, skip = call.text("words"), call.number("skip", 0, most=10**9)
+    page, total = await call.memory.titled_sessions(user=call.user, limit=_SESSIONS, skip=skip, words=words)
+    template = "session_list.html" if call.is_fragment else "sessions.html"
+    return call.page(template, sessions=page, total=total, words=words, skip=skip, step=_SESSIONS)
+
+
+async def session(call: PageCall) -> Response:
+    """A stretch of one session: from its beginning, around a message, after one, or before one."""
+    name = call.request.query_params.get("name", "")
+    of_session = partial(call.memory.messages, user=call.user, session=name)
+    at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
+    after = call.number("after", 0, most=2**62)
+    first = await of_session(limit=1) if name else []
+    if not first:
+        raise Problem(404, "no-session", "there is no session of this name")
+    if before:
+        messages = await of_session(before=before, last=_MESSAGES)
+    elif at:
+        earlier = await of_session(before=at, last=_BEFORE)
+        messages = [*earlier, *await of_session(after=at - 1, limit=_MESSAGES)]
+    else:
+        messages = await of_session(after=after, limit=_MESSAGES)
+    last = await of_session(last=1)
+    return call.page(
+        "session.html",
+        name=name,
+        title=title_of(first[0]),
+        messages=messages,
+        at=at,
+        earlier=messages[0].seq if messages and messages[0].seq > first[0].seq else None,
+        later=messages[-1].seq if messages and last and messages[-1].seq < last[0].seq else None,
+        editor=EDITOR,
+    )
+
+
+async def message(call: PageCall) -> Response:
+    """One message with its versions, what came with it, and where it stands."""
+    held = await message_of(call)
+    versions = await call.memory.versions(held.seq, user=call.user)
+    attachments = await call.memory.attachments(held.seq, user=call.user)
+    metadata = {name: value for name, value in held.metadata.items() if name != ATTACHMENTS}
+    written = json.dumps(metadata, ensure_ascii=False, indent=2) if metadata else ""
+    return call.page(
+        "message.html",
+        message=held,
+        versions=versions,
+        attachments=attachments,
+        metadata=written[:_LONGEST_METADATA],
+        says_now=_editable(held, versions),
+    )
+
+
+def _editable(held: Message, versions: Sequence[Message]) -> str | None:
+    """What a form to correct a message begins with; None for an edit, and for what is too long for it."""
+    if held.role == EDITOR and not held.corrects:
+        return None
+    now = versions[-1].content if versions else held.content
+    return now if len(now) <= _LONGEST_EDITED else None
+
+
+async def text(call: PageCall) -> Response:
+    """All that a message says, as plain text: megabytes are nothing for a page."""
+    held = await message_of(call)
+    return Response(held.content, media_type="text/plain; charset=utf-8", headers=HEADERS)
+
+
+async def message_of(call: PageCall) -> Message:
+    """The message of the path. Raises a 404 Problem."""
+    held = await call.memory.get(call.request.path_params["seq"], user=call.user)
+    if held is None:
+        raise Problem(404, "no-message", "there is no message of this number")
+    return held
+
+
+def title_of(first: Message) -> str:
+    """A session's title: that of its first message's metadata, or else its first words."""
+    title = first.metadata.get("title")
+    return title if isinstance(title, str) and title.strip() else " ".join(first.content[:400].split())
+
+
+ACTIONS = (
+    PageAction("/sessions", sessions),
+    PageAction("/session", session),
+    PageAction("/message/{seq:int}", message),
+    PageAction("/message/{seq:int}/text", text),
+)

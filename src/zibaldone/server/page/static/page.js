@@ -1,0 +1,32 @@
+// What HTML cannot do: "/" leads to the search, arrows lead through what it found, and the address says what is
+// searched for, so that it can be kept and gone back to.
+"use strict";
+const search = () => document.querySelector("input[type=search]");
+const isTyping = (element) => element.matches("input, textarea, select");
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && !isTyping(event.target) && search()) {
+    event.preventDefault();
+    search().focus();
+    search().select();
+    return;
+  }
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const links = [...document.querySelectorAll(".passages .where, .lines .line")];
+  const at = links.indexOf(event.target);
+  if (!links.length || (at < 0 && event.target !== search())) return;
+  event.preventDefault();
+  const next = at + (event.key === "ArrowDown" ? 1 : -1);
+  (next < 0 ? search() : links[Math.min(next, links.length - 1)]).focus();
+});
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  const input = event.detail.requestConfig && event.detail.requestConfig.elt;
+  if (!input || !input.matches("[data-keeps-address]")) return;
+  const address = new URL(location.href);
+  address.searchParams.delete("limit");
+  if (input.value.trim()) address.searchParams.set(input.name, input.value);
+  else address.searchParams.delete(input.name);
+  history.replaceState(history.state, "", address);
+});

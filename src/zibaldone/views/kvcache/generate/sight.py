@@ -1,0 +1,180 @@
+"""What a question has in sight: turns or blocks, chosen as the settings say and fetched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from zibaldone import log
+from zibaldone.views.kvcache.generate.generation import PromptContext, fitting, room_for
+from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
+from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.probe import Choice, Recent
+from zibaldone.views.kvcache.retrieve.whole_turns import (
+    TurnsInSight,
+    fitting_turns,
+    fused,
+    newest_turns,
+    ranked_turns,
+)
+from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
+from zibaldone.views.kvcache.storage.tiers import Hits
+from zibaldone.views.kvcache.view import Drafts, KVView
+
+_SHORTEST_TURN = 8  # tokens: attention ranks as many blocks as a budget of such turns has room for
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A question, and how much it may have in sight."""
+
+    query: str
+    now: datetime
+    session: str | None  # that is going on
+    k: int  # blocks
+    budget_tokens: int  # of whole turns
+    max_new_tokens: int
+    by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
+    given: tuple[int, ...] | None = None  # seqs that the caller wants in sight, and no others
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A message that was in sight."""
+
+    seq: int
+    session: str
+    time: datetime
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one question has in sight."""
+
+    query: str
+    now: datetime
+    choice: Choice | None  # None: attention was not asked
+    recent: Recent
+    context: PromptContext
+    cited: tuple[Cited, ...]
+    remade: Drafts  # what was encoded again, to be put back
+    hits: Hits
+    fetch_ms: float
+    gone: int = 0  # chosen blocks that were forgotten, or unmade, before they were fetched
+    note: str = ""
+
+    @property
+    def shown(self) -> tuple[KVBlock, ...]:
+        return (*self.context.blocks, *self.recent.blocks)
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Of the messages in sight."""
+        return tuple(sorted({seq for block in self.shown for seq in block.tile.seqs}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Before it is fetched."""
+
+    blocks: tuple[KVBlock, ...]
+    dropped: int
+    recent: Recent
+    choice: Choice | None
+    note: str = ""
+
+
+class Looking:
+    """Chooses and fetches. Not for several threads at once."""
+
+    def __init__(self, view: KVView) -> None:
+        self._view, self._encoder, self._config = view, view.encoder, view.config
+
+    def look(self, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
+        """Choose and fetch. Raises InvalidInput when the question does not fit the window."""
+        question = question_of(self._encoder.tokenizer, self._encoder.form, sought.query, sought.now)
+        room = room_for(self._encoder, question.ids, sought.max_new_tokens)
+        if reader is None or index is None:
+            return self.nothing(sought, question)
+        whole = self._config.whole_turns or sought.given is not None
+        choose = self._turns if whole else self._blocks
+        chosen = choose(reader, index, sought, room)
+        began = time.perf_counter()
+        fetched = self._view.fetcher.fetch(reader, chosen.blocks)
+        ms = (time.perf_counter() - began) * 1000
+        context = PromptContext(fetched.blocks, fetched.raw, chosen.recent.raw, question.ids, chosen.dropped)
+        sight = Sight(
+            sought.query,
+            sought.now,
+            chosen.choice,
+            chosen.recent,
+            context,
+            (),
+            fetched.drafts,
+            fetched.hits,
+            ms,
+            len(chosen.blocks) - len(fetched.blocks),
+            chosen.note,
+        )
+        return replace(sight, cited=cited(reader.read, user, sight.seqs))
+
+    def nothing(self, sought: Sought, question: QuestionTokens) -> Sight:
+        """The question alone, for who has no blocks."""
+        context = PromptContext((), (), (), question.ids)
+        return Sight(sought.query, sought.now, None, Recent(()), context, (), (), Hits(), 0.0)
+
+    def _blocks(self, reader: PoolReader, index: Index, sought: Sought, room: int) -> _Chosen:
+        """The k best blocks, and the newest ones before the question."""
+        newest = reader.newest(sought.session, self._config.probe_tokens) if self._config.probe_tokens else []
+        recent = self._view.probe.recent(newest, room)
+        choice = self._view.choose(reader, index, sought.query, sought.now, k=sought.k, behind=recent.blocks)
+        blocks, dropped = fitting(choice, room)
+        return _Chosen(blocks, dropped, choice.recent, choice)
+
+    def _turns(self, reader: PoolReader, index: Index, sought: Sought, room: int) -> _Chosen:
+        """The best whole turns, and the newest ones of the session that is going on."""
+        budget = min(sought.budget_tokens, room)
+        newest = self._newest(reader, sought, budget)
+        choice, note = None, ""
+        ranked: Sequence[int] = sought.by_text
+        if sought.given is not None:
+            ranked = sought.given
+        elif self._config.select != "recall":
+            trust = self._view.trust(reader, index, sought.now)
+            note = trust.refusal
+            if trust.holds:
+                k = max(1, budget // _SHORTEST_TURN)
+                choice = self._view.choose(reader, index, sought.query, sought.now, k=k, behind=newest.blocks)
+                attended = ranked_turns(choice)
+                both = self._config.select == "both"
+                ranked = fused(sought.by_text, attended) if both else attended
+        standing = frozenset(seq for block in newest.blocks for seq in block.tile.seqs)
+        turns = fitting_turns(ranked, reader.turns(ranked), budget - newest.tokens, standing)
+        recent = choice.recent if choice else self._fetched(reader, newest)
+        return _Chosen(turns.blocks, turns.dropped, recent, choice, note)
+
+    def _newest(self, reader: PoolReader, sought: Sought, budget: int) -> TurnsInSight:
+        most = min(self._config.probe_tokens, budget)
+        if sought.session is None or not most or sought.given is not None:
+            return TurnsInSight(())
+        return newest_turns(reader.newest(sought.session, most), most)
+
+    def _fetched(self, reader: PoolReader, newest: TurnsInSight) -> Recent:
+        fetched = self._view.fetcher.fetch(reader, newest.blocks)
+        return Recent(fetched.blocks, fetched.raw)
+
+
+def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
+    """These messages, as far as the log still has them."""
+    with read() as connection:
+        messages = log.fetch(connection, user, seqs)
+    return tuple(
+        Cited(seq, m.session, m.time, m.speaker, m.content)
+        for seq, m in sorted(messages.items())
+        if m.time is not None
+    )

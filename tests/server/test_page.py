@@ -1,0 +1,260 @@
+"""The page: what is shown of a memory, and what its forms do."""
+
+import json
+import re
+from html import unescape
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+from loopback import servers
+
+from zibaldone import Memory
+
+FORM = {"Origin": ""}  # replaced by the server's own, as a browser sends it
+TALK = [
+    ("user", "My sister Ruth moved to Lisbon in May. I prefer short answers."),
+    ("assistant", "How does Ruth like Lisbon?"),
+    ("user", "She loves the trams. My dog is called Rex and he is three years old."),
+    ("user", "We booked the ferry to Tangier for the tenth of June."),
+]
+
+
+def text_of(page):
+    """What a page says, without its tags."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A client of one server for all tests here; ann has talked, and every view has read it."""
+    home = tmp_path_factory.mktemp("page")
+    talk = [
+        {
+            "role": role,
+            "content": words,
+            "session": "c0ffee",
+            "time": f"2024-05-0{day}T10:00",
+            "metadata": {"title": "Ruth in Lisbon"},
+        }
+        for day, (role, words) in enumerate(TALK, 1)
+    ]
+    long = [{"content": f"Line {n} of a long talk.", "session": "long/one?&#"} for n in range(1, 101)]
+    with Memory(home) as memory:
+        memory.add(talk, user="ann")
+        memory.maintain(user="ann", views=["topics", "hierarchy", "profile", "timeline", "updates"])
+        memory.add(long, user="lou")
+    with servers(home) as serving:
+        base = serving()
+        with httpx2.Client(base_url=base, headers={"Origin": base}, timeout=60) as client:
+            yield client
+
+
+def get(browser, path, user="ann", **parameters):
+    """A page, which has to be there."""
+    answer = browser.get(f"{path}?{urlencode({**parameters, 'user': user})}")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def post(browser, path, user, data, **options):
+    """What a form leads to."""
+    return browser.post(f"{path}?{urlencode({'user': user})}", data=data, follow_redirects=True, **options)
+
+
+def add(browser, user, *contents, **fields):
+    """Messages of a user of one test alone; gives their seqs."""
+    messages = [{"content": content, **fields} for content in contents]
+    answer = browser.post(f"/v1/memory/messages?{urlencode({'user': user})}", json={"messages": messages})
+    return [message["seq"] for message in answer.json()["messages"]]
+
+
+def test_the_first_page_shows_sessions_by_their_titles(browser):
+    """Not by their ids."""
+    page = get(browser, "/")
+    assert "Ruth in Lisbon" in page
+    assert "c0ffee" not in text_of(page)
+
+
+def test_search_marks_the_words_and_leads_to_the_source(browser):
+    """Stems count as search counts them: "moving" marks "moved"; the passage's message is a click away."""
+    page = get(browser, "/", q="moving to Lisbon")
+    assert "<mark>moved</mark>" in page
+    assert "<mark>Lisbon</mark>" in page
+    assert "/message/1?user=ann" in page
+
+
+def test_htmx_gets_the_part_that_changes(browser):
+    """Passages alone, or a recall alone, without the page around."""
+    for path, part in (("/", "passages"), ("/recall", "figures")):
+        answer = browser.get(path, params={"q": "Lisbon", "user": "ann"}, headers={"HX-Request": "true"})
+        assert part in answer.text
+        assert "<html" not in answer.text
+
+
+def test_a_recall_says_what_why_and_why_not(browser):
+    """The text with its tokens, the reasons of what is in, and of a message that is asked for."""
+    page = text_of(get(browser, "/recall", q="Where did Ruth move?", budget=250, seq=1))
+    assert "My sister Ruth moved to Lisbon in May." in page
+    assert re.search(r"Tokens \d+ Confidence \d+ %", page)
+    assert "Message 1 is in:" in page
+    assert "There was no message 99" in text_of(get(browser, "/recall", q="Where did Ruth move?", seq=99))
+
+
+def test_a_long_session_comes_in_pages(browser):
+    """From the beginning, on to its end, and back; whatever signs its name has."""
+    first = get(browser, "/session", user="lou", name="long/one?&#")
+    assert "Line 1 of" in first
+    assert "Line 41 of" not in first
+    later = re.search(r'rel="next" href="([^"]+)"', first)[1]
+    second = browser.get(unescape(later)).text
+    assert "Line 41 of" in second
+    assert "Line 40 of" not in second
+    earlier = browser.get(unescape(re.search(r'rel="prev" href="([^"]+)"', second)[1])).text
+    assert "Line 1 of" in earlier
+    around = get(browser, "/session", user="lou", name="long/one?&#", at=90)
+    assert "Line 85 of" in around
+    assert "Line 84 of" not in around
+
+
+def test_sessions_are_found_by_their_titles(browser):
+    """All of the words, in whatever case."""
+    assert "Ruth in Lisbon" in get(browser, "/sessions", words="LISBON ruth")
+    assert "No session has these words" in get(browser, "/sessions", words="lisbon berlin")
+
+
+def test_what_is_not_there_is_a_page_too(browser):
+    """With its status, in words."""
+    for path in ("/message/999", "/session", "/topics/nothing", "/themes/999", "/jobs/none"):
+        answer = browser.get(path, params={"user": "ann"})
+        assert answer.status_code == 404, path
+        assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_the_timeline_has_lines_of_a_time(browser):
+    """With their days and sources; a day that is none is said."""
+    page = text_of(get(browser, "/timeline"))
+    assert "May 2024" in page
+    assert "ferry to Tangier" in page
+    assert "nothing of this" in text_of(get(browser, "/timeline", since="2030-01-01"))
+    assert browser.get("/timeline?since=tomorrow&user=ann").status_code == 422
+
+
+def test_an_entry_of_the_profile_is_pinned_edited_and_retired(browser):
+    """Each by its form; what is retired stands below."""
+    add(browser, "pat", "My sister is called Ruth.")
+    page = get(browser, "/profile", user="pat")
+    entry = re.search(r'<li id="e([\d.]+)"', page)[1]
+    assert "pinned" in post(browser, f"/profile/{entry}", "pat", {"act": "pin"}).text
+    edited = post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": "My sister is called Judith."})
+    assert "My sister is called Judith." in edited.text
+    gone = text_of(post(browser, f"/profile/{entry}", "pat", {"act": "retire"}).text)
+    assert "No longer holds" in gone
+    assert "Judith" not in get(browser, "/profile/text", user="pat")
+    assert post(browser, f"/profile/{entry}", "pat", {"act": "burn"}).status_code == 422
+    assert post(browser, "/profile/77.0", "pat", {"act": "pin"}).status_code == 404
+
+
+def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
+    """Edits are taken; an edit of an older state is a conflict, shown as a diff, and takes nothing."""
+    lines = browser.get("/v1/memory/topics", params={"user": "ann"}).json()["topics"]
+    path = f"/topics/{lines[0]['id'] if lines else 'CURRENT'}"
+    assert "/message/" in get(browser, path)
+    form = get(browser, f"{path}/edit")
+    before = unescape(re.search(r'name="before" value="([^"]*)"', form)[1])
+    new = before + "\n- Ruth has a balcony.\n"
+    assert "Ruth has a balcony." in post(browser, path, "ann", {"text": new, "before": before}).text
+    late = post(browser, path, "ann", {"text": before + "\n- Ruth has a piano.\n", "before": before})
+    assert late.status_code == 409
+    assert 'class="added">+' in late.text
+    assert "Ruth has a piano." not in get(browser, path)
+    assert "Ruth has a balcony." in text_of(get(browser, f"{path}/history"))
+
+
+def test_themes_are_a_map_that_leads_to_facts(browser):
+    """A circle for each, with its name and its number of facts, and a page behind it."""
+    page = get(browser, "/themes")
+    circle = re.search(r'<a href="(/themes/\d+)[^"]*" aria-label="[^"]*, \d+ facts?"', page)
+    assert "<circle" in page
+    assert "/message/" in get(browser, circle[1])
+
+
+def test_forgetting_is_looked_at_first(browser):
+    """The dry run names what would go; the form then forgets it, and the receipt says so."""
+    seq, _ = add(browser, "fay", "The code is 4711.", "Something else.", session="s")
+    look = text_of(get(browser, "/forget", user="fay", seq=seq))
+    assert "Forget 1 message?" in look
+    assert "4711" in look
+    assert "4711" in get(browser, "/", user="fay", q="code")
+    receipt = text_of(post(browser, "/forget", "fay", {"seq": str(seq)}).text)
+    assert "1 message forgotten" in receipt
+    assert "No file of the memory has the text any more." in receipt
+    assert "4711" not in get(browser, "/", user="fay", q="code")
+
+
+def test_everything_goes_only_by_name(browser):
+    """A click alone does not forget all of a memory."""
+    add(browser, "gil", "One.", "Two.")
+    refused = post(browser, "/forget", "gil", {"everything": "yes", "name": "ann"})
+    assert refused.status_code == 422
+    done = post(browser, "/forget", "gil", {"everything": "yes", "name": "gil"})
+    assert "2 messages forgotten" in text_of(done.text)
+    assert post(browser, "/forget", "gil", {}).status_code == 422
+    assert post(browser, "/forget", "gil", {"seq": "x"}).status_code == 422
+
+
+def test_a_message_is_corrected(browser):
+    """Its versions stand below each other, and search brings the new one."""
+    (seq,) = add(browser, "hal", "The meeting is in room 12.")
+    page = text_of(post(browser, f"/message/{seq}", "hal", {"text": "The meeting is in room 14."}).text)
+    assert "Versions" in page
+    assert "room 14. " in page
+    assert "room 14" in text_of(get(browser, "/", user="hal", q="where is the meeting"))
+
+
+def test_a_file_is_imported(browser):
+    """By what is in it; what cannot be read says why, by the name that the person knows it by."""
+    line = json.dumps({"role": "user", "content": "I keep bees.", "session": "hive"})
+    file = ("bees.jsonl", line.encode(), "application/json")
+    page = text_of(post(browser, "/import", "ida", {}, files={"file": file}).text)
+    assert "1 message added." in page
+    assert "I keep bees." in get(browser, "/session", user="ida", name="hive")
+    broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
+    assert "notes.bin" in text_of(broken.text)
+    assert "upload" not in text_of(broken.text)
+    assert post(browser, "/import", "ida", {"file": ""}).status_code == 422
+
+
+def test_views_are_made_on_demand(browser):
+    """Topics and themes wait for a click, and say when they are there."""
+    for day in range(1, 5):
+        add(browser, "joy", *(words for _, words in TALK), time=f"2024-05-0{day}T10:00", session=f"s{day}")
+    for view, path in (("topics", "/topics"), ("hierarchy", "/themes")):
+        assert "There are no" in get(browser, path, user="joy")
+        assert "read." in text_of(post(browser, "/maintain", "joy", {"view": view}).text)
+    assert "<circle" in get(browser, "/themes", user="joy")
+    assert post(browser, "/maintain", "joy", {"view": "everything"}).status_code == 422
+
+
+def test_usage_says_what_is_held(browser):
+    """Messages, sessions, what views hold; and that no model cost anything."""
+    page = text_of(get(browser, "/usage"))
+    assert "Messages 4 " in page or "Messages 5 " in page
+    assert "at no cost" in page
+
+
+def test_whose_memory_is_chosen(browser):
+    """Where there are several and none is named; links then keep the name."""
+    chosen = browser.get("/sessions", follow_redirects=True)
+    assert chosen.url.path == "/users"
+    assert "/?user=ann" in chosen.text
+    assert browser.post("/maintain", data={"view": "all"}).status_code == 400
+    assert browser.get("/?user=ann&user=lou").status_code == 422
+
+
+def test_an_empty_memory_says_what_to_do(tmp_path):
+    """And is that of "me"."""
+    with servers(tmp_path) as serving, httpx2.Client(base_url=serving()) as client:
+        page = client.get("/").text
+        assert "Import a file" in page
+        assert "user=me" in page

@@ -1,0 +1,201 @@
+"""What the command line says of users, sessions and messages; time as it was; the guide; completion."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from zibaldone.cli.app import app
+
+TALK = [
+    {
+        "session": "7f3a-rent",
+        "name": "Ann",
+        "content": "The rent of the flat is 900 a month.",
+        "time": "2024-01-02T09:00",
+    },
+    {
+        "session": "7f3a-rent",
+        "role": "assistant",
+        "content": "A rent of 900 it is.",
+        "time": "2024-01-02T09:01",
+    },
+    {"session": "7c11-bread", "name": "Ann", "content": "I baked rye bread.", "time": "2024-02-03T10:00"},
+    {"session": "21d0-rent", "name": "Ann", "content": "The rent is 950 now.", "time": "2024-05-06T10:00"},
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A memory of four messages in three sessions; no test changes it."""
+    folder = tmp_path_factory.mktemp("reading") / "memory"
+    lines = "\n".join(map(json.dumps, TALK))
+    environment = {"ZIBALDONE_MEMORY": str(folder), "ZIBALDONE_USER": "annabel"}
+    assert CliRunner().invoke(app, ["add", "--jsonl"], input=lines, env=environment).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def run(folder):
+    """Runs a command on that memory."""
+
+    def run(*words, code=0, **environment):
+        variables = {"ZIBALDONE_MEMORY": str(folder), "ZIBALDONE_USER": "annabel", **environment}
+        done = CliRunner().invoke(app, [str(word) for word in words], env=variables)
+        assert done.exit_code == code, done.output
+        return done
+
+    return run
+
+
+READING = [
+    "recall x",
+    "search x",
+    "show 1",
+    "messages",
+    "sessions",
+    "timeline",
+    "profile",
+    "chunks",
+    "themes",
+    "episodes",
+    "topics list",
+    "forget --all",
+    "export -",
+    "stats",
+    "maintain",
+    "usage",
+]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_user_who_is_not_there_is_an_error(run, folder, command):
+    """Exit code 2, with the folder and who may be meant; nothing on standard output."""
+    done = run(*command.split(), "--user", "anabel", code=2)
+    assert f"no user 'anabel' in {folder}: did you mean 'annabel'?" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_user_like_nobody_is_looked_up(run):
+    """Where no name is like it, the error says how to list them."""
+    assert "'zibaldone users' lists them" in run("recall", "x", "--user", "zoe", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["recall rent", "search rent", "messages"])
+def test_a_session_goes_by_how_it_begins(run, command):
+    """A beginning that one session alone has is its name; so it is for a session that is left out."""
+    whole = run(*command.split(), "--session", "7f3a-rent").stdout
+    assert whole
+    assert run(*command.split(), "--session", "7f").stdout == whole
+    if command != "messages":
+        left = run(*command.split(), "--exclude-session", "7f", "--json").stdout
+        assert left == run(*command.split(), "--exclude-session", "7f3a-rent", "--json").stdout
+        assert "950" in left
+
+
+@pytest.mark.parametrize(
+    ("session", "reason"),
+    [
+        ("7", "session '7' is one of 2: 7f3a-rent, 7c11-bread"),
+        ("7f3a-rant", "no session '7f3a-rant' of user 'annabel': did you mean '7f3a-rent'?"),
+        ("zz", "no session 'zz' of user 'annabel': 'zibaldone sessions' lists them"),
+    ],
+)
+def test_a_session_that_is_not_there_is_an_error(run, session, reason):
+    """Exit code 2, and what may be meant."""
+    for command in (("recall", "x"), ("search", "x"), ("messages",), ("forget", "--dry-run")):
+        assert reason in run(*command, "--session", session, code=2).stderr
+
+
+def test_a_message_is_shown_whole(run):
+    """With session, time, role, name and id; around it what stands beside it in its session."""
+    shown = run("show", "2").stdout
+    assert "message: 2\nsession: 7f3a-rent\ntime: 2024-01-02 09:01\nrole: assistant\nid: " in shown
+    assert shown.endswith("\n\nA rent of 900 it is.\n")
+    assert "Ann: The rent of the flat" in run("show", "2", "--around", "1").stdout
+    assert json.loads(run("show", "2", "--json").stdout)[0]["seq"] == 2
+    assert "has no message 9: 'zibaldone messages' lists them" in run("show", "9", code=2).stderr
+
+
+def test_messages_are_narrowed_by_role_and_time(run):
+    """As a recall is; the newest alone with --last."""
+
+    def seqs(*words):
+        return [message["seq"] for message in json.loads(run("messages", *words, "--json").stdout)]
+
+    assert seqs("--role", "assistant") == [2]
+    assert seqs("--since", "2024-02-01") == [3, 4]
+    assert seqs("--until", "2024-02-01") == [1, 2]
+    assert seqs("--last", "1") == [4]
+
+
+@pytest.mark.parametrize("command", ["recall", "search"])
+def test_a_question_can_be_asked_as_of_then(run, command):
+    """--now is what "last month" is relative to; what is no time is refused."""
+    march = run(command, "What did I bake last month?", "--now", "2024-03-15", "--json").stdout
+    assert "rye" in march
+    assert "now 'soon' is not an ISO 8601 date" in run(command, "x", "--now", "soon", code=2).stderr
+
+
+def test_the_timeline_has_dated_lines(run):
+    """Of everything, or on a subject, narrowed by time."""
+    shown = run("timeline").stdout
+    assert shown.index("Tue 2 Jan 2024") < shown.index("Mon 6 May")
+    assert "950" not in run("timeline", "rent", "--until", "2024-04-01").stdout
+    assert json.loads(run("timeline", "bread", "--json").stdout)
+
+
+def test_without_arguments_a_guide_with_the_state(run, tmp_path, folder):
+    """Where the memory is, what is in it, what is not read yet, and what to do next."""
+    guide = run().stdout
+    assert f"memory: {folder}\n  4 messages of annabel, the newest of 2024-05-06\n" in guide
+    assert "not read into the profile yet" in guide
+    assert "zibaldone maintain" in guide
+    empty = run(ZIBALDONE_MEMORY=str(tmp_path / "none")).stdout
+    assert "nothing is stored yet" in empty
+    assert "zibaldone import FILE" in empty
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_version_is_an_option_too(run):
+    """As most programs have it."""
+    assert run("--version").stdout == run("version").stdout
+
+
+def test_figures_name_the_folder(run, folder):
+    """The first line of the figures."""
+    assert run("stats").stdout.startswith(f"memory: {folder}\n")
+
+
+def test_a_terminal_is_told_the_folder(run, folder, monkeypatch):
+    """On standard error, once, and nowhere else."""
+    assert str(folder) not in run("messages").output
+    monkeypatch.setattr("zibaldone.cli.output._errors_are_seen", lambda: True)
+    done = run("messages")
+    assert done.stderr == f"memory: {folder}\n"
+    assert str(folder) not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("recall x --user ann", ["annabel"]),
+        ("recall x --user zo", []),
+        ("messages --user annabel --session 7", ["7f3a-rent", "7c11-bread"]),
+        ("recall x --view t", ["topics", "timeline"]),
+        ("sea", ["search"]),
+    ],
+)
+def test_a_shell_completes(run, typed, offered):
+    """Commands, users, sessions and views, as bash asks for them."""
+    words = f"zibaldone {typed}"
+    number = str(len(words.split()) - 1)
+    done = run(_ZIBALDONE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=number)
+    assert done.stdout.split() == offered
+
+
+def test_completion_offers_nothing_where_there_is_no_memory(run, tmp_path):
+    """And makes none."""
+    nowhere = {"ZIBALDONE_MEMORY": str(tmp_path / "none"), "COMP_WORDS": "zibaldone recall x --user a"}
+    assert run(_ZIBALDONE_COMPLETE="complete_bash", COMP_CWORD="4", **nowhere).stdout.strip() == ""
+    assert not (tmp_path / "none").exists()

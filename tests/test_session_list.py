@@ -1,0 +1,81 @@
+"""The list of sessions for people: titles, order, pages, words."""
+
+from zibaldone import AsyncMemory
+
+
+def add(memory, session, *contents, day=1, user="ann", **metadata):
+    """A session of that day."""
+    memory.add(
+        [{"content": words, "time": f"2024-05-{day:02d}T10:00", "metadata": metadata} for words in contents],
+        user=user,
+        session=session,
+    )
+
+
+def test_a_session_has_its_title_or_its_first_words(memory):
+    """The title that was imported; without one, what was said first, in one line."""
+    add(memory, "a", "Hello", "again", title="Bees in winter")
+    add(memory, "b", "What is\n a ferry?", "A ship.", day=2)
+    page, total = memory.titled_sessions(user="ann")
+    assert [(held.title, held.messages) for held in page] == [("What is a ferry?", 2), ("Bees in winter", 2)]
+    assert total == 2
+
+
+def test_those_that_ended_last_come_first(memory):
+    """In whatever order they were stored; each with its span."""
+    add(memory, "new", "N", "Later", day=9)
+    add(memory, "old", "O", day=2)
+    add(memory, "new", "Still", day=11)
+    (first, second), _ = memory.titled_sessions(user="ann")
+    assert (first.session, first.first_seq, first.last_seq, first.messages) == ("new", 1, 4, 3)
+    assert (first.start.day, first.end.day) == (9, 11)
+    assert second.session == "old"
+
+
+def test_they_come_in_pages(memory):
+    """Of so many, after so many, with how many there are."""
+    for day in range(1, 8):
+        add(memory, f"s{day}", "Hi", day=day)
+    page, total = memory.titled_sessions(user="ann", limit=2, skip=3)
+    assert [held.session for held in page] == ["s4", "s3"]
+    assert total == 7
+
+
+def test_words_are_looked_for_in_titles_and_names(memory):
+    """All of them, in whatever case; another user's are not looked at."""
+    add(memory, "chat-1", "x", title="Bees in Winter")
+    add(memory, "chat-2", "x", title="Bees in summer")
+    add(memory, "chat-3", "x", title="Bees in winter", user="bob")
+    page, total = memory.titled_sessions(user="ann", words="WINTER chat")
+    assert [held.session for held in page] == ["chat-1"]
+    assert total == 1
+
+
+def test_what_items_say_is_in_no_session(memory):
+    """They are documents, and no talk; a user without messages has none."""
+    memory.items("ann").put(("settings",), "color", {"is": "red"})
+    assert memory.titled_sessions(user="ann") == ([], 0)
+    assert memory.titled_sessions(user="nobody") == ([], 0)
+
+
+def test_messages_before_a_seq(memory):
+    """The newest below it, or the first: a page backwards."""
+    add(memory, "a", *"12345")
+    assert [m.content for m in memory.messages(user="ann", before=4, last=2)] == ["2", "3"]
+    assert [m.content for m in memory.messages(user="ann", after=1, before=5, limit=2)] == ["2", "3"]
+
+
+async def _both(path):
+    async with AsyncMemory(path) as memory:
+        await memory.add("Hello", user="ann")
+        sessions, _ = await memory.titled_sessions(user="ann", limit=1, skip=0, words="")
+        return sessions, await memory.messages(user="ann", before=2)
+
+
+def test_awaited_they_are_the_same(tmp_path):
+    """AsyncMemory has both."""
+    import asyncio
+
+    sessions, messages = asyncio.run(_both(tmp_path))
+    assert [held.title for held in sessions] == ["Hello"]
+    assert len(messages) == 1

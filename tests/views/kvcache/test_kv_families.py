@@ -1,0 +1,80 @@
+"""Families that differ from the others in how attention is called: what is theirs alone."""
+
+import pytest
+import torch
+from kv_models import CONTEXT, IDS, PAD, captured, encoder_of, logits, new_model
+from transformers import GPTNeoXConfig, JetMoeConfig
+
+from zibaldone.views.kvcache.model.encoding import cut
+from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
+
+TEXT = torch.tensor([IDS])
+FAMILIES = {
+    "gpt-neox": lambda: GPTNeoXConfig(
+        vocab_size=120,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=96,
+        max_position_embeddings=256,
+        pad_token_id=PAD,
+    ),
+    "jetmoe": lambda: JetMoeConfig(
+        vocab_size=120,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_key_value_heads=2,
+        kv_channels=16,
+        intermediate_size=64,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        max_position_embeddings=256,
+        pad_token_id=PAD,
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def tap(request):
+    """A random model of the family."""
+    return Tap(new_model(FAMILIES[request.param]()))
+
+
+def test_put_back(tap):
+    """Keys that were captured and put back give the logits of the whole text."""
+    full = logits(tap.model, TEXT)[:, CONTEXT:]
+    found = logits(tap.model, TEXT[:, CONTEXT:], tap.prefilled([captured(tap, TEXT[:, :CONTEXT])]))
+    assert (found - full).abs().max() <= 1e-5 * full.abs().max()
+
+
+def test_heads_look_at_the_keys_that_the_model_gives_them(tap):
+    """Scores of a head are its attention's own products, also where key-value heads are repeated in turn."""
+    raw = captured(tap, TEXT[:, :CONTEXT])
+    shape, wanted = tap.shapes[1], {}
+    with tap.open(wanted=(1,)) as session:
+        tap.model(input_ids=TEXT[:, CONTEXT:], past_key_values=tap.cache(), use_cache=True)
+    queries = session.queries[1][0]
+    for head in range(len(shape.kv_of)):
+        wanted[head] = queries[head] @ raw[1].keys[shape.kv_of[head]].T
+        asked = LayerQueries(1, queries, (head,), shape.kv_of)
+        (found,) = key_scores(asked, raw[1].keys[None], torch.ones(1, CONTEXT, dtype=torch.bool), "each")
+        assert torch.allclose(found[:, 0], wanted[head].amax(dim=-1), atol=1e-4)
+    if shape.kv_heads == 2:
+        assert shape.kv_of == (0, 1, 0, 1)
+
+
+def test_injected_memory(tap):
+    """Memory that a layer is handed in its pass counts as memory that stands in its cache."""
+    raw = captured(tap, TEXT[:, :CONTEXT])
+    full = logits(tap.model, TEXT)[:, CONTEXT:]
+    rest = TEXT[:, CONTEXT:]
+    with tap.open(inject=lambda layer, _: cut(raw, 0)[layer]), torch.no_grad():
+        found = tap.model(
+            input_ids=rest,
+            attention_mask=torch.ones_like(TEXT),
+            past_key_values=tap.cache(promised=CONTEXT),
+            use_cache=True,
+        ).logits.float()
+    assert encoder_of(tap).window == 256
+    assert (found - full).abs().max() <= 1e-4 * full.abs().max()
