@@ -101,6 +101,13 @@ def lag(connection: Connection, user: str, view: View) -> int:
     return log.count(connection, user, after=generation.cursor if generation else 0)
 
 
+def users_beyond(connection: Connection, view: ViewStore, cursor: int, user: str | None = None) -> set[str]:
+    """Users, or the one given, of whom the view has read up to this seq, or further."""
+    c = view_states.c
+    query = select(c.user).where(c.view == view.name, c.serving == 1, c.cursor >= cursor)
+    return set(connection.execute(query if user is None else query.where(c.user == user)).scalars())
+
+
 def users_behind(connection: Connection, view: View, user: str | None = None) -> set[str]:
     """Users, or the one given, of whom the view has messages to read or a generation to build or to drop."""
     c = view_states.c

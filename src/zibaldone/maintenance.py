@@ -20,7 +20,17 @@ from sqlalchemy import Connection, update
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
-from zibaldone.generations import building, cursor_of, drop, move_cursor, row_of, serving, start, users_behind
+from zibaldone.generations import (
+    building,
+    cursor_of,
+    drop,
+    move_cursor,
+    row_of,
+    serving,
+    start,
+    users_behind,
+    users_beyond,
+)
 from zibaldone.inspection import damage_is_named
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
@@ -339,6 +349,11 @@ def _work(
     with database.read() as connection:
         versions = log.versions(connection, only)
         behind = {view.name: users_behind(connection, view, only) for view in views}
+        tended = {
+            view.name: users_beyond(connection, view, view.tended_from, only)
+            for view in views
+            if not _rests(view)
+        }
         work = [
             (
                 user,
@@ -347,7 +362,7 @@ def _work(
                     for view in views
                     if user in behind[view.name]
                     or (
-                        not _rests(view)
+                        user in tended.get(view.name, ())
                         and (
                             _settled.get(view, {}).get(user) != versions.get(user)
                             or view.is_due(connection, user)

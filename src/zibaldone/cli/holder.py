@@ -14,6 +14,7 @@ import os
 import socket
 import stat
 import sys
+import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -38,7 +39,9 @@ def runtime_folder() -> Path:
     """Of this user's sockets; made by whoever holds a memory, with rights for nobody else."""
     from platformdirs import user_runtime_path
 
-    return user_runtime_path("zibaldone")
+    with warnings.catch_warnings():  # that a shell names no runtime folder: there is one all the same
+        warnings.simplefilter("ignore")
+        return user_runtime_path("zibaldone")
 
 
 def socket_of(folder: Path) -> Path:

@@ -73,7 +73,7 @@ def _rollout(source: ImportSource, name: str) -> Iterator[Conversation]:
 def _messages(payload: Node) -> Iterator[Message]:
     kind = payload.get("type")
     value: dict[str, Any] = {key: inner for key, inner in payload.value.items() if key != "encrypted_content"}
-    if kind is None or kind.value not in _KINDS:
+    if kind is None or not isinstance(kind.value, str) or kind.value not in _KINDS:
         return
     for message in payload.messages(value):
         thought = message.metadata.get("reasoning")

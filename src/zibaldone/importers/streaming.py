@@ -143,8 +143,9 @@ def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, s
         if not _enter(reader, key):
             return
     yield from _listed(reader, at)
-    if not path:
-        _check_end(reader)
+    for _ in path:
+        _leave(reader)
+    _check_end(reader)
 
 
 def fields_before(stream: IO[bytes], where: str, key: str) -> dict[str, Any]:
@@ -231,6 +232,15 @@ def _enter(reader: TextReader, key: str) -> bool:
         reader.value()
         reader.take(",")
     return False
+
+
+def _leave(reader: TextReader) -> None:
+    """Go on from behind a value of an object to behind the object."""
+    while not reader.take("}"):
+        reader.expect(",")
+        reader.value()
+        reader.expect(":")
+        reader.value()
 
 
 def _check_end(reader: TextReader) -> None:

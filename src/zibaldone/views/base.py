@@ -152,6 +152,10 @@ class View(ViewStore, Protocol):
     def batch_messages(self) -> int:
         """How many messages at most are prepared and committed together: what a crash makes it do again."""
 
+    @property
+    def tended_from(self) -> int:
+        """The seq that the view must have read before `housekeep` finds anything to do."""
+
     def prepare(
         self,
         messages: Sequence[Message],
@@ -191,6 +195,11 @@ class RestingView:
     """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
 
     batch_messages = 512
+
+    @property
+    def tended_from(self) -> int:
+        """The first message."""
+        return 0
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Nothing is in memory or in files."""

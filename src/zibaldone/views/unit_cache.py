@@ -90,6 +90,11 @@ class UnitCache:
         with slot.lock:
             yield self._refresh(slot, now.connection, user, generation, tail_units or self._tail_units)
 
+    @property
+    def tended_from(self) -> int:
+        """The seq from which on `save` may write a file."""
+        return _LEAST_SAVED
+
     def save(self, database: Database, generation: Generation) -> None:
         """Write the user's index to a file, where much came since it was written last.
 

@@ -267,6 +267,11 @@ def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
     return Rig(folder, **options)
 
 
+def fill_anew() -> None:
+    """What is filled next is not copied: the model reads it again."""
+    _made.cache_clear()
+
+
 @cache
 def _made(count: int, options: tuple[tuple[str, Any], ...]) -> Path:
     folder = Path(_MADE.name) / str(next(_NUMBERS))

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import torch
-from kv_rig import USER, Rig, encodings, filled, leaked, line, secrets_of, vectors, with_config
+from kv_rig import USER, Rig, encodings, fill_anew, filled, leaked, line, secrets_of, vectors, with_config
 
 from zibaldone import log
 from zibaldone.kv import Budget, KVMemory
@@ -232,6 +232,7 @@ def test_evicted_blocks_are_encoded_again_in_passes_of_the_same_shapes(tmp_path,
     """So the same kernels give the same bytes, and any kernels what is equal but for rounding."""
     config = with_config(align=align, codec=codec, rescore=0)
     passes = _passes(monkeypatch)
+    fill_anew()
     with filled(tmp_path / "full", config=config) as rig:
         layout, expected, answer = rig.pool().layout, rig.made(), rig.ask(top_k=8)
     first = set(passes)

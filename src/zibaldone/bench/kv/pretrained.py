@@ -31,5 +31,7 @@ def load_pretrained(path: Path) -> tuple[Any, Any]:
             folder, dtype=torch.float32, local_files_only=True, **more
         )
     except ImportError as error:
-        raise MissingExtra(f"{str(path)!r} cannot be read: pip install gguf accelerate ({error})") from error
+        raise MissingExtra(
+            f"{str(path)!r} cannot be read without the packages gguf and accelerate ({error})"
+        ) from error
     return model.eval(), tokenizer

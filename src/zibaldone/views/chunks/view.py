@@ -82,6 +82,7 @@ class ChunksView:
 
     name = NAME
     batch_messages = 128  # some four gates, and their model calls
+    tended_from = 0
 
     def __init__(
         self,

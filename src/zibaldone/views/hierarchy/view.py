@@ -69,6 +69,7 @@ class HierarchyView:
 
     name = NAME
     batch_messages = 128
+    tended_from = 0
 
     def __init__(
         self,

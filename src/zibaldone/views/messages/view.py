@@ -87,6 +87,11 @@ class MessagesView(UnitsView):
             of_noise=self._of_noise,
         )
 
+    @property
+    def tended_from(self) -> int:
+        """From where on an index is worth a file."""
+        return self._cache.tended_from
+
     def prepare(
         self,
         messages: Sequence[Message],

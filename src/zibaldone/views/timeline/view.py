@@ -90,6 +90,11 @@ class TimelineView(UnitsView):
             most_unread=MOST_UNREAD,
         )
 
+    @property
+    def tended_from(self) -> int:
+        """From where on an index is worth a file."""
+        return self._cache.tended_from
+
     def prepare(
         self,
         messages: Sequence[Message],

@@ -73,6 +73,7 @@ class TopicsView:
 
     name = NAME
     batch_messages = 512  # so that few batches of a model's are cut short
+    tended_from = 0
 
     def __init__(
         self,
