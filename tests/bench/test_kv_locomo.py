@@ -147,5 +147,5 @@ def test_where_no_model_is(tmp_path, monkeypatch):
         raise ImportError("no gguf")
 
     monkeypatch.setattr("zibaldone.bench.kv.pretrained.AutoTokenizer.from_pretrained", missing)
-    with pytest.raises(MissingExtra, match="pip install gguf accelerate"):
+    with pytest.raises(MissingExtra, match="the packages gguf and accelerate"):
         load_pretrained(tmp_path / "m.gguf")
