@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, read_elements, refusal, with_keys
+from zibaldone.importers.files import each_file, read_about, read_pieces, with_keys
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _SPOKEN = ("Default", "Reply", "0", "19")
@@ -35,25 +33,12 @@ class Discord:
 
 
 def _channel(source: ImportSource, name: str) -> Iterator[Conversation]:
-    where, before = source.where(name), source.read_bytes
-    with source.open(name) as stream:
-        about = Node(fields_before(stream, where, "messages"), "$", where)
-    source.read_bytes = before
+    about = read_about(source, name)
     channel, guild = about["channel"], about.get("guild")
     names = [node.get("name") for node in (guild, channel) if node is not None]
     title = " / ".join(str(node.value) for node in names if node)
     session = f"discord:{channel['id'].label()}"
-    made: list[Message] = []
-    refused: list[NotImported] = []
-    for node in read_elements(source, name, "messages"):
-        try:
-            made += _messages(node, session, title)
-        except InvalidImport as error:
-            refused.append(refusal(error, title))
-        if len(made) >= PIECE_MESSAGES:
-            yield Conversation(title, tuple(made))
-            made = []
-    yield Conversation(title, tuple(made), refused=tuple(refused))
+    yield from read_pieces(source, name, title, lambda node: _messages(node, session, title))
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:

@@ -5,16 +5,24 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Conversation, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.source import ImportSource, OpenedSource
-from zibaldone.importers.streaming import TextReader, check_text, elements, lines, parsed, whole_characters
+from zibaldone.importers.streaming import (
+    TextReader,
+    check_text,
+    elements,
+    fields_before,
+    lines,
+    parsed,
+    whole_characters,
+)
 
 HEAD_BYTES = 1 << 18
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
@@ -88,6 +96,32 @@ def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]
     with source.open(name) as stream:
         for value, at in elements(stream, where, *path):
             yield Node(value, at, where)
+
+
+def read_about(source: ImportSource, name: str) -> Node:
+    """The fields of the object that a file is, as far as they stand before its messages."""
+    where, before = source.where(name), source.read_bytes
+    with source.open(name) as stream:
+        about = Node(fields_before(stream, where, "messages"), "$", where)
+    source.read_bytes = before  # they are read once more with the messages
+    return about
+
+
+def read_pieces(
+    source: ImportSource, name: str, title: str, messages_of: Callable[[Node], Iterable[Message]]
+) -> Iterator[Conversation]:
+    """The conversation whose messages a file lists, in pieces; what cannot be read is told with the last."""
+    made: list[Message] = []
+    refused: list[NotImported] = []
+    for node in read_elements(source, name, "messages"):
+        try:
+            made += messages_of(node)
+        except InvalidImport as error:
+            refused.append(refusal(error, title))
+        if len(made) >= PIECE_MESSAGES:
+            yield Conversation(title, tuple(made))
+            made = []
+    yield Conversation(title, tuple(made), refused=tuple(refused))
 
 
 def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported]:

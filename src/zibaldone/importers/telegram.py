@@ -7,11 +7,10 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import gathered, read_elements, refusal, try_head
+from zibaldone.importers.files import gathered, read_about, read_elements, read_pieces, refusal, try_head
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
@@ -39,22 +38,8 @@ class Telegram:
             for chat in read_elements(source, name, "chats", "list"):
                 yield _chat(chat)
             return
-        where = source.where(name)
-        with source.open(name) as stream:
-            chat = Node(fields_before(stream, where, "messages"), "$", where)
-        source.read_bytes = 0
-        session, title = _named(chat)
-        made: list[Message] = []
-        refused: list[NotImported] = []
-        for node in read_elements(source, name, "messages"):
-            try:
-                made += _messages(node, session, title)
-            except InvalidImport as error:
-                refused.append(refusal(error, title))
-            if len(made) >= PIECE_MESSAGES:
-                yield Conversation(title, tuple(made))
-                made = []
-        yield Conversation(title, tuple(made), refused=tuple(refused))
+        session, title = _named(read_about(source, name))
+        yield from read_pieces(source, name, title, lambda node: _messages(node, session, title))
 
 
 def _kind(source: ImportSource, name: str) -> str:

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from zibaldone.models.base import Embedder
+from zibaldone.storage.database import Database
 from zibaldone.views import index_files, units
-from zibaldone.views.base import Counted, Generation, RestingView
+from zibaldone.views.base import Counted, Generation, RestingView, Snapshot
+from zibaldone.views.toolkit import usable
+from zibaldone.views.unit_cache import UnitCache
 
 
 class UnitsView(RestingView):
@@ -50,3 +53,33 @@ class UnitsView(RestingView):
         """What the table of units finds; vectors are as long as those of the generation's own embedder."""
         dimension = int(generation.fingerprint.rsplit("/", 1)[1])
         return units.faults(connection, self.name, generation, dimension)
+
+
+class IndexedUnitsView(UnitsView):
+    """One whose units are searched in an index per user, which is saved for other processes."""
+
+    _cache: UnitCache
+
+    @property
+    def tended_from(self) -> int:
+        """From where on an index is worth a file."""
+        return self._cache.tended_from
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no model is asked
+    ) -> tuple[Counted, ...]:
+        """Save the index, so that other processes begin with it."""
+        if usable(generation, self.fingerprint):
+            self._cache.save(database, generation)
+        return ()
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory, if anything of the user is there."""
+        with database.read() as connection:
+            self._cache.drop_forgotten(
+                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
+            )

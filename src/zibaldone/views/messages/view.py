@@ -15,17 +15,14 @@ from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages as log_table
 from zibaldone.storage.schema import units as units_table
 from zibaldone.views import units
 from zibaldone.views.base import (
-    Counted,
     Generation,
     PrepareContext,
     Query,
     Retrieved,
-    Snapshot,
     TakeSnapshot,
 )
 from zibaldone.views.toolkit import (
@@ -39,7 +36,7 @@ from zibaldone.views.toolkit import (
     usable,
 )
 from zibaldone.views.unit_cache import UnitCache
-from zibaldone.views.units_view import UnitsView
+from zibaldone.views.units_view import IndexedUnitsView
 
 _ANALYSIS = 4  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
@@ -53,7 +50,7 @@ class PreparedMessages:
     vectors: list[Vectors]  # (units, d) per message
 
 
-class MessagesView(UnitsView):
+class MessagesView(IndexedUnitsView):
     """Raw turns. Always on: what other views have not read yet is found here."""
 
     name = "messages"
@@ -86,11 +83,6 @@ class MessagesView(UnitsView):
             most_unread=most_noise or None,
             of_noise=self._of_noise,
         )
-
-    @property
-    def tended_from(self) -> int:
-        """From where on an index is worth a file."""
-        return self._cache.tended_from
 
     def prepare(
         self,
@@ -152,25 +144,6 @@ class MessagesView(UnitsView):
                 note = FOREIGN_VECTORS
             with self._cache.index(now, user, here) as index:
                 return ranked_units(index, question, vector, query, self.name, note, self._weights)
-
-    def housekeep(
-        self,
-        database: Database,
-        generation: Generation,
-        *,
-        patient: bool = False,  # noqa: ARG002 - no model is asked
-    ) -> tuple[Counted, ...]:
-        """Save the index, so that other processes begin with it."""
-        if usable(generation, self.fingerprint):
-            self._cache.save(database, generation)
-        return ()
-
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Take what was forgotten out of memory, if anything of the user is there."""
-        with database.read() as connection:
-            self._cache.drop_forgotten(
-                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
-            )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """What the table of units finds, and visible messages without units."""

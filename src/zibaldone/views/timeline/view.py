@@ -19,16 +19,13 @@ from zibaldone.search.question import Question
 from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
-from zibaldone.storage.database import Database
 from zibaldone.text.periods import Period, asked_period
 from zibaldone.views import units
 from zibaldone.views.base import (
-    Counted,
     Generation,
     PrepareContext,
     Query,
     Retrieved,
-    Snapshot,
     TakeSnapshot,
 )
 from zibaldone.views.timeline.choosing import choose_lines
@@ -45,7 +42,7 @@ from zibaldone.views.toolkit import (
     usable,
 )
 from zibaldone.views.unit_cache import UnitCache
-from zibaldone.views.units_view import UnitsView
+from zibaldone.views.units_view import IndexedUnitsView
 
 _ANALYSIS = "1"  # raise it when other lines would be made of the same log
 # Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
@@ -72,7 +69,7 @@ class PreparedLines:
     vectors: Vectors
 
 
-class TimelineView(UnitsView):
+class TimelineView(IndexedUnitsView):
     """One line per episode, and per step of it: see `lines`. A line stands on one message."""
 
     name = "timeline"
@@ -89,11 +86,6 @@ class TimelineView(UnitsView):
             appends=True,
             most_unread=MOST_UNREAD,
         )
-
-    @property
-    def tended_from(self) -> int:
-        """From where on an index is worth a file."""
-        return self._cache.tended_from
 
     def prepare(
         self,
@@ -188,25 +180,6 @@ class TimelineView(UnitsView):
         return Retrieved(
             evidence, len(index), scores.confidence, explanation, "; ".join(filter(None, (note, when)))
         )
-
-    def housekeep(
-        self,
-        database: Database,
-        generation: Generation,
-        *,
-        patient: bool = False,  # noqa: ARG002 - no model is asked
-    ) -> tuple[Counted, ...]:
-        """Save the index, so that other processes begin with it."""
-        if usable(generation, self.fingerprint):
-            self._cache.save(database, generation)
-        return ()
-
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Take what was forgotten out of memory, if anything of the user is there."""
-        with database.read() as connection:
-            self._cache.drop_forgotten(
-                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
-            )
 
     def _units(self, messages: Sequence[Message], before: dict[str, list[Message]]) -> list[Unit]:
         dated_lines = lines_of(messages, before)
