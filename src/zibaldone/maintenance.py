@@ -145,6 +145,7 @@ def rebuild(
                 unfinished = None
             if unfinished is None:
                 unfinished = start(connection, user, view, serving=False)
+                view.drop(connection, unfinished)  # rows of no generation: its state was lost
         while not _switch(database, view, unfinished):
             with database.read() as connection:
                 latest = building(connection, user, view)
@@ -209,6 +210,7 @@ def _commit(
             if serving(connection, user, view) is not None:
                 return 0
             generation = start(connection, user, view, serving=True)
+            view.drop(connection, generation)  # rows of no generation: its state was lost
         elif cursor_of(connection, view, generation) != cursor:
             return 0
         if log.state(connection, user).deletions != deletions:

@@ -357,6 +357,21 @@ def damaged(built, tmp_path, change):
     return Memory(path, embedder=EMBEDDER, maintained=VIEWS)
 
 
+def test_states_that_are_lost_are_made_anew(built, tmp_path):
+    """Views whose rows no state tells of begin again, and end as they were."""
+    with Memory(built, embedder=EMBEDDER, maintained=VIEWS) as memory:
+        before = [recalled(memory, view) for view in VIEWS]
+    with damaged(built, tmp_path, "DELETE FROM view_states") as memory:
+        assert memory.maintain(user="ann").behind == ()
+        assert [recalled(memory, view) for view in VIEWS] == before
+        assert memory.check_integrity().ok
+
+
+def recalled(memory, view):
+    """What a view says to one question."""
+    return memory.recall("Where did Ann buy 5 tulips?", user="ann", views=[view]).text
+
+
 def test_a_value_of_another_type_is_told(built, tmp_path):
     """What stands in the wrong column is said with what belongs there."""
     with (
