@@ -205,7 +205,7 @@ class UnitIndex:
             self._measured.extend(rows, self.by_assistant == 0)
             embedded = self._measured.squares
             mean = _shared(*self._measured.of_people())
-            along = rows @ mean
+            along = np.einsum("ij,j->i", rows, mean)  # each row for itself: its last bits, too, are its own
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
         mean, along, lengths = self._spread

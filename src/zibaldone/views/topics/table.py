@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
@@ -10,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select
 
+from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, topic_documents, topic_parts, topic_states
@@ -20,6 +22,7 @@ from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 from zibaldone.views.topics.markdown.parsing import parse_body
 from zibaldone.views.topics.markdown.printing import render_body
 
+_HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
 _ALL = (topic_states, topic_documents, topic_parts)
 
@@ -60,9 +63,13 @@ def opened(connection: Connection, user: str) -> datetime | None:
 
 
 def digest(connection: Connection, generation: Generation) -> str:
-    """Of all documents as they are stored; empty for a generation that has no rows yet."""
+    """Of all documents as they are stored; empty for a generation that has no rows yet. Raises StorageCorrupt."""
     c = topic_states.c
     stored: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
+    if stored and not _HEXADECIMAL.fullmatch(stored):
+        raise StorageCorrupt(
+            f"the topics' digest is {stored!r}, no number: memory.rebuild(user=..., view='topics') makes it anew"
+        )
     return stored or ""
 
 
