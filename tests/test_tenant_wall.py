@@ -82,7 +82,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     """
     small = {
         "chunks": MemAttention(chunk_gate_tokens=60),
-        "placement": Placement(block_bytes=2000),
+        "placement": Placement(block_bytes=2000, staged_blocks=0),
         "maintained": [*MAINTAINED, "chunks"],
     }
     memory = opened(embedder=embedder, **small)
@@ -176,7 +176,7 @@ def test_blocks_are_of_one_user(opened):
     memory = opened(
         chat=None,
         chunks=MemAttention(chunk_gate_tokens=60),
-        placement=Placement(block_bytes=2000),
+        placement=Placement(block_bytes=2000, staged_blocks=0),
         maintained=["chunks"],
     )
     memory.add([f"The zeppelin flew over the river on day {i}." for i in range(60)], user="ann")

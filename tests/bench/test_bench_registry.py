@@ -104,7 +104,7 @@ def test_pages_cite_benchmarks():
     [
         ("--block-kib", "0", "numbers above 0"),
         ("--block-kib", "a", "whole numbers"),
-        ("--tau", "a", "0.3,0.5"),
+        ("--updates", "a", "0.3,0.5"),
     ],
 )
 def test_a_bad_list_names_its_option_and_the_fix(locomo_path, option, given, fix):

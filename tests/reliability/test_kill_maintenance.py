@@ -13,7 +13,7 @@ from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 
 EMBEDDER = HashEmbedder(16)
 # Small chunks and blocks, and a manager that moves and collects whenever it may.
-RESTLESS = Placement(block_bytes=700, tau_assoc=0, gc_invalid_ratio=0.1, least_fill=0, least_regret=0)
+RESTLESS = Placement(block_bytes=700, gc_invalid_ratio=0.1, staged_blocks=0)
 TOWNS = ["Paris", "Rome", "Oslo", "Lima", "Cairo"]
 
 

@@ -9,7 +9,7 @@ from zibaldone import MemAttention, Memory, Placement
 from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
-RESTLESS = Placement(block_bytes=900, tau_assoc=0, least_fill=0, least_regret=0)
+RESTLESS = Placement(block_bytes=900, staged_blocks=0)
 
 
 def open_(path):

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from sqlalchemy import select
 
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.chunks.storage.blocks import BlockStore, LocalBlocks
-from zibaldone.views.chunks.storage.placement import Moved, Placement, flush, relocate
-from zibaldone.views.chunks.storage.reclaim import collect, reclaim_orphans, release
+from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
+from zibaldone.views.chunks.storage.planning import Association, Matrix
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
 
 ANN = Owner("ann", "chunks", 1)
@@ -24,6 +26,24 @@ NINE = {n: f"record {n} ".encode() * 3 for n in range(1, 10)}  # three to a bloc
 
 class Crash(BaseException):
     """The process dies here: nobody catches it."""
+
+
+def strangers(ids: Sequence[int]) -> Matrix:
+    """No record belongs to another."""
+    return np.zeros((len(ids), len(ids)), dtype=np.float32)
+
+
+def companions(*groups: Sequence[int]) -> Association:
+    """Records of a group belong together, and no others do."""
+
+    def association(ids: Sequence[int]) -> Matrix:
+        together = strangers(ids)
+        for group in groups:
+            rows = [row for row, number in enumerate(ids) if number in group]
+            together[np.ix_(rows, rows)] = 1
+        return together
+
+    return association
 
 
 def die() -> None:
@@ -97,20 +117,24 @@ class RecordsRig:
         release(self.database, self.store)
 
     def flush(self, owner: Owner = ANN) -> Moved:
-        """All that is staged."""
-        return flush(self.database, self.store, self.placement, owner, everything=True)
+        """All that is staged, in the order of time."""
+        everything = Placement(self.placement.block_bytes, gc_invalid_ratio=2, staged_blocks=0)
+        return arrange(self.database, self.store, everything, owner, strangers)
 
-    def relocate(self, groups: Sequence[Sequence[int]], owner: Owner = ANN) -> Moved:
-        """Into blocks of their own."""
-        return relocate(self.database, self.store, self.placement, owner, groups)
+    def repack(self, groups: Sequence[Sequence[int]], owner: Owner = ANN) -> Moved:
+        """What of these groups is in blocks, into blocks of their own, in the order of time."""
+        done = Moved()
+        for group in groups:
+            with self.database.read() as connection:
+                placed = read_placed(connection, self.store, owner, group)
+            for namespace in sorted({record.namespace for record in placed}):
+                those = [record for record in placed if record.namespace == namespace and record.block]
+                done += move(self.database, self.store, owner, [those])
+        return done
 
-    def collect(
-        self,
-        group: Callable[[Sequence[int]], Sequence[Sequence[int]]] = lambda ids: [ids],
-        owner: Owner = ANN,
-    ) -> Moved:
-        """What has reached the threshold; in one group unless told otherwise."""
-        return collect(self.database, self.store, self.placement, owner, group)
+    def collect(self, association: Association | None = None, owner: Owner = ANN) -> Moved:
+        """What has reached the threshold; nothing belongs together unless told otherwise."""
+        return arrange(self.database, self.store, self.placement, owner, association or strangers)
 
     def data(self, owner: Owner = ANN) -> dict[int, bytes]:
         """All that the owner has."""

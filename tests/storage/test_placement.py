@@ -7,7 +7,7 @@ from records_rig import ANN, BOB, Crash, RecordsRig
 
 from zibaldone import BlockMissing, StorageCorrupt
 from zibaldone.views.chunks.storage.blocks import overhead
-from zibaldone.views.chunks.storage.placement import Placement, flush
+from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import release
 from zibaldone.views.chunks.storage.records import Owner, Record
 
@@ -51,13 +51,6 @@ def test_flushing_fills_blocks_in_the_order_of_time(rig: RecordsRig):
     assert [slots[n][1] for n in (2, 3, 1, 4)] == [0, 1, 0, 1]
 
 
-def test_flushing_waits_for_a_full_block(rig: RecordsRig):
-    """Too little for a block stays staged, and costs no write."""
-    rig.stage({1: b"x" * 20})
-    moved = flush(rig.database, rig.store, rig.placement, ANN)
-    assert (moved.blocks_written, rig.places()) == (0, {1: None})
-
-
 def test_what_was_written_is_told(rig: RecordsRig):
     """The bytes and blocks of a move are those on the disk."""
     rig.stage(TWENTY)
@@ -82,7 +75,7 @@ def test_two_users_never_share_a_block(rig: RecordsRig):
         rig.stage({number: b"x"}, owner, namespace)
     for owner in {owner for owner, _ in owners}:
         rig.flush(owner)
-        rig.relocate([list(range(4))], owner)
+        rig.repack([list(range(4))], owner)
     places = [rig.places(owner)[number] for number, (owner, _) in enumerate(owners)]
     assert len(set(places)) == 4
     assert None not in places
@@ -99,33 +92,12 @@ def test_a_block_is_read_once_for_all_its_records(rig: RecordsRig):
     assert found.blocks_read == rig.blocks.reads == 2
 
 
-def test_relocation_puts_a_group_into_one_block(rig: RecordsRig):
-    """What is read together lies together, in the order of time; nothing else moves."""
-    rig.stage(TWENTY)
-    rig.flush()
-    before = rig.slots()
-    moved = rig.relocate([[17, 1, 9]])
-    after = rig.slots()
-    assert [after[n][1] for n in (1, 9, 17)] == [0, 1, 2]
-    assert len({after[n][0] for n in (1, 9, 17)}) == 1
-    assert {n for n in after if after[n] != before[n]} == {1, 9, 17}
-    assert (moved.records, moved.blocks_written, rig.data(), rig.faults()) == (3, 1, TWENTY, [])
-
-
-def test_a_group_that_lies_well_is_left_alone(rig: RecordsRig):
-    """A second relocation of the same group writes nothing."""
-    rig.stage(TWENTY)
-    rig.flush()
-    rig.relocate([[17, 1, 9]])
-    assert rig.relocate([[9, 17, 1]]).blocks_written == 0
-
-
 def test_a_block_whose_records_have_all_moved_is_released(rig: RecordsRig):
     """And its file goes with the next release."""
     rig.stage({n: TWENTY[n] for n in range(1, 7)})
     rig.flush()
     before = rig.stored()
-    moved = rig.relocate([[1, 4], [2, 3, 5], [6]])
+    moved = rig.repack([[1, 4], [2, 3, 5], [6]])
     assert moved.blocks_released >= 1
     release(rig.database, rig.store)
     assert not before <= rig.stored()
@@ -163,7 +135,7 @@ def test_a_record_that_changes_while_it_is_moved_is_not_put_back(rig: RecordsRig
     if staged:
         rig.flush()
     else:
-        rig.relocate([[1, 2]])
+        rig.repack([[1, 2]])
     assert "after put" not in rig.blocks.hooks
     assert (rig.data(), rig.faults()) == (wanted, [])
 
@@ -192,7 +164,7 @@ def test_what_is_forgotten_while_it_is_moved_does_not_come_back(rig: RecordsRig,
     if staged:
         rig.flush()
     else:
-        rig.relocate([[1, 2]])
+        rig.repack([[1, 2]])
     release(rig.database, rig.store)
     assert not rig.is_in_a_file(b"the secret")
     assert rig.data() == {2: b"two" * 3} | ({1: rest} if rest else {})

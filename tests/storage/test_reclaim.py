@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 
 from zibaldone.views.chunks.storage.blocks import encode, new_key
 from zibaldone.views.chunks.storage.placement import Placement
@@ -36,7 +36,7 @@ def test_a_block_at_the_threshold_is_collected(nine: RecordsRig):
 def test_collecting_groups_by_affinity_and_orders_by_time(nine: RecordsRig):
     """What belongs together comes into one block, in the order of time."""
     nine.remove([3, 6, 9])
-    nine.collect(lambda _: [[7, 1, 4]])
+    nine.collect(companions([7, 1, 4]))
     slots = nine.slots()
     assert len({slots[n][0] for n in (1, 4, 7)}) == 1
     assert [slots[n][1] for n in (1, 4, 7)] == [0, 1, 2]
@@ -51,23 +51,23 @@ def test_collecting_asks_for_each_namespace_alone(rig: RecordsRig):
     rig.remove([1, 4])
     asked = []
 
-    def group(ids):
+    def association(ids):
         asked.append(list(ids))
-        return [ids]
+        return companions(ids)(ids)
 
-    rig.collect(group)
+    rig.collect(association)
     assert asked == [[2, 3], [5, 6]]
     places = rig.places()
     assert places[2] == places[3] != places[5] == places[6]
 
 
-def test_a_group_of_strangers_and_repetitions_does_no_harm(nine: RecordsRig):
-    """A model may name what it was not shown, or one record twice: those are not moved for it."""
+def test_companions_in_blocks_that_are_not_due_stay_there(nine: RecordsRig):
+    """Collecting moves what is left of the blocks that are due, and nothing for its sake."""
     nine.stage({50: b"another session"}, namespace="t")
     nine.flush()
     before = nine.places()
     nine.remove([1])
-    moved = nine.collect(lambda _: [[2, 3, 50, 7, 999], [3, 2]])
+    moved = nine.collect(companions([2, 3, 50, 7, 999]))
     assert moved.records == 2
     assert {n: nine.places()[n] for n in (50, 7)} == {n: before[n] for n in (50, 7)}
     assert nine.faults() == []
@@ -100,8 +100,8 @@ def _flush(rig: RecordsRig) -> None:
     rig.flush()
 
 
-def _relocate(rig: RecordsRig) -> None:
-    rig.relocate([[1, 4, 7], [2, 5, 8], [3, 6, 9]])
+def _repack(rig: RecordsRig) -> None:
+    rig.repack([[1, 4, 7], [2, 5, 8], [3, 6, 9]])
 
 
 def _collect(rig: RecordsRig) -> None:
@@ -109,7 +109,7 @@ def _collect(rig: RecordsRig) -> None:
     rig.collect()
 
 
-MOVES = {"flush": _flush, "relocate": _relocate, "collect": _collect}
+MOVES = {"flush": _flush, "repack": _repack, "collect": _collect}
 
 
 @pytest.fixture(params=MOVES, ids=str)
@@ -148,7 +148,7 @@ def test_a_crash_before_the_commit_loses_nothing(nine: RecordsRig, move):
     if move is _collect:
         nine.remove([9])
     with nine.dying_before_the_commit(), pytest.raises(Crash):
-        {_flush: nine.flush, _collect: nine.collect}.get(move, lambda: _relocate(nine))()
+        {_flush: nine.flush, _collect: nine.collect}.get(move, lambda: _repack(nine))()
     assert nine.stored() > nine.rows()
     _all_is_well(nine, move)
 

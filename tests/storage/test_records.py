@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 from sqlalchemy import text
 
 from zibaldone.views.chunks.storage.placement import Placement
@@ -26,7 +26,7 @@ def test_forgetting_leaves_no_byte_in_any_file(nine: RecordsRig):
 def test_forgetting_reaches_old_copies(nine: RecordsRig):
     """Invalid copies that moves, changes and removals left in blocks go too."""
     old = nine.places()
-    nine.relocate([[1, 4, 7]])
+    nine.repack([[1, 4, 7]])
     nine.stage({5: b"the second version"})
     nine.flush()
     nine.remove([9])
@@ -148,14 +148,14 @@ class AnyOrder(RuleBasedStateMachine):
         self.rig.flush(owner)
 
     @rule(owner=owners, groups=st.lists(many, max_size=3))
-    def relocate(self, owner, groups):
+    def repack(self, owner, groups):
         """Of any session, there or not."""
-        self.rig.relocate(groups, owner)
+        self.rig.repack(groups, owner)
 
     @rule(owner=owners, group=many)
     def collect(self, owner, group):
-        """With a group that may name anything."""
-        self.rig.collect(lambda _: [group], owner)
+        """With companions that may be anything."""
+        self.rig.collect(companions(group), owner)
 
     @rule(owner=owners, ids=few)
     def remove(self, owner, ids):
@@ -175,7 +175,7 @@ class AnyOrder(RuleBasedStateMachine):
         """The same, when a move had read them before."""
         self.rig.blocks.hooks["after put"] = lambda: self.rig.expel(ids, owner)
         self.rig.flush(owner)
-        self.rig.relocate(groups, owner)
+        self.rig.repack(groups, owner)
         if not self.rig.blocks.hooks:
             self._gone(owner, ids)
             release(self.rig.database, self.rig.store)
@@ -188,7 +188,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.rig.blocks.hooks[moment] = die
         try:
             self.rig.flush(owner)
-            self.rig.relocate([group], owner)
+            self.rig.repack([group], owner)
         except Crash:
             self.rig.restart()
         self.rig.blocks.hooks.clear()

@@ -141,7 +141,7 @@ def torn(opened):
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40),
         chat=None,
-        placement=Placement(block_bytes=700),
+        placement=Placement(block_bytes=700, staged_blocks=1),
     )
     say(memory, [f"{line} {i}" for i in range(4) for line in LINES])
     memory.maintain()
@@ -191,7 +191,7 @@ def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40),
         chat=None,
-        placement=Placement(block_bytes=256),
+        placement=Placement(block_bytes=256, staged_blocks=0),
     )
     say(memory, LINES)
     memory.maintain()

@@ -152,14 +152,13 @@ class ImportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalityOptions:
-    """Blocks per request of the chunks view's memory manager, beside other layouts (a LoCoMo file)."""
+    """Where the chunks view puts its chunks, beside other layouts: blocks per request, latency, bytes."""
 
-    path: Path = argument("A LoCoMo file.")
-    block_kib: Ints = option((64,), "Block sizes, with commas.")
-    tau: Floats = option((0.7,), "Values of tau_assoc, with commas.")
-    gc: Floats = option((0.3,), "Values of gc_invalid_ratio, with commas.")
-    updates: float = option(0.0, "Share of related chunks that a gate rewrites.", least=0, most=1)
-    plot: Path | None = option(None, "Write a PNG (extra 'plot').")
+    path: Path = argument("A LoCoMo file: its conversations as one user's.")
+    beam: Path | None = option(None, "A folder of BEAM chats, for a second trace.")
+    chats: int = option(3, "Of BEAM's chats, the shortest first.", least=1)
+    block_kib: Ints = option((4, 16, 64), "Block sizes, with commas.")
+    updates: Floats = option((0.0, 0.2), "Shares of related chunks that a gate rewrites, with commas.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +324,7 @@ BENCHMARKS = (
     Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
-    Benchmark("locality", LocalityOptions, "locality:run"),
+    Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("overrides", OverridesOptions, "consolidation.natural:run"),

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import numpy as np
+
 from zibaldone.log import from_us, to_us
 from zibaldone.models.base import Vectors
 from zibaldone.text.words import term_of, words
@@ -39,6 +41,12 @@ class Metadata:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", terms_of((*self.keywords, *self.entities)))
+
+    @property
+    def mean_vector(self) -> Vectors:
+        """(d,) of unit length; zeros where nothing is embedded."""
+        mean = self.vectors.sum(axis=0)
+        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
 
 
 def terms_of(forms: Iterable[str]) -> frozenset[str]:

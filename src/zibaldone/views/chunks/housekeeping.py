@@ -12,25 +12,19 @@ from zibaldone import log
 from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.base import Embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, from_record
 from zibaldone.views.chunks.forgetting import owner_of
-from zibaldone.views.chunks.storage.placement import (
-    MOST_GROUPED,
-    Moved,
-    Placement,
-    colocate,
-    flush,
-    groups_above,
-)
-from zibaldone.views.chunks.storage.reclaim import collect
+from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange
+from zibaldone.views.chunks.storage.planning import Matrix, associated
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.chunks.tasks import Colocate, ColocationGroups, ReadTogether, shown_chunk
 from zibaldone.views.user_cache import UserCache
 
+_MOST_GROUPED = 96  # chunks that a model is shown at a time: a prompt does not grow with the history
 _MOST_USERS = 1000
 _MOST_SETS = 1000  # of a user, waiting to be written down: recalls are many, and each is worth little
 
@@ -76,7 +70,7 @@ def tend(
     *,
     patient: bool,
 ) -> Moved:
-    """Fill blocks, co-locate what was read together (lines 3 to 10), collect blocks (lines 11 to 24).
+    """Note what was read together, write blocks of what belongs together, collect blocks: Algorithm 2.
 
     Raises StorageCorrupt when a block cannot be read.
     """
@@ -87,13 +81,11 @@ def tend(
                 store.note_together(connection, owner, chunks, times)
 
     def moved() -> Moved:  # again, when another process tends to the same blocks
-        done = flush(database, store, placement, owner)
         with database.read() as connection:
             chunks = table.load(connection, generation, embedder.dimension)
         live = {number: chunk for number, chunk in chunks.items() if chunk.items}
-        affinity = _Affinity(database, store, placement, generation, live, asker, patient=patient)
-        done += colocate(database, store, placement, owner, sorted(read_sets), affinity.groups)
-        return done + collect(database, store, placement, owner, affinity.groups)
+        affinity = _Affinity(database, store, generation, live, asker, patient=patient)
+        return arrange(database, store, placement, owner, affinity.of)
 
     return read_again(moved)
 
@@ -105,54 +97,49 @@ class _Affinity:
         self,
         database: Database,
         store: RecordStore,
-        placement: Placement,
         generation: Generation,
         chunks: dict[int, Chunk],
         asker: Asker,
         *,
         patient: bool,
     ) -> None:
-        self._database, self._store, self._placement, self._generation = (
-            database,
-            store,
-            placement,
-            generation,
-        )
+        self._database, self._store, self._generation = database, store, generation
         self._chunks, self._asker, self._patient = chunks, asker, patient
 
-    def groups(self, numbers: Sequence[int]) -> list[list[int]]:
-        """Groups of two and more; what is in none stays alone."""
-        numbers = [number for number in numbers if number in self._chunks]
-        owner, store = owner_of(self._generation), self._store
+    def of(self, numbers: Sequence[int]) -> Matrix:
+        """(n, n) how much each two belong together, from 0 to 1; 1 more where a model says so."""
         with self._database.read() as connection:
-            association = self._store.associations(connection, owner, numbers, self._similarity)
-            pairs = self._store.pairs(connection, owner, numbers) if self._asker.has_model else {}
-            sizes = [store.bytes_of(connection, owner, [number]) for number in numbers]
-        plain = groups_above(
-            numbers, association, self._placement.tau_assoc, sizes, self._placement.block_bytes
-        )
-        if not self._asker.has_model or not 2 <= len(numbers) <= MOST_GROUPED:
-            return plain  # a prompt does not grow with the history
+            pairs = self._store.pairs(connection, owner_of(self._generation), numbers)
+        association = associated(numbers, pairs, self._similarity(numbers))
+        known = [number for number in numbers if number in self._chunks]
+        if not self._asker.has_model or not 2 <= len(known) <= _MOST_GROUPED:
+            return association
         answer = self._asker.ask(
             Colocate(
-                chunks=tuple(shown_chunk(self._chunks[number]) for number in numbers),
+                chunks=tuple(shown_chunk(self._chunks[number]) for number in known),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
-                offline=lambda: ColocationGroups(groups=plain),
+                offline=lambda: ColocationGroups(groups=[]),
             ),
             user=self._generation.user,
             patient=self._patient,
         )
-        return [group for group in answer.result.groups if len(group) > 1]
+        row_of = {number: row for row, number in enumerate(numbers)}
+        for group in answer.result.groups:
+            rows = [row_of[number] for number in group]
+            association[np.ix_(rows, rows)] += 1
+        return association
 
-    def _similarity(self, numbers: Sequence[int]) -> Vectors:
-        """(n, n) cosines of the chunks' mean vectors."""
-        rows = []
-        for number in numbers:
-            vectors = self._chunks[number].metadata.vectors
-            mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1], dtype=np.float32)
-            rows.append(mean / max(float(np.linalg.norm(mean)), 1e-9))
-        matrix = np.stack(rows)
-        return np.asarray(matrix @ matrix.T, dtype=np.float32)
+    def _similarity(self, numbers: Sequence[int]) -> Matrix:
+        """(n, n) cosines of the chunks' mean vectors; 0 without one."""
+        alike = np.zeros((len(numbers), len(numbers)), dtype=np.float32)
+        abouts = [self._chunks[n].metadata if n in self._chunks else None for n in numbers]
+        rows = [row for row, about in enumerate(abouts) if about is not None and len(about.vectors)]
+        if rows:
+            means = np.stack(
+                [about.mean_vector for about in abouts if about is not None and len(about.vectors)]
+            )
+            alike[np.ix_(rows, rows)] = means @ means.T
+        return alike
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:

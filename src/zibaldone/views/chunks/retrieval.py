@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from zibaldone.core import ChannelScore, Evidence
-from zibaldone.models.base import Tokenizer, WordEmbedder
+from zibaldone.errors import ModelFailed
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
+from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question, narrowed, take_apart
 from zibaldone.search.ranker import Scores, best_first, score
@@ -19,10 +24,13 @@ from zibaldone.text.dates import find_days
 from zibaldone.views.base import Query
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item
-from zibaldone.views.chunks.select_related import Selected
+from zibaldone.views.chunks.config import MemAttention
+from zibaldone.views.chunks.relevance import Target
+from zibaldone.views.chunks.select_related import Selected, select
 from zibaldone.views.toolkit import evidence_of, fill
 
 NAME = "chunks"
+_RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -39,6 +47,38 @@ def build_query(query: Query, chunks: Sequence[Chunk], tail: Sequence[Item]) -> 
         return any(begun <= last + AFTER_DAYS and first <= ended for begun, ended in times)
 
     return take_apart(query.text, sorted(speakers), today, knows_of, today.fromordinal(newest))
+
+
+def select_for(
+    question: Question,
+    query: Query,
+    chunks: Sequence[Chunk],
+    asker: Asker | None,
+    embedder: Embedder,
+    config: MemAttention,
+) -> tuple[Selected, str]:
+    """LLMSELECT, line 17, by metadata alone; and why by words only, where the embedder failed.
+
+    `asker` is None where no model is to choose.
+    """
+    sought = tuple(form for form, _ in question.terms) or question.speakers
+    vectors, note = np.zeros((0, embedder.dimension), dtype=np.float32), ""
+    if sought and chunks:
+        try:
+            vectors = embed(embedder, [" ".join(sought)])
+        except ModelFailed as error:
+            note = f"chunks by words only: {error}"
+    selected = select(
+        asker,
+        query.scope.user,
+        Target(sought, vectors, question.days),
+        query.text,
+        chunks,
+        config,
+        timeout_s=_RECALL_TIMEOUT_S,
+        open_is_offline=True,
+    )
+    return selected, note
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -17,7 +16,6 @@ from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
-from zibaldone.models.embedding import embed
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
@@ -31,9 +29,7 @@ from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.forgetting import owner_of, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
-from zibaldone.views.chunks.relevance import Target
-from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank
-from zibaldone.views.chunks.select_related import select
+from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.blocks import LocalBlocks
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
@@ -42,7 +38,6 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
-_RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")
@@ -192,23 +187,9 @@ class ChunksView:
             return Retrieved((), 0, 0.0, Explanation.of_nothing())
         notes = list(memory.notes)
         question = build_query(query, memory.chunks, memory.tail)
-        sought = tuple(form for form, _ in question.terms) or question.speakers
-        vectors = np.zeros((0, self._embedder.dimension), dtype=np.float32)
-        if sought and memory.chunks:
-            try:
-                vectors = embed(self._embedder, [" ".join(sought)])
-            except ModelFailed as error:
-                notes.append(f"chunks by words only: {error}")
-        selected = select(
-            self._asker if self.config.recall_relevance == "model" else None,
-            query.scope.user,
-            Target(sought, vectors, question.days),
-            query.text,
-            memory.chunks,
-            self.config,
-            timeout_s=_RECALL_TIMEOUT_S,
-            open_is_offline=True,
-        )
+        asker = self._asker if self.config.recall_relevance == "model" else None
+        selected, by_words = select_for(question, query, memory.chunks, asker, self._embedder, self.config)
+        notes += [by_words] if by_words else []
         if selected.degraded:
             notes.append(f"chunks selected offline: {selected.degraded}")
         ids = sorted(chunk.id for chunk in selected.chunks)

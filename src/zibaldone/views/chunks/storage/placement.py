@@ -1,37 +1,33 @@
-"""Where records lie: those that are read together, together. Akashic, section 4.2 and Algorithm 2."""
+"""Where records lie: those that belong together, together. Akashic, section 4.2 and Algorithm 2.
+
+A record waits in the database until there is good company for it, and is written into a block with that. So a
+place is chosen once, when a record is written anyway, and again when its block is collected. Nothing is moved
+only because it was read together (lines 3 to 10): docs/log.md has what that cost and did not save.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from zibaldone.errors import InvalidInput
-from zibaldone.search.clustering import agglomerate
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.validation import shown
-from zibaldone.views.chunks.storage.blocks import encode, new_key, overhead
-from zibaldone.views.chunks.storage.records import Matrix, Owner, RecordStore, invalidate, key_of, of
-
-Grouping = Callable[[Sequence[int]], Sequence[Sequence[int]]]
-MOST_GROUPED = 64  # records that are grouped at a time, those that were read most
-_FULL = 0.75  # of a block, from which it is worth writing
+from zibaldone.views.chunks.storage.blocks import encode, new_key
+from zibaldone.views.chunks.storage.planning import Association, plan
+from zibaldone.views.chunks.storage.records import Owner, RecordStore, invalidate, key_of, of
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The memory manager's parameters, named as in the paper; docs/log.md has the sweeps."""
+    """The memory manager's parameters; docs/log.md has the sweeps."""
 
     block_bytes: int = 64 * 1024  # the paper names none
-    tau_assoc: float = 0.7  # association from which records are put together (section 5.5)
     gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
-    # Ours: what is co-located must fill so much of a block, lest the layout falls into crumbs ...
-    least_fill: float = 0.5
-    # ... and must have cost so many bytes of needless reading per byte that the move writes.
-    least_regret: float = 8.0
+    staged_blocks: float = 4  # ours: blocks' worth of a namespace's records that may wait for company
 
     def __post_init__(self) -> None:
         if (
@@ -40,7 +36,7 @@ class Placement:
             or self.block_bytes < 1
         ):
             raise InvalidInput(f"block_bytes must be a whole number above 0, not {shown(self.block_bytes)}")
-        for name in ("tau_assoc", "gc_invalid_ratio", "least_fill", "least_regret"):
+        for name in ("gc_invalid_ratio", "staged_blocks"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
                 raise InvalidInput(f"{name} must be a number from 0, not {shown(value)}")
@@ -74,96 +70,18 @@ class Placed:
     slot: int | None
 
 
-def flush(
-    database: Database, store: RecordStore, placement: Placement, owner: Owner, *, everything: bool = False
+def arrange(
+    database: Database, store: RecordStore, placement: Placement, owner: Owner, association: Association
 ) -> Moved:
-    """Move staged records into blocks, namespace by namespace, in the order of time.
-
-    Only as many as fill blocks, unless `everything`: the rest waits for company.
-    """
-    c = records.c
-    done = Moved()
+    """Algorithm 2: write what has waited long enough, and anew what is left of blocks that are due."""
     with database.read() as connection:
-        staged = select(records).where(of(records, owner), c.block.is_(None))
-        waiting: dict[str, list[Placed]] = {}
-        for row in connection.execute(staged.order_by(c.namespace, c.time_us, c.id)):
-            record = Placed(row.id, row.namespace, row.time_us, row.data, None, None)
-            waiting.setdefault(row.namespace, []).append(record)
-    for staged_records in waiting.values():
-        full = pack(staged_records, placement.block_bytes)
-        if not everything and full and _size(full[-1]) < placement.block_bytes * _FULL:
-            full.pop()
-        done += move(database, store, owner, full)
-    return done
-
-
-def colocate(
-    database: Database,
-    store: RecordStore,
-    placement: Placement,
-    owner: Owner,
-    read_sets: Iterable[Sequence[int]],
-    group: Grouping,
-) -> Moved:
-    """Algorithm 2, lines 3 to 10: put together what was read together, where that is worth a write.
-
-    `read_sets` are the records that were read in one go since the last time; `group` says which of them
-    belong together. What is still staged is left there: it costs no block to read.
-    """
-    with database.read() as connection:
-        places = store.places(connection, owner)
-    count: Counter[int] = Counter()
-    for ids in read_sets:
-        in_blocks = [number for number in ids if places.get(number)]
-        if len({places[number] for number in in_blocks}) > 1:
-            count.update(in_blocks)
-    often = sorted(number for number, _ in count.most_common(MOST_GROUPED))
-    if len(often) < 2:
-        return Moved()
-    groups = [ids for ids in group(often) if _is_worth_it(database, store, placement, owner, ids)]
-    return relocate(database, store, placement, owner, groups)
-
-
-def _is_worth_it(
-    database: Database, store: RecordStore, placement: Placement, owner: Owner, group: Sequence[int]
-) -> bool:
-    """Whether the group fills a block well enough, and lying apart has cost more than a move will.
-
-    Records of n places that are read t times together make t * n * (n - 1) / 2 pairs across blocks, and
-    t * (n - 1) reads that one block would have saved.
-    """
-    with database.read() as connection:
-        places = store.places(connection, owner)
-        pairs = store.pairs(connection, owner, group)
-        written = store.bytes_of(connection, owner, group)
-    apart = sum(times for (a, b), times in pairs.items() if a != b and places.get(a) != places.get(b))
-    saved = 2 * apart / max(len(group), 1)
-    return (
-        written >= placement.least_fill * placement.block_bytes
-        and saved * placement.block_bytes >= placement.least_regret * written
+        layout = store.layout(connection, owner)
+    planned = plan(
+        layout, placement.block_bytes, placement.gc_invalid_ratio, placement.staged_blocks, association
     )
-
-
-def relocate(
-    database: Database,
-    store: RecordStore,
-    placement: Placement,
-    owner: Owner,
-    groups: Iterable[Sequence[int]],
-) -> Moved:
-    """Write each group into new blocks of its own, in the order of time; one that lies well is left alone."""
-    done = Moved()
-    for group in groups:
-        with database.read() as connection:
-            placed = [
-                record for record in read_placed(connection, store, owner, group) if record.block is not None
-            ]
-        for namespace in sorted({record.namespace for record in placed}):
-            together = [record for record in placed if record.namespace == namespace]
-            packed = pack(together, placement.block_bytes)
-            if len({record.block for record in together}) > len(packed):
-                done += move(database, store, owner, packed)
-    return done
+    with database.read() as connection:
+        packed = [read_placed(connection, store, owner, ids) for ids in planned]
+    return move(database, store, owner, packed)
 
 
 def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
@@ -176,33 +94,6 @@ def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: S
     ]
 
 
-def pack(placed: Sequence[Placed], block_bytes: int) -> list[list[Placed]]:
-    """Fill blocks in the given order; a record that is larger than a block gets one of its own."""
-    packed: list[list[Placed]] = []
-    for record in placed:
-        if packed and _size([*packed[-1], record]) <= block_bytes:
-            packed[-1].append(record)
-        else:
-            packed.append([record])
-    return packed
-
-
-def groups_above(
-    ids: Sequence[int], association: Matrix, tau: float, sizes: Sequence[int], most_bytes: int
-) -> list[list[int]]:
-    """Groups of two and more that are associated by tau at least, on average, and fit into one block.
-
-    Average linkage: the two groups with the highest mean association are merged, until none is left that
-    reaches tau and fits. `association` is (n, n), `sizes` the records' bytes.
-    """
-    groups = agglomerate(association, linkage="mean", least=tau, sizes=sizes, most=most_bytes)
-    return [sorted(ids[place] for place in group) for group in groups if len(group) > 1]
-
-
-def _size(placed: Sequence[Placed]) -> int:
-    return overhead(len(placed)) + sum(len(record.data) for record in placed)
-
-
 def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
     """Publish new blocks, then switch the directory in one transaction: see the module reclaim for a crash.
 
@@ -210,9 +101,9 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
     it was read, it may have been forgotten, and the block has its bytes: the block is released at once, and
     its records stay where they are.
     """
-    if not packed:
+    published = [(new_key(owner.user), contents) for contents in packed if contents]
+    if not published:
         return Moved()
-    published = [(new_key(owner.user), contents) for contents in packed]
     written = 0
     for key, contents in published:
         block = encode([(record.id, record.data) for record in contents])

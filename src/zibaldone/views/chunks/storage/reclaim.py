@@ -1,4 +1,4 @@
-"""Room that is taken by the past: blocks of which too much is invalid, released ones, and orphans of crashes.
+"""Room that is taken by the past: released blocks, and orphans of crashes.
 
 A block goes through: published in the store; in the table, with live records; released, when the last of
 them has moved on; deleted from the store; deleted from the table. A crash leaves it in one of these states,
@@ -12,50 +12,11 @@ from __future__ import annotations
 from sqlalchemy import delete, select
 
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import blocks, records
+from zibaldone.storage.schema import blocks
 from zibaldone.views.chunks.storage.blocks import prefix_of
-from zibaldone.views.chunks.storage.placement import Grouping, Moved, Placement, move, pack, read_placed
-from zibaldone.views.chunks.storage.records import Owner, RecordStore, of
+from zibaldone.views.chunks.storage.records import RecordStore
 
 ORPHAN_AGE_S = 3600.0  # a move takes seconds
-
-
-def collect(
-    database: Database, store: RecordStore, placement: Placement, owner: Owner, group: Grouping
-) -> Moved:
-    """Algorithm 2, lines 11 to 24: blocks whose invalid ratio (Eq. 2) has reached the threshold.
-
-    Their live records are partitioned by namespace, grouped by affinity and packed in the order of time.
-    """
-    c = blocks.c
-    with database.read() as connection:
-        query = select(c.block, c.namespace, c.records, c.invalid).where(of(blocks, owner), c.released == 0)
-        due = [
-            row
-            for row in connection.execute(query)
-            if row.invalid >= placement.gc_invalid_ratio * row.records
-        ]
-        due = [row for row in due if row.invalid]
-        live: dict[str, list[int]] = {}
-        for row in due:
-            here = select(records.c.id).where(of(records, owner), records.c.block == row.block)
-            live.setdefault(row.namespace, []).extend(connection.execute(here).scalars())
-    done = Moved()
-    for _, ids in sorted(live.items()):
-        loose = set(ids)  # a model may name others, or one twice
-        grouped = []
-        for ids_of_group in group(sorted(ids)) if len(ids) > 1 else ():
-            grouped.append(sorted(loose.intersection(ids_of_group)))
-            loose.difference_update(ids_of_group)
-        with database.read() as connection:
-            ordered = [
-                record
-                for group_ids in (*grouped, sorted(loose))
-                for record in read_placed(connection, store, owner, group_ids)
-                if record.block is not None
-            ]
-        done += move(database, store, owner, pack(ordered, placement.block_bytes))
-    return done
 
 
 def release(database: Database, store: RecordStore, user: str | None = None) -> int:

@@ -1,9 +1,8 @@
 """Records: an identity that never changes, and a place that does. Akashic, section 4.2.
 
 A new or changed record is *staged*: its bytes stand in its own row, so that they are committed together with
-whatever made them. Outside of that, staged records are moved into immutable blocks (placement.py), and
-blocks that hold too much of the past are written anew (reclaim.py). A block never mixes two users, nor two
-namespaces of one.
+whatever made them. Outside of that, staged records are moved into immutable blocks, and blocks that hold too
+much of the past are written anew (placement.py). A block never mixes two users, nor two namespaces of one.
 """
 
 from __future__ import annotations
@@ -14,19 +13,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import blocks, record_pairs, records
 from zibaldone.views.chunks.storage.blocks import FIX, BlockStore, decode
+from zibaldone.views.chunks.storage.planning import BlockUse, Layout, RecordPlace
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
-_UNSEEN = 2  # readings of a record without the other that are taken for granted
-Matrix = npt.NDArray[np.float32]
 T = TypeVar("T")
 _READS = 5
 
@@ -168,38 +164,20 @@ class RecordStore:
         )
         return {(row.first, row.second): row.times for row in connection.execute(query)}
 
-    def associations(
-        self,
-        connection: Connection,
-        owner: Owner,
-        ids: Sequence[int],
-        similarity: Callable[[Sequence[int]], Matrix],
-    ) -> Matrix:
-        """(n, n) in 0..1: co-retrieval frequency combined with similarity (section 5.5's tau_assoc).
-
-        The mean of the two. The frequency is of the record that was read less, as if it had been read twice
-        more, without the other: what happened once may not happen again, and a move costs a write.
-        """
-        read = self.pairs(connection, owner, ids)
-        n = len(ids)
-        frequency = np.zeros((n, n), dtype=np.float32)
-        for i, j in combinations(range(n), 2):
-            a, b = sorted((ids[i], ids[j]))
-            least = min(read.get((a, a), 0), read.get((b, b), 0)) + _UNSEEN
-            frequency[i, j] = frequency[j, i] = min(1.0, read.get((a, b), 0) / least)
-        alike = np.clip(similarity(ids), 0, 1) if n else frequency
-        return np.asarray((frequency + alike) / 2, dtype=np.float32)
+    def layout(self, connection: Connection, owner: Owner) -> Layout:
+        """What lies where, for whoever plans to change it."""
+        c = records.c
+        query = select(c.id, c.namespace, c.time_us, c.bytes, c.block).where(of(records, owner))
+        in_use = select(blocks).where(of(blocks, owner), blocks.c.released == 0)
+        return Layout(
+            [RecordPlace(*row) for row in connection.execute(query.order_by(c.id))],
+            {row.block: BlockUse(row.records, row.invalid) for row in connection.execute(in_use)},
+        )
 
     def places(self, connection: Connection, owner: Owner) -> dict[int, str | None]:
         """The directory: the block of each record, None for one that is staged."""
         query = select(records.c.id, records.c.block).where(of(records, owner))
         return {row.id: row.block for row in connection.execute(query)}
-
-    def bytes_of(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> int:
-        query = select(func.coalesce(func.sum(records.c.bytes), 0))
-        return int(
-            connection.execute(query.where(of(records, owner), records.c.id.in_(list(ids)))).scalar_one()
-        )
 
     def expel(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         """Forget records: no block that ever held a copy of one is left.
