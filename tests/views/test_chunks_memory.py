@@ -478,7 +478,7 @@ def test_a_model_says_what_to_put_together(opened):
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40, joint=False),
         chat=model,
-        placement=Placement(block_bytes=1500, staged_blocks=0),
+        placement=Placement(block_bytes=900, staged_blocks=0),
     )
     maintained(memory, *[f"{one} {i}" for i in range(8) for one in FILLER])
     with memory._database.read() as connection:

@@ -1,7 +1,7 @@
 """Blocks per request: the memory manager against other layouts of the same chunks. Akashic, section 5.4.
 
-A trace (`traces`) is replayed against every layout (`layouts`), each of one user's chunks alone. Its first half
-warms up and is not counted. A store of objects is simulated, where each read costs something.
+A trace (`traces`) is replayed against every layout (`layouts`), each of one user's chunks alone. Its first
+half warms up and is not counted. A store of objects is simulated, where each read costs something.
 """
 
 from __future__ import annotations
