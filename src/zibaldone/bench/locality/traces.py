@@ -10,7 +10,7 @@ import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby, zip_longest
 from pathlib import Path
 
@@ -39,7 +39,7 @@ _SITTING = 20  # messages of a chat that has no sessions of a day
 @dataclass(frozen=True, slots=True)
 class Question:
     text: str
-    now: datetime  # when it is asked
+    now: datetime | None  # when it is asked; None: today
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class _Recorder(RecordStore):
 def _chosen(memory: Memory, user: str, question: Question, live: Sequence[Chunk]) -> tuple[int, ...]:
     """The chunks that a recall reads, as the view selects them."""
     view = memory._chunks  # noqa: SLF001
-    query = Query(question.text, Scope(user), view.config.memory_budget_tokens, question.now)
+    query = Query(question.text, Scope(user), view.config.memory_budget_tokens, question.now or datetime.now(UTC))
     asked = build_query(query, live, ())
     selected, _ = select_for(asked, query, live, None, view._embedder, view.config)  # noqa: SLF001
     return tuple(sorted(chunk.id for chunk in selected.chunks))
