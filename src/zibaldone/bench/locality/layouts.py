@@ -98,7 +98,7 @@ class UserLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class PlacementArm:
     """A row of the benchmark."""
 
     name: str
@@ -106,22 +106,22 @@ class Arm:
     oracle: bool = False  # blocks are counted as if all lay where who knows every request would have put it
 
 
-def arms(placement: Placement) -> tuple[Arm, ...]:
+def arms(placement: Placement) -> tuple[PlacementArm, ...]:
     """Figure 10's layouts, each of one user's chunks, ours with a part changed, and what can be reached."""
     longer = placement.staged_blocks
     never = replace(placement, gc_invalid_ratio=float("inf"))
     ours = planned(placement)
     return (
-        Arm("append-only", in_order(never, 1)),
-        Arm("oracle", in_order(never, 1), oracle=True),
-        Arm("append-only, waiting", in_order(never, longer)),
-        Arm("oracle, waiting", in_order(never, longer), oracle=True),
-        Arm("semantic-only", planned(never, by=UserLayout.similarity)),
-        Arm("ours", ours),
-        Arm("ours, hardly waiting", planned(replace(placement, staged_blocks=1))),
-        Arm("ours, no collection", planned(never)),
-        Arm("ours, moving too", moving(ours, placement.block_bytes, 16.0)),
-        Arm("ours, moving a lot", moving(ours, placement.block_bytes, 4.0)),
+        PlacementArm("append-only", in_order(never, 1)),
+        PlacementArm("oracle", in_order(never, 1), oracle=True),
+        PlacementArm("append-only, waiting", in_order(never, longer)),
+        PlacementArm("oracle, waiting", in_order(never, longer), oracle=True),
+        PlacementArm("semantic-only", planned(never, by=UserLayout.similarity)),
+        PlacementArm("ours", ours),
+        PlacementArm("ours, hardly waiting", planned(replace(placement, staged_blocks=1))),
+        PlacementArm("ours, no collection", planned(never)),
+        PlacementArm("ours, moving too", moving(ours, placement.block_bytes, 16.0)),
+        PlacementArm("ours, moving a lot", moving(ours, placement.block_bytes, 4.0)),
     )
 
 

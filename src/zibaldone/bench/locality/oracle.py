@@ -63,11 +63,11 @@ class _Packing:
 
     def _improve(self, number: int) -> bool:
         """Move or exchange the record where that saves a read."""
-        here, asked = self._block_of[number], self._asked[number]
-        alone = sum(self._held[row][here] == 1 for row in asked)
-        there = Counter(block for row in asked for block, n in self._held[row].items() if n and block != here)
+        here, rows = self._block_of[number], self._asked[number]
+        alone = sum(self._held[row][here] == 1 for row in rows)
+        there = Counter(block for row in rows for block, n in self._held[row].items() if n and block != here)
         for block, shared in there.most_common(_TRIED):
-            gain = alone - (len(asked) - shared)
+            gain = alone - (len(rows) - shared)
             if gain <= 0:
                 return False
             if self._load[block] + self._sizes[number] <= self._room:
@@ -91,9 +91,9 @@ class _Packing:
                 or self._load[block] - more > self._room
             ):
                 continue
-            asked = self._asked[other]
-            change = sum(self._held[row][block] == 1 for row in asked)
-            change -= sum(not self._held[row][here] for row in asked)
+            rows = self._asked[other]
+            change = sum(self._held[row][block] == 1 for row in rows)
+            change -= sum(not self._held[row][here] for row in rows)
             if change > least:
                 best, least = other, change
         return best

@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from zibaldone.bench.beam import BEAMQuestions
-from zibaldone.bench.locality.layouts import Arm, UserLayout, arms
+from zibaldone.bench.locality.layouts import PlacementArm, UserLayout, arms
 from zibaldone.bench.locality.oracle import best_blocks
 from zibaldone.bench.locality.traces import (
     AGAIN,
@@ -75,7 +75,7 @@ class Workload:
         return cls(name, updates, events, block_bytes, _oracles(events, block_bytes))
 
 
-def replay(workload: Workload, arm: Arm) -> Result:
+def replay(workload: Workload, arm: PlacementArm) -> Result:
     """Let the events happen to the layout."""
     events = workload.events
     oracles = workload.oracles if arm.oracle else {}
@@ -159,12 +159,12 @@ def _read(layout: UserLayout, ids: Sequence[int], number: int, oracle: Mapping[i
 def _oracles(events: Sequence[TraceEvent], block_bytes: int) -> dict[str, dict[int, int]]:
     """By user, where each record would lie."""
     sizes: dict[str, dict[int, int]] = {}
-    asked: dict[str, list[tuple[int, ...]]] = {}
+    requests: dict[str, list[tuple[int, ...]]] = {}
     for event in events:
         sizes.setdefault(event.user, {}).update({r.id: len(r.data) for r in event.records})
         if event.kind == "request":
-            asked.setdefault(event.user, []).append(event.ids)
-    return {user: best_blocks(sizes[user], asked.get(user, []), block_bytes) for user in sizes}
+            requests.setdefault(event.user, []).append(event.ids)
+    return {user: best_blocks(sizes[user], requests.get(user, []), block_bytes) for user in sizes}
 
 
 def _space(layouts: Sequence[UserLayout]) -> float:

@@ -37,7 +37,7 @@ _SITTING = 20  # messages of a chat that has no sessions of a day
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PosedQuestion:
     text: str
     now: datetime | None  # when it is asked; None: today
 
@@ -48,8 +48,8 @@ class Sitting:
 
     user: str
     messages: tuple[Message, ...]
-    before: tuple[Question, ...] = ()
-    after: tuple[Question, ...] = ()
+    before: tuple[PosedQuestion, ...] = ()
+    after: tuple[PosedQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def of_beam(benchmark: BEAMQuestions, most: int) -> list[Sitting]:
     for arriving in zip_longest(*chats):
         for user, part in zip(users, arriving, strict=True):
             if part is not None:
-                asked = tuple(Question(m.content, m.time) for m in part if m.role == "user")
-                sittings.append(_merged(Sitting(user, tuple(part), before=asked)))
+                turns = tuple(PosedQuestion(m.content, m.time) for m in part if m.role == "user")
+                sittings.append(_merged(Sitting(user, tuple(part), before=turns)))
     return sittings
 
 
@@ -118,7 +118,7 @@ def record(sittings: Sequence[Sitting], tools: Equipment, progress: Progress) ->
 
     live: dict[str, list[Chunk]] = {}
 
-    def ask(stream: str, user: str, questions: Sequence[Question]) -> None:
+    def ask(stream: str, user: str, questions: Sequence[PosedQuestion]) -> None:
         for question in questions:
             ids = _chosen(memory, user, question, live.get(user, []))
             if ids:
@@ -146,15 +146,17 @@ class _Topics:
         ranks = list(range(1, len(sittings) + 1))
         self._chance.shuffle(ranks)
         self._ranks = iter(ranks)
-        self._met: dict[str, list[tuple[float, tuple[Question, ...]]]] = {}
+        self._met: dict[str, list[tuple[float, tuple[PosedQuestion, ...]]]] = {}
 
-    def draw(self, sitting: Sitting) -> list[Question]:
+    def draw(self, sitting: Sitting) -> list[PosedQuestion]:
         """As many as the sitting has, from the user's topics by now."""
-        asked = sitting.before + sitting.after
+        questions = sitting.before + sitting.after
         met = self._met.setdefault(sitting.user, [])
-        if asked:
-            met.append((1 / next(self._ranks), asked))
-        drawn = self._chance.choices([q for _, q in met], [w for w, _ in met], k=len(asked)) if asked else []
+        if questions:
+            met.append((1 / next(self._ranks), questions))
+        if not questions:
+            return []
+        drawn = self._chance.choices([topic for _, topic in met], [w for w, _ in met], k=len(questions))
         return [self._chance.choice(topic) for topic in drawn]
 
 
@@ -183,12 +185,13 @@ class _Recorder(RecordStore):
         self.events.append(TraceEvent("together", owner.user, tuple(ids)))
 
 
-def _chosen(memory: Memory, user: str, question: Question, live: Sequence[Chunk]) -> tuple[int, ...]:
+def _chosen(memory: Memory, user: str, question: PosedQuestion, live: Sequence[Chunk]) -> tuple[int, ...]:
     """The chunks that a recall reads, as the view selects them."""
     view = memory._chunks  # noqa: SLF001
-    query = Query(question.text, Scope(user), view.config.memory_budget_tokens, question.now or datetime.now(UTC))
-    asked = build_query(query, live, ())
-    selected, _ = select_for(asked, query, live, None, view._embedder, view.config)  # noqa: SLF001
+    now = question.now or datetime.now(UTC)
+    query = Query(question.text, Scope(user), view.config.memory_budget_tokens, now)
+    terms = build_query(query, live, ())
+    selected, _ = select_for(terms, query, live, None, view._embedder, view.config)  # noqa: SLF001
     return tuple(sorted(chunk.id for chunk in selected.chunks))
 
 
@@ -226,13 +229,13 @@ def only(events: Sequence[TraceEvent], stream: str) -> list[TraceEvent]:
 
 def _posed(
     benchmark: LoCoMoQuestions, sessions: Mapping[str, list[list[Message]]]
-) -> dict[str, dict[int, list[Question]]]:
+) -> dict[str, dict[int, list[PosedQuestion]]]:
     """By user and number of session, the questions that it is the last to answer."""
     place = {
         user: {message.content: number for number, session in enumerate(of_user) for message in session}
         for user, of_user in sessions.items()
     }
-    posed: dict[str, dict[int, list[Question]]] = {user: {} for user in sessions}
+    posed: dict[str, dict[int, list[PosedQuestion]]] = {user: {} for user in sessions}
     for example in benchmark.examples:
         last = len(sessions[example.user]) - 1
         at = [
@@ -242,5 +245,5 @@ def _posed(
             if turn in content
         ]
         number = max(at, default=last) if example.answerable else last
-        posed[example.user].setdefault(number, []).append(Question(example.question, example.now))
+        posed[example.user].setdefault(number, []).append(PosedQuestion(example.question, example.now))
     return posed
