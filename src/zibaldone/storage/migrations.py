@@ -305,10 +305,10 @@ def themes_in_batches(connection: Connection) -> None:
         if not before.startswith("4/theme_cap="):
             continue  # of an earlier version: made anew
         embedder = before.split("/", 2)[2].replace(digests["before"], digests["now"])
-        connection.execute(
-            text("UPDATE view_states SET fingerprint = :now WHERE view = 'hierarchy' AND fingerprint = :before"),
-            {"before": before, "now": f"4/{embedder}"},
+        renamed = (
+            "UPDATE view_states SET fingerprint = :now WHERE view = 'hierarchy' AND fingerprint = :before"
         )
+        connection.execute(text(renamed), {"before": before, "now": f"4/{embedder}"})
 
 
 MIGRATIONS: tuple[Migration, ...] = (
