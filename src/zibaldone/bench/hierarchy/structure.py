@@ -92,11 +92,11 @@ def rows(
     messages = sum(len(data.messages(user)) for user in users)
     for cap in caps:
         began = time.perf_counter()
-        for one in built:
-            one.structure.arrange(cap, thresholds.together)
-            one.structure.take()
+        for hierarchy in built:
+            hierarchy.structure.arrange(cap, thresholds.together)
+            hierarchy.structure.take()
         seconds = time.perf_counter() - began
-        themes = [(one, members) for one in built for members in one.structure.themes().values()]
+        themes = [(made, members) for made in built for members in made.structure.themes().values()]
         sizes = Counter(len(members) for _, members in themes)
         semantics = sum(len(one.structure.semantics) for one in built)
         yield ThemesRow(
@@ -106,7 +106,7 @@ def rows(
             semantics=semantics,
             largest=max(sizes, default=0),
             sizes=tuple(sizes[size] for size in range(1, max(sizes, default=0) + 1)),
-            likeness=_likeness([one.vectors(members) for one, members in themes]),
+            likeness=_likeness([made.vectors(members) for made, members in themes]),
             likeness_of_any=_likeness([one.vectors(sorted(one.structure.semantics)) for one in built]),
             build_ms=1000 * sum(one.seconds for one in built) / max(messages, 1),
             themes_ms=1000 * seconds / max(semantics, 1),
