@@ -102,6 +102,18 @@ def test_like_with_like():
     assert max(map(len, group(np.tile(rows[:1], (30, 1)), 12, 0.5))) <= 12
 
 
+def test_many_are_grouped_block_by_block():
+    """Every row is in one theme, and what is about different things in different ones."""
+    rng = np.random.default_rng(0)
+    topic = rng.integers(40, size=1300)
+    rows = rng.normal(size=(40, 64))[topic] + 0.3 * rng.normal(size=(1300, 64))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    groups = group(rows.astype(np.float32), 12, 0.5)
+    assert sorted(row for members in groups for row in members) == list(range(1300))
+    assert all(len(set(topic[members])) == 1 for members in groups)
+    assert len(groups) < 300
+
+
 def test_who_comes_later_joins_the_nearest_that_is_not_full():
     """One that no theme is near to, or only a full one, begins a theme."""
     angles = np.radians([0, 90, 2, 92, 270, 91])

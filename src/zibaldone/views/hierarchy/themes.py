@@ -17,7 +17,7 @@ from zibaldone.search.clustering import agglomerate, halves
 
 CAP = 12  # semantics per theme; appendix B.3
 _AT_ONCE = 64  # so few are always put together anew
-_BLOCK = 128  # semantics that are compared with each other
+_BLOCK = 512  # semantics that are compared with each other
 
 Groups = list[list[int]]  # places of rows, rising in each
 
