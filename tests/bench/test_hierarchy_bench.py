@@ -129,7 +129,7 @@ def test_the_command(run, tmp_path, write):
     image, figures = tmp_path / "map.png", tmp_path / "figures.json"
     done = run("--sizes", "100", "--caps", "4,12", "--plot", str(image), "--output", str(figures), of=small)
     assert done.exit_code == 0, done.output
-    for word in ("themes by their cap", "put in themes as a whole"):
+    for word in ("themes by their cap", "time to make all themes"):
         assert word in done.output
     assert image.read_bytes().startswith(b"\x89PNG")
     report = json.loads(figures.read_text(encoding="utf-8"))
@@ -142,7 +142,7 @@ def test_parts_alone(run):
     """Only what is named is measured and printed."""
     done = run("--only", "speed", "--sizes", "50")
     assert done.exit_code == 0, done.output
-    assert "as a whole" in done.output
+    assert "time to make all themes" in done.output
     assert "themes by their cap" not in done.output
 
 

@@ -39,7 +39,7 @@ def run(options: HierarchyOptions, run: Run) -> Measurement:
     if "speed" in options.only:
         run.progress("speed", 0, 0)
         figures["speed"] = times = structure.upkeep(options.sizes)
-        shown.append(tabulate("all semantics put in themes as a whole", _UPKEEP, times))
+        shown.append(tabulate("time to make all themes", _UPKEEP, times))
     notes = []
     if options.plot:
         user = data.users()[0]
