@@ -344,6 +344,39 @@ def test_an_assistant_fills_what_people_leave():
     assert len(rows) == 21
 
 
+def scores_of(*spoken):
+    """Of the question "bassoon bees" over (seq, kind, role, text)."""
+    embedder = shared_static_embedder()
+    units = [
+        Unit((seq,), part, text, kind, 10, "a", role, None, START)
+        for part, (seq, kind, role, text) in enumerate(spoken)
+    ]
+    index = UnitIndex(embedder.dimension, embedder)
+    index.extend(units, embedder.embed([unit.text for unit in units]))
+    question = read_question("bassoon bees", START.date(), index)
+    return score(index, question, embedder.embed([question.subject])[0])
+
+
+def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
+    """The half without a word of the question scores as the other half; an assistant's does not."""
+    halves = ("The bees sleep below my bassoon.", "Thursday it will rain again.")
+    others = [(seq, "message", "user", "Gravel and envelopes are dear.") for seq in range(3, 9)]
+    for role, is_one in (("user", True), ("assistant", False)):
+        found = scores_of(*((1, "passage", role, half) for half in halves), *others)
+        assert found.lexical[0] > 0
+        assert bool(found.lexical[0] == found.lexical[1]) is is_one
+        assert bool(found.dense[0] == found.dense[1]) is is_one
+
+
+def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
+    """The length is the message's, not the passage's."""
+    same, filler = "The bees sleep below my bassoon.", "Gravel and envelopes are dear this Thursday again."
+    found = scores_of(
+        (1, "passage", "user", same), (1, "passage", "user", filler), (2, "message", "user", same)
+    )
+    assert found.lexical[0] < found.lexical[2]
+
+
 def test_each_kind_of_talk_has_its_weights():
     """A session in which an assistant speaks is scored by one set, a session among people by the other."""
     index = UnitIndex(ZEROS, Speechless())

@@ -71,7 +71,7 @@ class UnitIndex:
         # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
-        # How much turns lean on their neighbours: 1 where people say little at a time, less where they say more.
+        # How much turns lean on their neighbours: 1 where people say little at a time, less where much.
         self.leaning = 1.0
         self.windows: dict[int, Windows] = {}  # by radius
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
@@ -348,10 +348,10 @@ class UnitIndex:
         return True
 
     def _breaths(self, rows: Ints, place: int = 0) -> tuple[Ints, Ints]:
-        """(k,) each, for rows that stand side by side from a place on: where what is said in one breath begins
-        and ends.
+        """(k,) each: between which places stands what is said in one breath with each of these rows.
 
-        A person's message is, however it was cut; of what an assistant says each passage stands for itself.
+        They stand side by side from `place` on. A person's message is one breath, however it was cut; of
+        what an assistant says each passage stands for itself.
         """
         begins = np.ones(len(rows), dtype=bool)
         seqs, passage = self._seqs[rows], self._is_passage[rows]

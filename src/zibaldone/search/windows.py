@@ -16,8 +16,8 @@ class Windows:
     """For each of n rows the rows up to `radius` before and behind it in its stretch of the order.
 
     `order` lists the rows session by session and chronologically inside each; `starts` and `ends` are, per
-    place in that order, where its stretch begins and ends: a session, or less. `lengths` are the rows' lengths
-    in terms.
+    place in that order, where its stretch begins and ends: a session, or a message in it. `lengths` are the
+    rows' lengths in terms.
     """
 
     def __init__(self, radius: int, order: Ints, starts: Ints, ends: Ints, lengths: Floats) -> None:
