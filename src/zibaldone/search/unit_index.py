@@ -339,8 +339,8 @@ class UnitIndex:
         here = self._order[start : end + len(rows)]
         whole = np.full(len(here), start), np.full(len(here), start + len(here))
         for radius, window in self.windows.items():
-            bounds = whole if radius else self._breaths(here, start)
-            window.insert(self._order, end, *bounds, lengths)
+            starts, ends = whole if radius else self._breaths(here, start)
+            window.insert(self._order, end, starts, ends, lengths)
         talks = bool(self._is_assistants[rows].any() or self.with_assistant[earlier[:1]].any())
         self.with_assistant = np.concatenate([self.with_assistant, np.full(len(rows), talks)])
         self.with_assistant[earlier] = talks
