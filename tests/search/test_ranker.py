@@ -17,6 +17,7 @@ from zibaldone.search.ranker import (
     Weights,
     _cosines,
     best_first,
+    features,
     read_question,
     score,
 )
@@ -342,6 +343,60 @@ def test_an_assistant_fills_what_people_leave():
     rows = best_first(scores, 200, index, None, AssistantShare(0.1, 1000))
     assert rows[:2] == [0, 1]
     assert len(rows) == 21
+
+
+def index_of(*spoken):
+    """Of (seq, kind, role, text)."""
+    embedder = shared_static_embedder()
+    units = [
+        Unit((seq,), part, text, kind, 10, "a", role, None, START)
+        for part, (seq, kind, role, text) in enumerate(spoken)
+    ]
+    index = UnitIndex(embedder.dimension, embedder)
+    index.extend(units, embedder.embed([unit.text for unit in units]))
+    return index
+
+
+def asked(index, scoring=score):
+    """The scores of the question "bassoon bees"."""
+    question = read_question("bassoon bees", START.date(), index)
+    return scoring(index, question, shared_static_embedder().embed([question.subject])[0])
+
+
+def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
+    """The half without a word of the question scores as the other half; an assistant's does not."""
+    halves = ("The bees sleep below my bassoon.", "Thursday it will rain again.")
+    others = [(seq, "message", "user", "Gravel and envelopes are dear.") for seq in range(3, 9)]
+    for role, is_one in (("user", True), ("assistant", False)):
+        found = asked(index_of(*((1, "passage", role, half) for half in halves), *others))
+        assert found.lexical[0] > 0
+        assert bool(found.lexical[0] == found.lexical[1]) is is_one
+        assert bool(found.dense[0] == found.dense[1]) is is_one
+
+
+def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
+    """The length is the message's, not the passage's."""
+    same, filler = "The bees sleep below my bassoon.", "Gravel and envelopes are dear this Thursday again."
+    index = index_of(
+        (1, "passage", "user", same), (1, "passage", "user", filler), (2, "message", "user", same)
+    )
+    found = asked(index)
+    assert found.lexical[0] < found.lexical[2]
+
+
+def test_windows_and_names_count_as_much_as_turns_lean():
+    """Half as much where turns lean half as much; what a turn says itself counts the same."""
+    others = [(seq, "message", "user", "Gravel and envelopes are dear.") for seq in range(3, 9)]
+    said = [(1, "message", "user", "The bees, Ann, sleep."), (2, "message", "user", "Below my bassoon.")]
+    index = index_of(*said, *others)
+    wholly, _ = asked(index, features)
+    index.leaning = 0.5
+    half, _ = asked(index, features)
+    for name in ("lexical_2", "lexical_5", "dense_2", "proper_nouns"):
+        assert wholly[name].any()
+        assert half[name].tolist() == (wholly[name] / 2).tolist()
+    for name in ("lexical", "dense"):
+        assert half[name].tolist() == wholly[name].tolist()
 
 
 def test_each_kind_of_talk_has_its_weights():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, read_question, score
 from zibaldone.search.saved import SavedIndex
-from zibaldone.search.unit import Unit
+from zibaldone.search.unit import PASSAGE, Unit
 from zibaldone.search.unit_index import UnitIndex
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
@@ -19,7 +19,7 @@ EMBEDDER = shared_static_embedder()
 TEXTS = ["Did the bassoon arrive?", "Yes, on Monday.", "Ann plays in Lisbon", "?", "the of", "In 2023 I ran."]
 PLACED = (
     *("days", "proper_nouns", "time_words", "by_assistant", "with_assistant", "asks", "answers"),
-    *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts"),
+    *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts", "_is_passage"),
 )
 
 
@@ -32,7 +32,7 @@ def talks(draw):
         time = (units[-1].time if units else START) + timedelta(minutes=minutes)
         texts = draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3))
         units.extend(
-            Unit((seq,), part, text, "message", 5, session, role, None, time)
+            Unit((seq,), part, text, PASSAGE if len(texts) > 1 else "message", 5, session, role, None, time)
             for part, text in enumerate(texts)
         )
     cuts = sorted(draw(st.sets(st.integers(1, len(units)), max_size=5)) | {0, len(units)})
@@ -48,6 +48,7 @@ def assert_same(one, other):
     """Every array that says who stands where is the same, to the bit."""
     for name in PLACED:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.leaning == other.leaning
     for radius, window in one.windows.items():
         for name in ("_order", "_low", "_high", "sizes", "relative_lengths"):
             np.testing.assert_array_equal(
@@ -134,3 +135,36 @@ def test_a_tail_moves_no_mean():
         index.extend(units[start:], vectors[start:])
     cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
     np.testing.assert_allclose(*cosines, atol=1e-6)
+
+
+def said(seq, part, kind, role, text="Ann plays in Lisbon"):
+    """A unit of session "a"."""
+    return Unit((seq,), part, text, kind, 5, "a", role, None, START)
+
+
+def test_a_person_s_message_is_said_in_one_breath():
+    """Its passages see each other, two away at most; an assistant's, and other units, are alone."""
+    index = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+    spoken = [
+        *(said(1, part, PASSAGE, "user") for part in range(4)),
+        *(said(2, part, PASSAGE, "assistant") for part in range(3)),
+        *(said(3, part, "item", "user") for part in range(2)),
+        said(4, 0, "message", "user"),
+    ]
+    index.extend(spoken, vectors_of(spoken))
+    assert index.windows[0].sizes.tolist() == [3, 4, 4, 3, *[1] * 6]
+
+
+def test_turns_of_many_words_lean_less():
+    """Turns of 28 words lean on their neighbours half as much as short ones; an assistant's do not count."""
+    text = "bassoon " * 28
+    shares = []
+    for user in ("bassoon", text, text * 2):
+        index = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+        spoken = [said(1, 0, "message", "user", user), said(2, 0, "message", "assistant", text * 9)]
+        index.extend(spoken, vectors_of(spoken))
+        shares.append(index.leaning)
+    assert shares == [1, 0.5, 0.25]
+    alone = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+    alone.extend(spoken[1:], vectors_of(spoken[1:]))
+    assert alone.leaning == 1

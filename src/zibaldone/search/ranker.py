@@ -37,12 +37,16 @@ LONG_DAYS = 14  # a question that names a longer time asks for what was said in 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Per feature, for one kind of talk; windows are units up to 2 or 5 before and behind in the session."""
+    """Per feature, for one kind of talk; windows are units up to 2 or 5 before and behind in the session.
 
-    lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in the unit
+    "It" is the unit, with the passages around it where a person's message was cut. Windows and proper nouns
+    count as much as turns are short.
+    """
+
+    lexical: float = 0.12  # BM25 (natural logarithm) of the question's words and their synonyms in it
     lexical_2: float = 0.15  # in its window of 2
     lexical_5: float = 0.22  # in its window of 5
-    dense: float = 0.5  # cosine of question and unit from the mean of what people say, standardised
+    dense: float = 0.5  # its cosine with the question, from the mean of what people say, standardised
     dense_2: float = 0.5  # of question and the mean of the window of 2
     speaker: float = 2.75  # the question names who said it
     answers: float = 0.75  # among people: the unit before it asks something
@@ -83,6 +87,7 @@ DEFAULT_WEIGHTS = TalkWeights(
 
 FEATURES = tuple(field.name for field in fields(Weights))
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
+_LEANING = (*_WINDOWED, "proper_nouns")  # a turn of many words says itself what it is about
 _CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
 
 
@@ -108,7 +113,7 @@ class Scores:
     """(n,) float32 each, in the order of rows."""
 
     total: Floats
-    lexical: Floats  # BM25 in the unit itself
+    lexical: Floats  # BM25 in what is said in one breath
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of the windows
     clues: Floats  # the weighted features of speaker, time and form
@@ -161,12 +166,16 @@ def features(
     """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
     products = index.vectors.rows @ vector
     cosines = _cosines(index.vectors.rows, products)
-    centred, near = index.centred_cosines(vector, products), index.windows[2]
+    centred = index.centred_cosines(vector, products)
     values, words = _lexical(index, question)
     by_people = index.by_assistant == 0
-    values["dense"] = standardised(centred, by_people)
-    values["dense_2"] = standardised(near.sum(centred) / near.sizes, by_people)
-    return values | _clues(index, question), _confidence(index, question, words, cosines, inside)
+    for name, radius in (("dense", 0), ("dense_2", 2)):
+        window = index.windows[radius]
+        values[name] = standardised(window.sum(centred) / window.sizes, by_people)
+    values |= _clues(index, question)
+    leaning = np.float32(index.leaning)
+    values |= {name: values[name] * leaning for name in _LEANING}
+    return values, _confidence(index, question, words, cosines, inside)
 
 
 def _cosines(rows: Vectors, products: Floats) -> Floats:

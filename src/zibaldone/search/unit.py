@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 Days = tuple[tuple[int, int], ...]  # (first, last) ordinals, inclusive
+PASSAGE = "passage"  # the kind of a unit that is a part of a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Unit:
     ]  # seqs of the messages that it was made from; none of it stays without any of them
     part: int  # 0, 1 ... among its view's units that stand on the same message
     text: str
-    kind: str  # such as "message", "passage", "item", "statement", "entry"
+    kind: str  # such as "message", PASSAGE, "item", "statement", "entry"
     tokens: int  # of the rendered line and its line break
     session: str
     role: str

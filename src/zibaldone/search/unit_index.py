@@ -16,13 +16,15 @@ from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
-from zibaldone.search.unit import Unit
+from zibaldone.search.unit import PASSAGE, Unit
 from zibaldone.search.unit_list import UnitList
 from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
-RADII = (0, 2, 5)  # of the windows that scoring looks through
+RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said in one breath, see _breaths
+_BREATH = 2  # passages before and behind one of the same message
+_SHORT_TERMS = 14  # of a turn among people: LoCoMo's conversations have 12 to 15
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
@@ -69,16 +71,20 @@ class UnitIndex:
         # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
+        # How much turns lean on their neighbours: 1 where people say little at a time, less where much.
+        self.leaning = 1.0
         self.windows: dict[int, Windows] = {}  # by radius
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
         self._vocabulary = Vocabulary(saved)
         self._terms: dict[str, tuple[str, ...]] = {}  # word -> its terms; not of all words
         self._sessions: dict[str, int] = {}
-        # Of each row: the number of its session, its time, whether an assistant says it, its seq.
+        # Of each row: the number of its session, its time, whether an assistant says it, whether it is a part
+        # of what somebody else says, its seq.
         self._session_of = np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0)
         self._is_assistants = np.zeros(0, dtype=bool)
+        self._is_passage = np.zeros(0, dtype=bool)
         self._seqs = np.zeros(0, dtype=np.int64)
         # Rows session by session, in the order of their numbers, and how many each session has.
         self._order = np.zeros(0, dtype=np.int64)
@@ -223,6 +229,7 @@ class UnitIndex:
             saved[name] = getattr(self, name)
         saved["days"], saved["times"], saved["session_of"] = self.days, self._times, self._session_of
         saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
+        saved["is_passage"] = self._is_passage
         saved.put_texts("sessions", list(self._sessions))
         return saved
 
@@ -231,6 +238,7 @@ class UnitIndex:
             setattr(self, name, saved[name])
         self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
         self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
+        self._is_passage = saved["is_passage"]
         sources = np.diff(saved["unit.sources_end"], prepend=0)
         self.source_rows = np.repeat(np.arange(len(self.units)), sources)
         self.source_seqs = saved["unit.sources"]
@@ -252,7 +260,7 @@ class UnitIndex:
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
-        sessions, times, days, assistants, seqs = [], [], [], [], []
+        sessions, times, days, assistants, pieces, seqs = [], [], [], [], [], []
         for row, unit in enumerate(self.units[first:], first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
@@ -261,11 +269,13 @@ class UnitIndex:
             times.append(unit.time.timestamp())
             days.append(unit.time.toordinal())
             assistants.append(unit.role in MACHINES)
+            pieces.append(unit.kind == PASSAGE and unit.role not in MACHINES)
             seqs.append(unit.seq)
         self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
         self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
         self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])
         self._is_assistants = np.concatenate([self._is_assistants[:first], np.array(assistants, dtype=bool)])
+        self._is_passage = np.concatenate([self._is_passage[:first], np.array(pieces, dtype=bool)])
         self._seqs = np.concatenate([self._seqs[:first], np.array(seqs, dtype=np.int64)])
         before = int(np.searchsorted(self.source_rows, first))
         pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
@@ -284,6 +294,8 @@ class UnitIndex:
         self.by_assistant = by_assistant * np.float32(
             1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
         )
+        people = len(lengths) - float(by_assistant.sum())
+        self.leaning = min(1.0, _SHORT_TERMS * people / max(people_terms, 1.0)) if people else 1.0
         self.answers = self._asked_before * ~self.with_assistant
         self.asks = self._ends_asking * ~self.with_assistant
 
@@ -294,7 +306,9 @@ class UnitIndex:
         counts = self._counts = np.bincount(self._session_of)
         ends = np.cumsum(counts)
         starts, ends = np.repeat(ends - counts, counts), np.repeat(ends, counts)
-        self.windows = {radius: Windows(radius, order, starts, ends, lengths) for radius in RADII}
+        self.windows = {0: Windows(_BREATH, order, *self._breaths(order), lengths)}
+        for radius in RADII[1:]:
+            self.windows[radius] = Windows(radius, order, starts, ends, lengths)
         talks = np.bincount(self._session_of, self._is_assistants, len(counts)) > 0
         self.with_assistant = talks[self._session_of]
         self._askers, self._replies = self._turns_beside(order, starts, ends)
@@ -322,13 +336,30 @@ class UnitIndex:
         self._counts = counts
         earlier = self._order[start:end]
         self._order = np.concatenate([self._order[:end], rows, self._order[end:]])
-        for window in self.windows.values():
-            window.insert(self._order, start, end, lengths)
+        here = self._order[start : end + len(rows)]
+        whole = np.full(len(here), start), np.full(len(here), start + len(here))
+        for radius, window in self.windows.items():
+            starts, ends = whole if radius else self._breaths(here, start)
+            window.insert(self._order, end, starts, ends, lengths)
         talks = bool(self._is_assistants[rows].any() or self.with_assistant[earlier[:1]].any())
         self.with_assistant = np.concatenate([self.with_assistant, np.full(len(rows), talks)])
         self.with_assistant[earlier] = talks
         self._continue_turns(earlier, rows)
         return True
+
+    def _breaths(self, rows: Ints, place: int = 0) -> tuple[Ints, Ints]:
+        """(k,) each: between which places stands what is said in one breath with each of these rows.
+
+        They stand side by side from `place` on. A person's message is one breath, however it was cut; of
+        what an assistant says each passage stands for itself.
+        """
+        begins = np.ones(len(rows), dtype=bool)
+        seqs, passage = self._seqs[rows], self._is_passage[rows]
+        begins[1:] = (seqs[1:] != seqs[:-1]) | ~passage[1:] | ~passage[:-1]
+        first = np.flatnonzero(begins)
+        ends = np.append(first[1:], len(rows))
+        breath = np.cumsum(begins) - 1
+        return place + first[breath], place + ends[breath]
 
     def _continue_turns(self, earlier: Ints, rows: Ints) -> None:
         """What stands beside rows that come behind the earlier ones of their session."""

@@ -13,10 +13,11 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Windows:
-    """For each of n rows the rows up to `radius` before and behind it in its session.
+    """For each of n rows the rows up to `radius` before and behind it in its stretch of the order.
 
     `order` lists the rows session by session and chronologically inside each; `starts` and `ends` are, per
-    place in that order, where its session begins and ends. `lengths` are the rows' lengths in terms.
+    place in that order, where its stretch begins and ends: a session, or a message in it. `lengths` are the
+    rows' lengths in terms.
     """
 
     def __init__(self, radius: int, order: Ints, starts: Ints, ends: Ints, lengths: Floats) -> None:
@@ -31,25 +32,29 @@ class Windows:
         self._low[order] = np.maximum(starts, places - radius)
         self._high[order] = np.minimum(ends, places + radius + 1)
         self.sizes = (self._high - self._low).astype(np.float32)
+        self._alone = bool((self.sizes == 1).all())
         self._inside = self.sum(lengths)
         self.relative_lengths = _relative(self._inside)
 
-    def insert(self, order: Ints, start: int, end: int, lengths: Floats) -> None:
-        """Take in an order that has further rows from place `end` on, where the session from `start` ended.
+    def insert(self, order: Ints, end: int, starts: Ints, ends: Ints, lengths: Floats) -> None:
+        """Take in an order that has further rows from place `end` on, where a session ended.
 
-        `lengths` are those of all rows; the further rows are the last ones.
+        `starts` and `ends` are of all places of that session; `lengths` are those of all rows, of which the
+        further ones are the last.
         """
         more = len(order) - self._n
         behind = self._low >= end
         self._low[behind] += more
         self._high[behind] += more
-        changed = slice(max(start, end - self._radius), end + more)
+        changed = slice(max(end + more - len(starts), end - self._radius), end + more)
         rows, places = order[changed], np.arange(changed.start, changed.stop)
+        starts, ends = starts[-len(rows) :], ends[-len(rows) :]
         self._low, self._high = _longer(self._low, more), _longer(self._high, more)
-        self._low[rows] = np.maximum(start, places - self._radius)
-        self._high[rows] = np.minimum(end + more, places + self._radius + 1)
+        self._low[rows] = np.maximum(starts, places - self._radius)
+        self._high[rows] = np.minimum(ends, places + self._radius + 1)
         self.sizes, self._inside = _longer(self.sizes, more), _longer(self._inside, more)
         self.sizes[rows] = self._high[rows] - self._low[rows]
+        self._alone = bool((self.sizes == 1).all())
         first = int(self._low[rows[0]])
         sums = np.zeros(changed.stop - first + 1)
         np.cumsum(lengths[order[first : changed.stop]], out=sums[1:])
@@ -59,7 +64,7 @@ class Windows:
 
     def sum(self, values: Floats) -> Floats:
         """(n,) the sum of `values` over each row's window."""
-        if self._radius == 0:
+        if self._alone:
             return values
         sums = np.zeros(self._n + 1)
         np.cumsum(values[self._order], out=sums[1:])
@@ -72,7 +77,7 @@ class Windows:
         where there are many, where its window begins, and taken away where it ends: then the running sum is
         the answer.
         """
-        if self._radius == 0:
+        if self._alone:
             return np.asarray(np.bincount(rows, values, self._n), dtype=np.float64)
         if len(rows) * (2 * self._radius + 1) < self._n:
             low = self._low[rows]

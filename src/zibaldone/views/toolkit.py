@@ -20,7 +20,7 @@ from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, AssistantShare, TalkWeights, best_first, score
-from zibaldone.search.unit import Days, Unit
+from zibaldone.search.unit import PASSAGE, Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
 from zibaldone.text.sentences import Span, passages
@@ -48,7 +48,7 @@ class CutMessage:
     @property
     def kind(self) -> str:
         """Of its units."""
-        return "message" if len(self.spans) == 1 else "passage"
+        return "message" if len(self.spans) == 1 else PASSAGE
 
     def texts(self, message: Message) -> list[str]:
         """The units' texts."""
