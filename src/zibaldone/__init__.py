@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from zibaldone.profile import AsyncProfile, Profile
     from zibaldone.recalled import Recall
+    from zibaldone.verification.result import Leftover, LookedAt, Verification
     from zibaldone.views.base import Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
@@ -93,6 +94,8 @@ __all__ = [
     "InvalidMessage",
     "ItemPut",
     "Items",
+    "Leftover",
+    "LookedAt",
     "Maintained",
     "MemAttention",
     "Memory",
@@ -136,6 +139,7 @@ __all__ = [
     "UnknownName",
     "UnsupportedModel",
     "Usage",
+    "Verification",
     "ViewStats",
     "ViewTrace",
     "XMemory",
@@ -192,6 +196,7 @@ _HOMES = {
     ),
     "profile": ("AsyncProfile", "Profile"),
     "recalled": ("Recall",),
+    "verification.result": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Counted",),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),

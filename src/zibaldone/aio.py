@@ -31,6 +31,7 @@ from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import Key, TimeLike
+from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
@@ -263,6 +264,7 @@ class AsyncMemory:
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        keep_texts: bool = False,
     ) -> Receipt:
         """See Memory.forget."""
         return await in_thread(
@@ -273,7 +275,24 @@ class AsyncMemory:
             before=before,
             everything=everything,
             dry_run=dry_run,
+            keep_texts=keep_texts,
         )
+
+    async def verify(
+        self,
+        receipt: Receipt | str | Path,
+        *,
+        texts: Iterable[str] = (),
+        also: Iterable[str | Path] = (),
+    ) -> Verification:
+        """See Memory.verify."""
+        return await in_thread(self._memory.verify, receipt, texts=texts, also=also)
+
+    async def save_receipt(
+        self, receipt: Receipt, path: str | Path, verified: Verification | None = None
+    ) -> None:
+        """See Memory.save_receipt."""
+        await in_thread(self._memory.save_receipt, receipt, path, verified)
 
     async def export(self, *, user: Key, path: str | Path) -> int:
         """See Memory.export."""

@@ -20,7 +20,7 @@ from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import forgotten_ids, message_files, messages, users
+from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
 ITEM_SESSIONS = "zibaldone:items/"  # a session so named is an item: its last message is what it says now
@@ -452,6 +452,13 @@ def versions_of(connection: Connection, user: str, message: Message) -> list[Mes
     first = message.corrects[0] if message.corrects else message.seq
     later = [edit for edit in editors(connection, user) if first in edit.corrects]
     return [*fetch(connection, user, [first]).values(), *later]
+
+
+def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
+    """That messages, or what was made of them, were written to this file or folder."""
+    at = and_(exports.c.user == user, exports.c.path == path)
+    if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
+        connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
 
 
 def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:

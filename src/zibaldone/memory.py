@@ -65,6 +65,9 @@ from zibaldone.validation import (
     whole_text,
     words,
 )
+from zibaldone.verification.receipt_files import read_receipt, write_receipt
+from zibaldone.verification.result import Verification
+from zibaldone.verification.verifying import verify
 from zibaldone.views.base import Generation, Query, View, ViewStore
 from zibaldone.views.chunks import ChunksView, MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
@@ -166,7 +169,7 @@ class Memory:
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
-        self._embedder = chosen
+        self._embedder, self._chat = chosen, answering
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
             chosen,
@@ -557,16 +560,69 @@ class Memory:
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        keep_texts: bool = False,
     ) -> Receipt:
         """Delete messages and all that was made from them, so that no file of the folder has the text.
 
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
-        user. A dry run changes nothing and counts the same.
+        user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
+        what the messages said, for `verify`: keep it no longer than that.
         """
         user = key("user", user)
         flag("dry_run", dry_run)
+        flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
-        return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
+        return forgetting.forget(
+            self._database,
+            self._stores(),
+            user,
+            selected,
+            dry_run=dry_run,
+            keep_texts=keep_texts,
+            now=self._now(),
+        )
+
+    def verify(
+        self,
+        receipt: Receipt | str | Path,
+        *,
+        texts: Iterable[str] = (),
+        also: Iterable[str | Path] = (),
+    ) -> Verification:
+        """Look whether anything is left of what a receipt, or its file, says was forgotten; changes nothing.
+
+        Every table, every byte of every file of the folder, and the exports that this memory knows of are
+        searched for the receipt's texts and for these `texts`, whatever their case, spaces, Unicode form or
+        escapes; and the tables for rows that refer to the messages. Without any text only the latter. `also`
+        are files and folders of yours to look through, such as backups. What anybody's messages still say is
+        not looked for where it may stand.
+
+        Raises InvalidInput for a dry run's receipt, and StorageUnusable for a file that cannot be read.
+        """
+        if not isinstance(receipt, Receipt):
+            receipt = read_receipt(file_path("receipt", receipt))
+        return verify(
+            self._database,
+            self._stores(),
+            self._kv,
+            receipt,
+            [whole_text("a text", some) for some in texts],
+            tokens_of=shared_static_embedder().count,
+            now=self._now(),
+            elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
+        )
+
+    def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
+        """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
+
+        With what verifying it gave: then the figures are beside it, as evidence.
+        """
+        if not isinstance(receipt, Receipt):
+            raise InvalidInput(f"receipt must be a Receipt, not {type_of(receipt)}")
+        option("verified", verified, Verification)
+        target = file_path("path", path)
+        self._database.keep_out(target)
+        write_receipt(target, receipt, verified)
 
     def export(self, *, user: Key, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
@@ -575,6 +631,8 @@ class Memory:
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
+        with self._database.write() as connection:  # before: what a crash leaves is known, too
+            log.note_export(connection, user, str(target.absolute()), self._now())
         return export_messages(self._all_messages(user), target)
 
     def import_(
@@ -809,6 +867,11 @@ class Memory:
         """What the views keep, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self._views.values())
         return attached if KV in self._views else [*attached, self._kv]
+
+    def _recordings(self) -> list[Path]:
+        """The folder of a recorded chat model, which has questions about messages in it."""
+        folder = getattr(self._chat, "folder", None)
+        return [folder.absolute()] if isinstance(folder, Path) else []
 
     def _made_by(self, view: View, user: Key, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
         return inspection.read_view(self._database, key("user", user), view, read)

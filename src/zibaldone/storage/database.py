@@ -181,10 +181,13 @@ class Database:
         """
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
-    def _purge_what_is_due(self) -> None:
+    def purge_waits(self) -> bool:
+        """Whether deleted text may still be in the files."""
         with self._engine.connect() as connection:
-            due = connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE
-        if due:
+            return bool(connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE)
+
+    def _purge_what_is_due(self) -> None:
+        if self.purge_waits():
             with suppress(StorageError):  # others may be reading: the next one to open tries again
                 self.purge()
 

@@ -279,6 +279,16 @@ def ids_of_forgotten_messages(connection: Connection) -> None:
     )
 
 
+def exports_of_users(connection: Connection) -> None:
+    """Where exports were written to."""
+    connection.execute(
+        text(
+            """CREATE TABLE exports (
+            "user" TEXT NOT NULL, path TEXT NOT NULL, time_us BIGINT NOT NULL, PRIMARY KEY ("user", path))"""
+        )
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -293,6 +303,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     notes_of_the_profile,
     messages_by_length,
     ids_of_forgotten_messages,
+    exports_of_users,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

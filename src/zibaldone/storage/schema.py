@@ -412,6 +412,14 @@ profile_notes = Table(  # beside the units of the profile that a model made, or 
     Column("made_by", Text, nullable=False),  # "offline", or "<model>/<hash of the prompt>"
 )
 
+exports = Table(  # what was written elsewhere: forgetting does not reach it, verifying looks at it
+    "exports",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # of a file or a folder
+    Column("time_us", BigInteger, nullable=False),  # of the last one, microseconds since 1970
+)
+
 server_keys = Table(  # looked up before anybody's name is known
     "server_keys",
     metadata,
