@@ -53,6 +53,7 @@ LAYERS = (
         "planner",
         "planning",
         "recall",
+        "verification",
         "worker",
     },
     {"memory", "documents", "items", "profile", "aio", "kv", "testing", ""},

@@ -17,8 +17,8 @@ import pytest
 from zibaldone import InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
 from zibaldone.testing import HashEmbedder
 from zibaldone.verification.folding import folded
-from zibaldone.verification.needles import Needles
 from zibaldone.verification.receipt_files import read_receipt
+from zibaldone.verification.wanted import Wanted
 
 FILE = "zibaldone.sqlite3"
 SECRET = "The clinic in Delfshaven says that Größe 7 of the Qantril pump fits me."
@@ -385,7 +385,7 @@ def test_short_texts_and_rare_words():
     def tokens(words):
         return [2 if word == "zbigniew" else 1 for word in words]
 
-    needles = Needles(["pin 4711-0815", "ok", "We met Zbigniew there"], tokens)
+    needles = Wanted(["pin 4711-0815", "ok", "We met Zbigniew there"], tokens)
     assert needles.first_in(b"\0\0PIN: 4711 0815\0").words == "pin 4711 0815"
     assert needles.first_in(b"xxZbigniewski").words == "zbigniew"
     assert needles.first_in(b"ok ok ok") is None
@@ -396,5 +396,5 @@ def test_short_texts_and_rare_words():
 
 def test_bytes_of_no_text():
     """In a megabyte of random bytes nothing is found by chance."""
-    needles = Needles([SECRET, "pin 4711"], lambda words: [2] * len(words))
+    needles = Wanted([SECRET, "pin 4711"], lambda words: [2] * len(words))
     assert needles.first_in(os.urandom(1 << 20)) is None

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from zibaldone.storage.database import Database
 from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
-from zibaldone.verification.needles import Hit, Needles
 from zibaldone.verification.result import LookedAt
+from zibaldone.verification.wanted import Occurrence, Wanted
 
 _PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as this
-Where = tuple[str, bytes, Hit]
+Where = tuple[str, bytes, Occurrence]
 
 
 def look_through_folder(
-    database: Database, own_folders: Iterable[str], of_user: Needles, of_all: Needles
+    database: Database, own_folders: Iterable[str], of_user: Wanted, of_all: Wanted
 ) -> Iterator[tuple[LookedAt, list[Where]]]:
     """Each file, whatever it is: the database and its logs, blocks, indexes, what a crash left.
 
@@ -32,7 +32,7 @@ def look_through_folder(
         yield _look(path, inside.as_posix(), "file", needles, apart=is_open)
 
 
-def look_through_exports(paths: Iterable[Path], needles: Needles) -> Iterator[tuple[LookedAt, list[Where]]]:
+def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tuple[LookedAt, list[Where]]]:
     """What was written elsewhere: files, folders, and beside a file what a crash left of writing it."""
     for path in paths:
         beside = path.parent.glob(f".{path.name}.*") if path.parent.is_dir() else ()
@@ -42,7 +42,7 @@ def look_through_exports(paths: Iterable[Path], needles: Needles) -> Iterator[tu
                 yield _look(file, str(file), "export", needles, apart=False)
 
 
-def _look(path: Path, name: str, kind: str, needles: Needles, *, apart: bool) -> tuple[LookedAt, list[Where]]:
+def _look(path: Path, name: str, kind: str, needles: Wanted, *, apart: bool) -> tuple[LookedAt, list[Where]]:
     size, hits = 0, []
     read: Callable[[Path], Iterator[tuple[int, bytes]]] = pieces_read_apart if apart else pieces
     for begin, piece in read(path):
@@ -52,7 +52,7 @@ def _look(path: Path, name: str, kind: str, needles: Needles, *, apart: bool) ->
     return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
 
 
-def _narrowed(name: str, begin: int, piece: bytes, needles: Needles) -> Iterator[Where]:
+def _narrowed(name: str, begin: int, piece: bytes, needles: Wanted) -> Iterator[Where]:
     """Page by page."""
     any_page = False
     for start in range(0, len(piece), _PAGE_BYTES):

@@ -12,8 +12,8 @@ from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import metadata
 from zibaldone.validation import shown
-from zibaldone.verification.needles import Hit, Needles
 from zibaldone.verification.result import Leftover, LookedAt
+from zibaldone.verification.wanted import Occurrence, Wanted
 
 _ROWS = 500
 _REFERRING = ("seq", "source", "attended", "new_seq", "old_seq")  # columns that name a message
@@ -28,8 +28,8 @@ class _Columns:
 
 
 def look_through(
-    database: Database, user: str, of_user: Needles, of_all: Needles
-) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Hit]]]]:
+    database: Database, user: str, of_user: Wanted, of_all: Wanted
+) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
     """Each table with (where, the row's bytes, what is there) of the rows that have something.
 
     The user's own rows may have no more than the user's own messages say; others' may have what anybody says.
@@ -42,12 +42,12 @@ def look_through(
 
 
 def _look(
-    connection: Connection, table: str, user: str, of_user: Needles, of_all: Needles
-) -> tuple[LookedAt, list[tuple[str, bytes, Hit]]]:
+    connection: Connection, table: str, user: str, of_user: Wanted, of_all: Wanted
+) -> tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]:
     columns = _columns(connection, table)
     quoted = connection.dialect.identifier_preparer.quote(table)
     rows = size = 0
-    hits: list[tuple[str, bytes, Hit]] = []
+    hits: list[tuple[str, bytes, Occurrence]] = []
     result = connection.exec_driver_sql(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name
     while batch := result.fetchmany(_ROWS):
         rows += len(batch)

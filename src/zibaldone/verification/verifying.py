@@ -25,9 +25,9 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.schema import exports
 from zibaldone.text.remembered import sweeping
 from zibaldone.verification.files import look_through_exports, look_through_folder
-from zibaldone.verification.needles import Hit, Needles
 from zibaldone.verification.result import FoundAs, Leftover, LookedAt, Verification
 from zibaldone.verification.tables import look_through, references
+from zibaldone.verification.wanted import Occurrence, Wanted
 from zibaldone.views.base import ViewStore
 from zibaldone.views.kvcache.storage.store import KVStore
 
@@ -56,7 +56,7 @@ def verify(
     if receipt.dry_run:
         raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
     wanted = list(dict.fromkeys((*receipt.texts, *texts)))
-    of_user = Needles(wanted, tokens_of)
+    of_user = Wanted(wanted, tokens_of)
     looked_for = len(of_user)
     of_all = _excused(database, receipt.user, of_user)
     looked_at: list[LookedAt] = []
@@ -84,14 +84,14 @@ def verify(
 
 
 def _everywhere(
-    database: Database, user: str, of_user: Needles, of_all: Needles, elsewhere: Iterable[Path]
-) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Hit]]]]:
+    database: Database, user: str, of_user: Wanted, of_all: Wanted, elsewhere: Iterable[Path]
+) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
     yield from look_through(database, user, of_user, of_all)
     yield from look_through_folder(database, _folders_of(user), of_user, of_all)
     yield from look_through_exports((*_exported(database), *elsewhere), of_all)
 
 
-def _excused(database: Database, user: str, of_user: Needles) -> Needles:
+def _excused(database: Database, user: str, of_user: Wanted) -> Wanted:
     """Take out what the user's own messages say; and another object, without what anybody's do."""
     with database.read() as connection:
         names = log.all_users(connection)
@@ -104,7 +104,7 @@ def _excused(database: Database, user: str, of_user: Needles) -> Needles:
     return of_all
 
 
-def _excuse_messages(database: Database, user: str, needles: Needles) -> None:
+def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
         needles.excuse(text for message in page for text in texts_of(message))
@@ -142,7 +142,7 @@ def _folders_of(user: str) -> list[str]:
     return [blake2b(name, digest_size=size).hexdigest() for size in (8, 16)]
 
 
-def _kind(hit: Hit, data: bytes, wanted: Sequence[str]) -> FoundAs:
+def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
     """Whether it stands there as it was written."""
     if hit.whole_word:
         return "word"

@@ -24,14 +24,14 @@ Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Occurrence:
     """Something of a forgotten text that stands somewhere."""
 
     words: str  # folded
     whole_word: bool  # it is a single telling word, or a short text; else 24 bytes of a longer one
 
 
-class Needles:
+class Wanted:
     """All that is looked for, in arrays: a megabyte of forgotten text is a megabyte of windows."""
 
     def __init__(self, texts: Iterable[str], tokens_of: Callable[[Sequence[str]], list[int]]) -> None:
@@ -59,9 +59,9 @@ class Needles:
         """How many things are looked for."""
         return len(self._windows) + sum(map(len, self._short.values()))
 
-    def copy(self) -> Needles:
+    def copy(self) -> Wanted:
         """Another object that looks for the same."""
-        same = Needles((), lambda _: [])
+        same = Wanted((), lambda _: [])
         same._windows = self._windows
         same._short = defaultdict(list, {key: list(needles) for key, needles in self._short.items()})
         same._prepare()
@@ -77,17 +77,17 @@ class Needles:
                 batch = []
         self._excuse(b"\n".join(batch))
 
-    def first_in(self, data: bytes) -> Hit | None:
+    def first_in(self, data: bytes) -> Occurrence | None:
         """Something of it that these bytes have, a piece of a text before a word; None: they have nothing."""
-        word: Hit | None = None
+        word: Occurrence | None = None
         for haystack in foldings(data) if len(self) else ():
             windows, short = self._in(haystack)
             if len(windows):
                 at = int(windows[0])
                 piece = haystack[at : at + WINDOW_BYTES].decode("utf-8", "replace").strip()
-                return Hit(piece, whole_word=False)
+                return Occurrence(piece, whole_word=False)
             if short and word is None:
-                word = Hit(max(short, key=len).decode(), whole_word=True)
+                word = Occurrence(max(short, key=len).decode(), whole_word=True)
         return word
 
     def _excuse(self, haystack: bytes) -> None:
