@@ -8,7 +8,17 @@ from functools import partial
 import anyio
 import pytest
 
-from zibaldone import AsyncMemory, ClosedMemory, InvalidInput, Memory, Receipt, StaticEmbedder, UnknownName
+from zibaldone import (
+    AsyncMemory,
+    ClosedMemory,
+    InvalidInput,
+    Memory,
+    Receipt,
+    Retention,
+    RetentionRule,
+    StaticEmbedder,
+    UnknownName,
+)
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
@@ -80,6 +90,9 @@ def test_behaviour(opened, tmp_path, clock):
         ("forget", (), {"user": "ann", "session": "1"}),
         ("forget", (), {"user": "ann", "before": "1999-01-01"}),
         ("forget", (), {"user": "bea", "everything": True}),
+        ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
+        ("retention", (), {"user": "ann"}),
+        ("apply_retention", (), {"user": "ann", "dry_run": True}),
         ("save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
         ("verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
         ("export", (), {"user": "ann", "path": tmp_path / "out"}),

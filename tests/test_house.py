@@ -53,6 +53,7 @@ LAYERS = (
         "planner",
         "planning",
         "recall",
+        "retention",
         "verification",
         "worker",
     },

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from zibaldone.profile import AsyncProfile, Profile
     from zibaldone.recalled import Recall
+    from zibaldone.retention import Retention, RetentionRule
     from zibaldone.verification.result import Leftover, LookedAt, Verification
     from zibaldone.views.base import Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
@@ -117,6 +118,8 @@ __all__ = [
     "Receipt",
     "RecordedModel",
     "Removed",
+    "Retention",
+    "RetentionRule",
     "Scope",
     "Semantic",
     "Session",
@@ -196,6 +199,7 @@ _HOMES = {
     ),
     "profile": ("AsyncProfile", "Profile"),
     "recalled": ("Recall",),
+    "retention": ("Retention", "RetentionRule"),
     "verification.result": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Counted",),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),

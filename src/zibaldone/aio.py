@@ -26,6 +26,7 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.profile import AsyncProfile
 from zibaldone.recalled import Recall
+from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
@@ -287,6 +288,20 @@ class AsyncMemory:
     ) -> Verification:
         """See Memory.verify."""
         return await in_thread(self._memory.verify, receipt, texts=texts, also=also)
+
+    async def retain(self, policy: Retention | None, *, user: Key) -> None:
+        """See Memory.retain."""
+        await in_thread(self._memory.retain, policy, user=user)
+
+    async def retention(self, *, user: Key) -> Retention:
+        """See Memory.retention."""
+        return await in_thread(self._memory.retention, user=user)
+
+    async def apply_retention(
+        self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
+    ) -> list[Receipt]:
+        """See Memory.apply_retention."""
+        return await in_thread(self._memory.apply_retention, user=user, policy=policy, dry_run=dry_run)
 
     async def save_receipt(
         self, receipt: Receipt, path: str | Path, verified: Verification | None = None

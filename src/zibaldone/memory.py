@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
+from zibaldone import retention as retaining
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -45,6 +46,7 @@ from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
+from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
@@ -120,6 +122,7 @@ class Memory:
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        retention: Retention | None = None,
         plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
@@ -136,8 +139,9 @@ class Memory:
         None: the embedded one. It may be another one each time: what is stored does not depend on it.
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
         views that are kept in step with the log without being asked for; others can still be maintained and
-        recalled by name. With `plan_with_model` the chat model is asked what each recall's question needs
-        (see `planner`; offline rules stand in when it takes long). With `background`, threads maintain while
+        recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
+        nothing else; by default everything stays. With `plan_with_model` the chat model is asked what each
+        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`, threads maintain while
         the program does other things; `workers` is how many users, and how many model calls of one user, go
         side by side in a maintenance.
 
@@ -154,6 +158,7 @@ class Memory:
         option("placement", placement, Placement)
         option("hierarchy", hierarchy, XMemory)
         option("topics", topics, Consolidation)
+        self._retention = option("retention", retention, Retention) or Retention()
         static = shared_static_embedder()
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
@@ -351,6 +356,7 @@ class Memory:
                 overlays=overlays,
                 narrowing=narrowing,
                 planner=self._planner,
+                decay_days=self.retention(user=user).decay_days,
             )
 
     def search(
@@ -392,6 +398,7 @@ class Memory:
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 narrowing=narrowing,
+                decay_days=self.retention(user=user).decay_days,
             )
 
     def _query(
@@ -612,6 +619,49 @@ class Memory:
             elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
         )
 
+    def retain(self, policy: Retention | None, *, user: Key) -> None:
+        """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
+
+        It holds from the next maintenance and the next recall on, in every process; `retention` shows it.
+        """
+        user = key("user", user)
+        option("policy", policy, Retention)
+        with self._database.write() as connection:
+            retaining.set_for(connection, user, policy, self._now())
+        if self._worker is not None:
+            self._worker.notify(user)
+
+    def retention(self, *, user: Key) -> Retention:
+        """What of the user's messages goes by itself, and how old ones fade."""
+        with self._database.read() as connection:
+            return retaining.of_user(connection, key("user", user), self._retention)
+
+    def apply_retention(
+        self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
+    ) -> list[Receipt]:
+        """Forget what is to go now, of one user or of all; every maintenance does it first.
+
+        A dry run says what would go; with a `policy`, what would go by that one.
+        """
+        if user is not None:
+            user = key("user", user)
+        flag("dry_run", dry_run)
+        if option("policy", policy, Retention) is not None and not dry_run:
+            raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
+        now = self._now()
+        with self._database.read() as connection:
+            if policy is not None:
+                names = self.users() if user is None else [user]
+                going = dict.fromkeys(names, policy)
+            else:
+                waiting = retaining.due(connection, self._retention, now, user)
+                going = {name: retaining.of_user(connection, name, self._retention) for name in waiting}
+        receipts = (
+            retaining.apply(self._database, self._stores(), name, its, now, dry_run=dry_run)
+            for name, its in going.items()
+        )
+        return [receipt for receipt in receipts if receipt is not None]
+
     def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
         """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
 
@@ -782,6 +832,7 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
             total = sum(
@@ -799,7 +850,7 @@ class Memory:
 
         before = self._meter.total(user)
         report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
-        return maintenance.with_usage(report, before, self._meter.total(user))
+        return replace(maintenance.with_usage(report, before, self._meter.total(user)), forgotten=tuple(gone))
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
@@ -825,6 +876,7 @@ class Memory:
     def _maintain_in_background(self, user: str) -> None:
         assert self._worker is not None
         worker = self._worker
+        self.apply_retention(user=user)
         report = maintenance.maintain(
             self._database,
             self._chosen(None),
@@ -841,7 +893,8 @@ class Memory:
             late = set().union(*(generations.users_behind(connection, view) for view in views))
             others = set(log.all_users(connection)) - late
             due = {name for name in others if any(view.is_due(connection, name) for view in views)}
-            return sorted(late | due)
+            going = retaining.due(connection, self._retention, self._now())
+            return sorted(late | due | set(going))
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import mcp, messages, profile, serve, topics, upkeep, views
+from zibaldone.cli import mcp, messages, profile, retention, serve, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
@@ -111,6 +111,7 @@ app.command("open")(serve.open_)
 app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(mcp.app, name="mcp")
+app.command()(retention.retention)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)

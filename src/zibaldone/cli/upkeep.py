@@ -105,6 +105,7 @@ def maintained_lines(done: Maintained) -> list[str]:
     for view, tended in done.tended:
         if tended:
             lines.append(f"view {view}: {', '.join(f'{counted.rows} {counted.kind}' for counted in tended)}")
+    lines += [out.receipt_summary(receipt) for receipt in done.forgotten]
     if done.model_calls or done.degraded:
         lines.append(
             f"model: {out.count(done.model_calls, 'call')}, {done.prompt_tokens} prompt and"

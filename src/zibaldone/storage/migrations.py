@@ -289,6 +289,16 @@ def exports_of_users(connection: Connection) -> None:
     )
 
 
+def retention_of_users(connection: Connection) -> None:
+    """What goes by itself."""
+    connection.execute(
+        text(
+            """CREATE TABLE retention (
+            "user" TEXT NOT NULL PRIMARY KEY, policy TEXT NOT NULL, set_us BIGINT NOT NULL)"""
+        )
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -304,6 +314,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     messages_by_length,
     ids_of_forgotten_messages,
     exports_of_users,
+    retention_of_users,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

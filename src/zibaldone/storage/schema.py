@@ -420,6 +420,14 @@ exports = Table(  # what was written elsewhere: forgetting does not reach it, ve
     Column("time_us", BigInteger, nullable=False),  # of the last one, microseconds since 1970
 )
 
+retention = Table(  # of users who do not keep to the default
+    "retention",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("policy", Text, nullable=False),  # JSON: rules, decay_days, forget_below
+    Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
+)
+
 server_keys = Table(  # looked up before anybody's name is known
     "server_keys",
     metadata,
