@@ -90,6 +90,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("forget", (), {"user": "ann", "session": "1"}),
         ("forget", (), {"user": "ann", "before": "1999-01-01"}),
         ("forget", (), {"user": "bea", "everything": True}),
+        ("audit", (), {"user": "ann", "since": 0, "newest": 3}),
         ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
         ("retention", (), {"user": "ann"}),
         ("apply_retention", (), {"user": "ann", "dry_run": True}),

@@ -387,7 +387,7 @@ def test_forget(filled):
 
 
 def test_forget_verify(filled, tmp_path):
-    """With a receipt it is verified that nothing is left; when it is, the texts are taken out of the receipt."""
+    """With a receipt it is verified that nothing is left; then the texts are taken out of it."""
     receipt = tmp_path / "receipt.json"
     done = filled("forget", "--session", "2", "--yes", "--receipt", receipt)
     assert "verify with it" in done.stderr

@@ -35,6 +35,7 @@ LAYERS = (
         "message_input",
         "message_objects",
         "narrowing",
+        "audit",
         "log",
         "session_list",
         "importers",

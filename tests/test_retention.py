@@ -78,11 +78,11 @@ def test_the_default_holds_for_whom_nothing_else_was_set(told, opened):
 
 def test_items_stay(told, clock):
     """A rule of all messages is no rule of items: they are what they are until somebody deletes them."""
-    told.items("ann").put("app", "settings", {"a": 1})
+    told.items("ann").put(("app",), "settings", {"a": 1})
     told.retain(Retention([RetentionRule(1)]), user="ann")
     clock.now += timedelta(days=500)
     told.maintain()
-    assert told.items("ann").get("app", "settings").value == {"a": 1}
+    assert told.items("ann").get(("app",), "settings").value == {"a": 1}
     assert len(told.messages(user="ann")) == 1
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
+    from zibaldone.audit import AuditEntry
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
     from zibaldone.errors import (
@@ -69,6 +70,7 @@ __all__ = [
     "AsyncProfile",
     "AsyncTopics",
     "Attachment",
+    "AuditEntry",
     "Behind",
     "BlockMissing",
     "CeilingReached",
@@ -153,6 +155,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "aio": ("AsyncMemory",),
+    "audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "errors": (

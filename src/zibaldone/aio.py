@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 from uuid import UUID
 
+from zibaldone.audit import AuditEntry
 from zibaldone.core import Evidence, Message
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
@@ -55,6 +56,8 @@ class AsyncMemory:
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        retention: Retention | None = None,
+        audit: bool | FromEnvironment = FROM_ENVIRONMENT,
         plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
@@ -73,6 +76,8 @@ class AsyncMemory:
             hierarchy=hierarchy,
             topics=topics,
             maintained=maintained,
+            retention=retention,
+            audit=audit,
             plan_with_model=plan_with_model,
             background=background,
             workers=workers,
@@ -361,6 +366,12 @@ class AsyncMemory:
     ) -> Maintained:
         """See Memory.maintain; `progress` is called in the worker thread."""
         return await in_thread(self._memory.maintain, user=user, views=views, progress=progress)
+
+    async def audit(
+        self, *, user: Key | None = None, since: TimeLike | None = None, newest: int | None = None
+    ) -> list[AuditEntry]:
+        """See Memory.audit."""
+        return await in_thread(self._memory.audit, user=user, since=since, newest=newest)
 
     async def usage(self, *, user: Key | None = None) -> list[Usage]:
         """See Memory.usage."""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, func, select, update
 
+from zibaldone import audit
 from zibaldone.core import CORRECTS, EDITOR, Message
 from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.message_input import corrected_ids
@@ -138,6 +139,7 @@ def append(
         for seq, position in enumerate(fresh, first_seq):
             stored[position] = replace(stored[position], seq=seq, files=())
         _settle_corrections(connection, user, stored, fresh)
+        audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
             connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
         file_rows = [
@@ -490,6 +492,7 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
         removed += connection.execute(delete(messages).where(condition)).rowcount
     if removed:
         touch(connection, user, deleted=True)
+        audit.note(connection, user, "forget", removed)
     return removed
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
 from zibaldone import retention as retaining
+from zibaldone.audit import AuditEntry, audited, entries, note_read
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -123,6 +124,7 @@ class Memory:
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
         retention: Retention | None = None,
+        audit: bool | FromEnvironment = FROM_ENVIRONMENT,
         plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
@@ -140,10 +142,11 @@ class Memory:
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
         views that are kept in step with the log without being asked for; others can still be maintained and
         recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
-        nothing else; by default everything stays. With `plan_with_model` the chat model is asked what each
-        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`, threads maintain while
-        the program does other things; `workers` is how many users, and how many model calls of one user, go
-        side by side in a maintenance.
+        nothing else; by default everything stays. With `audit` it is noted who reads, writes and forgets;
+        unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
+        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
+        threads maintain while the program does other things; `workers` is how many users, and how many model
+        calls of one user, go side by side in a maintenance.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
         not installed, and ModelFailed for an embedder that cannot be loaded.
@@ -153,6 +156,7 @@ class Memory:
         count("workers", workers, least=1)
         flag("background", background)
         flag("plan_with_model", plan_with_model)
+        is_audited = flag("audit", settings.audit(audit))
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
         option("placement", placement, Placement)
@@ -171,6 +175,7 @@ class Memory:
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
@@ -261,6 +266,7 @@ class Memory:
             del self._views[view.name]
             self._maintained.discard(view.name)
 
+    @audited("write")
     def add(
         self,
         messages: MessageLike | Iterable[MessageLike],
@@ -286,6 +292,7 @@ class Memory:
         (appended,) = self._ingest([(user, given)])
         return appended.stored
 
+    @audited("read")
     def recall(
         self,
         query: str | None = None,
@@ -359,6 +366,7 @@ class Memory:
                 decay_days=self.retention(user=user).decay_days,
             )
 
+    @audited("read")
     def search(
         self,
         query: str,
@@ -413,6 +421,7 @@ class Memory:
             before=given and given + timedelta(microseconds=1),
         )
 
+    @audited("read")
     def messages(
         self,
         *,
@@ -464,6 +473,7 @@ class Memory:
                 newest=last is not None,
             )
 
+    @audited("read")
     def get(self, which: int | str | UUID, *, user: Key) -> Message | None:
         """The message of a seq (a number) or of an id (a string or a UUID); None when there is none.
 
@@ -473,6 +483,7 @@ class Memory:
         with self._database.read() as connection:
             return log.find(connection, user, chosen)
 
+    @audited("write")
     def update(
         self, which: int | str | UUID, content: str, *, user: Key, metadata: Mapping[str, Any] | None = None
     ) -> Message:
@@ -517,6 +528,7 @@ class Memory:
         )
         return corrected
 
+    @audited("read")
     def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
         """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
         user, chosen = key("user", user), _seq_or_id(which)
@@ -524,6 +536,7 @@ class Memory:
             message = log.find(connection, user, chosen)
             return log.versions_of(connection, user, message) if message else []
 
+    @audited("read")
     def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
         """The images and files that a message came with, with the bytes that were kept."""
         user, chosen = key("user", user), _seq_or_id(which)
@@ -532,12 +545,14 @@ class Memory:
             files = log.files(connection, user, message.seq) if message else {}
         return attachments_of(message.metadata, files) if message else []
 
+    @audited("read")
     def sessions(self, *, user: Key) -> list[Session]:
         """The user's sessions in the order of their first messages."""
         user = key("user", user)
         with self._database.read() as connection:
             return log.sessions(connection, user)
 
+    @audited("read")
     def titled_sessions(
         self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
     ) -> tuple[list[TitledSession], int]:
@@ -558,6 +573,7 @@ class Memory:
         with self._database.read() as connection:
             return log.all_users(connection)
 
+    @audited("forget")
     def forget(
         self,
         *,
@@ -589,6 +605,7 @@ class Memory:
             now=self._now(),
         )
 
+    @audited("write")
     def verify(
         self,
         receipt: Receipt | str | Path,
@@ -608,6 +625,7 @@ class Memory:
         """
         if not isinstance(receipt, Receipt):
             receipt = read_receipt(file_path("receipt", receipt))
+        note_read(self._database, receipt.user, receipt.seqs)
         return verify(
             self._database,
             self._stores(),
@@ -636,6 +654,7 @@ class Memory:
         with self._database.read() as connection:
             return retaining.of_user(connection, key("user", user), self._retention)
 
+    @audited("forget")
     def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
     ) -> list[Receipt]:
@@ -674,6 +693,7 @@ class Memory:
         self._database.keep_out(target)
         write_receipt(target, receipt, verified)
 
+    @audited("read")
     def export(self, *, user: Key, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
         user = key("user", user)
@@ -685,6 +705,7 @@ class Memory:
             log.note_export(connection, user, str(target.absolute()), self._now())
         return export_messages(self._all_messages(user), target)
 
+    @audited("write")
     def import_(
         self,
         path: str | Path | BinaryIO,
@@ -730,6 +751,7 @@ class Memory:
                 self._worker.notify(whose)
         return report
 
+    @audited("read")
     def topics(self, user: Key) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
         whose = key("user", user)
@@ -740,6 +762,7 @@ class Memory:
 
         return Topics(self._database, self._topics, whose, add=add, now=self._now)
 
+    @audited("read")
     def profile(self, user: Key) -> Profile:
         """What should always be known of the user: instructions, preferences, decisions, people and facts."""
         whose = key("user", user)
@@ -749,6 +772,7 @@ class Memory:
 
         return Profile(self._database, self._profile, whose, add=add, count=self._count)
 
+    @audited("read")
     def items(self, user: Key) -> Items:
         """The user's items: JSON documents by name, with their history."""
         whose = key("user", user)
@@ -774,23 +798,40 @@ class Memory:
 
         return Items(self._database, whose, add=add, rank=rank, forget=forget)
 
+    @audited("read")
     def chunks(self, *, user: Key) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
         user = key("user", user)
         return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
 
+    @audited("read")
     def history(self, *, user: Key) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
         user = key("user", user)
         return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
 
+    @audited("read")
     def themes(self, *, user: Key) -> list[Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""
         return self._made_by(self._hierarchy, user, self._hierarchy.themes)
 
+    @audited("read")
     def episodes(self, *, user: Key) -> list[Episode]:
         """The hierarchy view's episodes, in the order in which they were told."""
         return self._made_by(self._hierarchy, user, self._hierarchy.episodes)
+
+    def audit(
+        self, *, user: Key | None = None, since: TimeLike | None = None, newest: int | None = None
+    ) -> list[AuditEntry]:
+        """Who read, wrote and forgot, in the order of time: of one user or of all, the `newest` so many.
+
+        Only what was done while audit was on.
+        """
+        whose = None if user is None else key("user", user)
+        began = None if since is None else to_time(since, "since")
+        most = None if newest is None else count("newest", newest, least=1)
+        with self._database.read() as connection:
+            return entries(connection, whose, began, most)
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
@@ -815,6 +856,7 @@ class Memory:
         with inspection.damage_is_named(self._database, user, [chosen]):
             maintenance.rebuild(self._database, user, chosen)
 
+    @audited("write")
     def maintain(
         self,
         *,

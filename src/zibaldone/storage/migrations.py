@@ -299,6 +299,18 @@ def retention_of_users(connection: Connection) -> None:
     )
 
 
+def audit_log(connection: Connection) -> None:
+    """Who read, wrote and forgot."""
+    for statement in (
+        """CREATE TABLE audit (
+            "user" TEXT NOT NULL, number BIGINT NOT NULL, time_us BIGINT NOT NULL, action TEXT NOT NULL,
+            operation TEXT NOT NULL, door TEXT NOT NULL, "key" TEXT, amount BIGINT NOT NULL,
+            PRIMARY KEY ("user", number))""",
+        "CREATE INDEX audit_by_time ON audit (time_us)",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -315,6 +327,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ids_of_forgotten_messages,
     exports_of_users,
     retention_of_users,
+    audit_log,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

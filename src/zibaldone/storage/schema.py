@@ -428,6 +428,20 @@ retention = Table(  # of users who do not keep to the default
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
+audit = Table(  # who did what, and never what was said
+    "audit",
+    metadata,
+    Column("user", Text, primary_key=True),  # whose memory
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per user
+    Column("time_us", BigInteger, nullable=False),  # microseconds since 1970
+    Column("action", Text, nullable=False),  # "read", "write", "forget"
+    Column("operation", Text, nullable=False),
+    Column("door", Text, nullable=False),
+    Column("key", Text),  # the id of the server's key; NULL: none was needed
+    Column("amount", BigInteger, nullable=False),  # of messages, or of whatever the operation gives
+    Index("audit_by_time", "time_us"),
+)
+
 server_keys = Table(  # looked up before anybody's name is known
     "server_keys",
     metadata,

@@ -142,7 +142,7 @@ def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
 
 
 def test_bytes_that_no_row_names_are_leftovers(tmp_path):
-    """Verifying a forgetting finds none; it finds keys in a place that was given up, and in a file of nobody."""
+    """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
     with filled(tmp_path / "m"):
         pass
     with Memory(tmp_path / "m", clock=FrozenClock()) as memory:

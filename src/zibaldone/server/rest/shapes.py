@@ -100,6 +100,13 @@ class PagedUsersQuery(QueryShape):
     limit: PageSize = PAGE
 
 
+class AuditQuery(UserQuery):
+    """Of which time, and how many entries."""
+
+    since: Time | None = None
+    newest: PageSize = PAGE
+
+
 class PagedQuery(UserQuery):
     """A page of what is in the order of seqs."""
 
@@ -445,6 +452,25 @@ class ReceiptJson(OutputShape):
     purged: bool = Field(description="No file has the text any more; false in a dry run.")
     time: datetime | None
     texts: list[str] = Field(description="What the messages said, where that was asked for.")
+
+
+class AuditEntryJson(OutputShape):
+    """One thing that was done with a user's memory."""
+
+    user: str
+    number: int = Field(description="Rises by one per user.")
+    time: datetime
+    action: Literal["read", "write", "forget"]
+    operation: str
+    door: str
+    key: str | None
+    count: int
+
+
+class AuditJson(OutputShape):
+    """Who read, wrote and forgot, in the order of time."""
+
+    entries: list[AuditEntryJson]
 
 
 class LookedAtJson(OutputShape):
