@@ -306,7 +306,7 @@ def audit_log(connection: Connection) -> None:
             "user" TEXT NOT NULL, number BIGINT NOT NULL, time_us BIGINT NOT NULL, action TEXT NOT NULL,
             operation TEXT NOT NULL, door TEXT NOT NULL, "key" TEXT, amount BIGINT NOT NULL,
             PRIMARY KEY ("user", number))""",
-        "CREATE INDEX audit_by_time ON audit (time_us)",
+        'CREATE INDEX audit_by_time ON audit ("user", time_us)',
     ):
         connection.execute(text(statement))
 

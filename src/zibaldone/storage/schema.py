@@ -439,7 +439,7 @@ audit = Table(  # who did what, and never what was said
     Column("door", Text, nullable=False),
     Column("key", Text),  # the id of the server's key; NULL: none was needed
     Column("amount", BigInteger, nullable=False),  # of messages, or of whatever the operation gives
-    Index("audit_by_time", "time_us"),
+    Index("audit_by_time", "user", "time_us"),
 )
 
 server_keys = Table(  # looked up before anybody's name is known

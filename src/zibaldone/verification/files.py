@@ -43,7 +43,8 @@ def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tup
 
 
 def _look(path: Path, name: str, kind: str, needles: Wanted, *, apart: bool) -> tuple[LookedAt, list[Where]]:
-    size, hits = 0, []
+    size = 0
+    hits: list[Where] = []
     read: Callable[[Path], Iterator[tuple[int, bytes]]] = pieces_read_apart if apart else pieces
     for begin, piece in read(path):
         size = begin + len(piece)

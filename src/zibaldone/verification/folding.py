@@ -49,7 +49,7 @@ def _collapsed(data: bytes) -> bytes:
     letters = np.frombuffer(data, dtype=np.uint8)
     kept = letters != _SPACE
     kept[1:] |= letters[:-1] != _SPACE
-    return letters[kept].tobytes()
+    return bytes(letters[kept])
 
 
 def _runs(data: bytes) -> Iterator[bytes]:

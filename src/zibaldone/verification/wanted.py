@@ -150,7 +150,7 @@ def _table(hashes: Hashes) -> npt.NDArray[np.bool_]:
 
 def _first_bits(hashes: Hashes) -> npt.NDArray[np.int64]:
     mixed = hashes * np.uint64(_FACTORS[1])
-    return (mixed >> np.uint64(64 - _TABLE_BITS)).astype(np.int64)
+    return np.asarray(mixed >> np.uint64(64 - _TABLE_BITS), dtype=np.int64)
 
 
 def _members(hashes: Hashes, wanted: Hashes, table: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -160,4 +160,4 @@ def _members(hashes: Hashes, wanted: Hashes, table: npt.NDArray[np.bool_]) -> np
     likely = np.flatnonzero(table[_first_bits(hashes)])
     places = np.searchsorted(wanted, hashes[likely])
     places[places == len(wanted)] = 0
-    return likely[wanted[places] == hashes[likely]]
+    return np.asarray(likely[wanted[places] == hashes[likely]], dtype=np.int64)
