@@ -10,6 +10,8 @@ from zibaldone.storage import migrations, schema
 from zibaldone.storage.database import FILE, Database
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 
+pytestmark = pytest.mark.usefixtures("made_from_nothing")
+
 
 @pytest.fixture
 def database(tmp_path):
