@@ -32,10 +32,8 @@ VIEWS = ("messages", "timeline", "updates", "profile", "chunks", "hierarchy", "t
 
 
 def secret(kind):
-    """A text of its own for each kind of leftover."""
-    return (
-        f"At night {digest(kind, 4)} saw the Größe of {digest(kind, 5)}, {digest(kind, 6)} and of the moon."
-    )
+    """A text of its own for each kind of leftover; no 24 letters of it in a row are ASCII."""
+    return f"Höhe {digest(kind, 4)} über {digest(kind, 5)}, dann öde {digest(kind, 6)} und spät."
 
 
 def digest(text, size):
@@ -150,7 +148,7 @@ VARIANTS = {
     "Markdown": lambda text: "*" + text.replace(" ", "* *") + "*",
     "wide": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     "a part": lambda text: text[9:42],
-    "a name": lambda text: f"{text.split()[2].upper()} was here",
+    "a name": lambda text: f"{text.split()[1].upper()} was here",
 }
 
 
@@ -195,7 +193,7 @@ def planted(tmp_path_factory):
 @pytest.mark.parametrize("kind", PLANTS)
 def test_a_leftover_is_found(planted, kind):
     """Wherever the text was left, verifying says so, and where it is."""
-    places = {left.where for left in planted.left(kind) if left.kind == "text"}
+    places = {left.where for left in planted.left(kind) if left.kind.endswith("text")}
     assert any(place.startswith(planted.where[kind]) for place in places)
 
 
@@ -204,8 +202,7 @@ def test_however_it_is_written(planted, kind):
     """Case, spaces, Unicode's forms, escapes and marks make no difference, nor that only a part is left."""
     (left,) = planted.left(kind)
     assert left.where == planted.where[kind]
-    expected = {"a part": "text", "a name": "word", "Markdown": "normalised text"}
-    assert left.kind == expected.get(kind, left.kind)
+    assert left.kind == {"a part": "text", "a name": "word"}.get(kind, "normalised text")
 
 
 def test_nothing_is_left(planted):

@@ -148,5 +148,6 @@ def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
         return "word"
     inner = hit.words.split()[1:-1] or hit.words.split()
     pattern = re.compile(r"[\W_]+".join(map(re.escape, inner)), re.IGNORECASE)
-    written = (match[0].encode() for text in wanted if (match := pattern.search(text)))
+    matches = (pattern.search(text) for text in wanted)
+    written = (match[0].encode("utf-8", "surrogatepass") for match in matches if match)
     return "text" if any(verbatim in data for verbatim in written) else "normalised text"

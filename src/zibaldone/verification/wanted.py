@@ -87,7 +87,7 @@ class Wanted:
                 piece = haystack[at : at + WINDOW_BYTES].decode("utf-8", "replace").strip()
                 return Occurrence(piece, whole_word=False)
             if short and word is None:
-                word = Occurrence(max(short, key=len).decode(), whole_word=True)
+                word = Occurrence(max(short, key=len).decode("utf-8", "replace"), whole_word=True)
         return word
 
     def _excuse(self, haystack: bytes) -> None:
