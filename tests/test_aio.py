@@ -8,7 +8,17 @@ from functools import partial
 import anyio
 import pytest
 
-from zibaldone import AsyncMemory, ClosedMemory, InvalidInput, Memory, StaticEmbedder, UnknownName
+from zibaldone import (
+    AsyncMemory,
+    ClosedMemory,
+    InvalidInput,
+    Memory,
+    Receipt,
+    Retention,
+    RetentionRule,
+    StaticEmbedder,
+    UnknownName,
+)
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
@@ -45,6 +55,8 @@ def same(value):
         return value.text, value.evidence, value.citations, value.trace.decisions
     if hasattr(value, "bytes_on_disk"):
         return value.users, value.messages, value.sessions, value.views
+    if hasattr(value, "looked_at"):
+        return value.ok, value.looked_for, value.leftovers
     return value
 
 
@@ -78,6 +90,12 @@ def test_behaviour(opened, tmp_path, clock):
         ("forget", (), {"user": "ann", "session": "1"}),
         ("forget", (), {"user": "ann", "before": "1999-01-01"}),
         ("forget", (), {"user": "bea", "everything": True}),
+        ("audit", (), {"user": "ann", "since": 0, "newest": 3}),
+        ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
+        ("retention", (), {"user": "ann"}),
+        ("apply_retention", (), {"user": "ann", "dry_run": True}),
+        ("save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
+        ("verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
         ("export", (), {"user": "ann", "path": tmp_path / "out"}),
         ("import_", (tmp_path / "out",), {"user": "cid", "format": "jsonl", "progress": lambda *_: None}),
         ("rebuild", (), {"user": "ann", "view": "messages"}),

@@ -386,6 +386,37 @@ def test_forget(filled):
     assert "nothing found" in filled("forget", "--seq", "1", "--yes", code=1).stderr
 
 
+def test_forget_verify(filled, tmp_path):
+    """With a receipt it is verified that nothing is left; then the texts are taken out of it."""
+    receipt = tmp_path / "receipt.json"
+    done = filled("forget", "--session", "2", "--yes", "--receipt", receipt)
+    assert "verify with it" in done.stderr
+    assert "I bake rye bread on Sundays." in receipt.read_text()
+    done = filled("forget", "--verify", receipt)
+    assert "tables, " in done.stdout
+    assert "zibaldone.sqlite3" in done.stdout
+    assert done.stdout.endswith("nothing is left\n")
+    (tmp_path / "memory" / "left").write_text("I BAKE rye-bread on Sundays")
+    done = filled("forget", "--verify", receipt, "--seal", code=1)
+    assert "- normalised text in left, bytes 0 to 27: i bake rye bread on sund" in done.stdout
+    assert "rye" in receipt.read_text()
+    (tmp_path / "memory" / "left").unlink()
+    verified = json.loads(filled("forget", "--verify", receipt, "--seal", "--json").stdout)
+    assert (verified["ok"], verified["leftovers"]) == (True, [])
+    assert "rye" not in receipt.read_text()
+    assert json.loads(receipt.read_text())["verified"]["ok"] is True
+    done = filled("forget", "--verify", receipt)
+    assert "no text was looked for" in done.stderr
+
+
+def test_forget_verify_alone(filled, tmp_path):
+    """What says how to verify goes with --verify, and nothing else does."""
+    for options in (["--text", "x", "--all"], ["--seal", "--all"]):
+        assert "give --verify RECEIPT" in filled("forget", *options, code=2).stderr
+    assert "forgets nothing" in filled("forget", "--verify", tmp_path / "x", "--all", code=2).stderr
+    assert "no receipt can be read" in filled("forget", "--verify", tmp_path / "x", code=2).stderr
+
+
 def test_export_round_trip(filled, tmp_path):
     """What was exported is imported elsewhere as it was."""
     path = tmp_path / "out"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
+    from zibaldone.audit import AuditEntry
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
     from zibaldone.errors import (
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     )
     from zibaldone.profile import AsyncProfile, Profile
     from zibaldone.recalled import Recall
+    from zibaldone.retention import Retention, RetentionRule
+    from zibaldone.verification.result import Leftover, LookedAt, Verification
     from zibaldone.views.base import Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
@@ -67,6 +70,7 @@ __all__ = [
     "AsyncProfile",
     "AsyncTopics",
     "Attachment",
+    "AuditEntry",
     "Behind",
     "BlockMissing",
     "CeilingReached",
@@ -93,6 +97,8 @@ __all__ = [
     "InvalidMessage",
     "ItemPut",
     "Items",
+    "Leftover",
+    "LookedAt",
     "Maintained",
     "MemAttention",
     "Memory",
@@ -114,6 +120,8 @@ __all__ = [
     "Receipt",
     "RecordedModel",
     "Removed",
+    "Retention",
+    "RetentionRule",
     "Scope",
     "Semantic",
     "Session",
@@ -136,6 +144,7 @@ __all__ = [
     "UnknownName",
     "UnsupportedModel",
     "Usage",
+    "Verification",
     "ViewStats",
     "ViewTrace",
     "XMemory",
@@ -146,6 +155,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "aio": ("AsyncMemory",),
+    "audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "errors": (
@@ -192,6 +202,8 @@ _HOMES = {
     ),
     "profile": ("AsyncProfile", "Profile"),
     "recalled": ("Recall",),
+    "retention": ("Retention", "RetentionRule"),
+    "verification.result": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Counted",),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),

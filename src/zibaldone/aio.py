@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 from uuid import UUID
 
+from zibaldone.audit import AuditEntry
 from zibaldone.core import Evidence, Message
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
@@ -26,11 +27,13 @@ from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Ceilings, Usage
 from zibaldone.profile import AsyncProfile
 from zibaldone.recalled import Recall
+from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import Key, TimeLike
+from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
@@ -53,6 +56,8 @@ class AsyncMemory:
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        retention: Retention | None = None,
+        audit: bool | FromEnvironment = FROM_ENVIRONMENT,
         plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
@@ -71,6 +76,8 @@ class AsyncMemory:
             hierarchy=hierarchy,
             topics=topics,
             maintained=maintained,
+            retention=retention,
+            audit=audit,
             plan_with_model=plan_with_model,
             background=background,
             workers=workers,
@@ -263,6 +270,7 @@ class AsyncMemory:
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        keep_texts: bool = False,
     ) -> Receipt:
         """See Memory.forget."""
         return await in_thread(
@@ -273,7 +281,38 @@ class AsyncMemory:
             before=before,
             everything=everything,
             dry_run=dry_run,
+            keep_texts=keep_texts,
         )
+
+    async def verify(
+        self,
+        receipt: Receipt | str | Path,
+        *,
+        texts: Iterable[str] = (),
+        also: Iterable[str | Path] = (),
+    ) -> Verification:
+        """See Memory.verify."""
+        return await in_thread(self._memory.verify, receipt, texts=texts, also=also)
+
+    async def retain(self, policy: Retention | None, *, user: Key) -> None:
+        """See Memory.retain."""
+        await in_thread(self._memory.retain, policy, user=user)
+
+    async def retention(self, *, user: Key) -> Retention:
+        """See Memory.retention."""
+        return await in_thread(self._memory.retention, user=user)
+
+    async def apply_retention(
+        self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
+    ) -> list[Receipt]:
+        """See Memory.apply_retention."""
+        return await in_thread(self._memory.apply_retention, user=user, policy=policy, dry_run=dry_run)
+
+    async def save_receipt(
+        self, receipt: Receipt, path: str | Path, verified: Verification | None = None
+    ) -> None:
+        """See Memory.save_receipt."""
+        await in_thread(self._memory.save_receipt, receipt, path, verified)
 
     async def export(self, *, user: Key, path: str | Path) -> int:
         """See Memory.export."""
@@ -327,6 +366,12 @@ class AsyncMemory:
     ) -> Maintained:
         """See Memory.maintain; `progress` is called in the worker thread."""
         return await in_thread(self._memory.maintain, user=user, views=views, progress=progress)
+
+    async def audit(
+        self, *, user: Key | None = None, since: TimeLike | None = None, newest: int | None = None
+    ) -> list[AuditEntry]:
+        """See Memory.audit."""
+        return await in_thread(self._memory.audit, user=user, since=since, newest=newest)
 
     async def usage(self, *, user: Key | None = None) -> list[Usage]:
         """See Memory.usage."""

@@ -104,6 +104,8 @@ class Topics:
                 f"user {self._user!r} has no topic documents: maintain(views=['topics']) makes them"
             )
         now = When.of(self._now().replace(microsecond=0))
+        with self._database.write() as connection:
+            log.note_export(connection, self._user, str(target), self._now())
         return TopicsExported(target, write_folder(target, documents, self._user, now))
 
     def import_(self, folder: str | Path) -> TopicsEdited:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.core import Message
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
@@ -41,6 +42,9 @@ class Receipt:
     # database anew, and while another process reads an older snapshot: then the next forget, or whoever opens
     # the folder next, purges it.
     purged: bool
+    time: datetime | None = field(default=None, compare=False)
+    # What the messages were, where they were to be kept for `verify`: all that a search of the files needs.
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def messages(self) -> int:
@@ -82,26 +86,36 @@ def selector(
 
 @sweeping()
 def forget(
-    database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, dry_run: bool
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    dry_run: bool,
+    keep_texts: bool = False,
+    now: datetime | None = None,
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
-    A dry run reads the same counts in a read transaction and changes nothing.
+    A dry run reads the same counts in a read transaction and changes nothing. With `keep_texts` the receipt
+    has what the messages said.
     """
     if dry_run:
         with damage_is_named(database, user, views), database.read() as connection:
             seqs = _select(connection, user, selected)
+            texts = _texts(connection, user, seqs) if keep_texts else ()
             lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-        return Receipt(user, True, tuple(seqs), lost, purged=False)
+        return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
     with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)
         log.empty_damaged(connection, user, seqs)
+        texts = _texts(connection, user, seqs) if keep_texts else ()
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
         if seqs:
             database.purge_is_due(connection)
     if not seqs:
-        return Receipt(user, False, (), removed, purged=True)
+        return Receipt(user, False, (), removed, purged=True, time=now)
     forget_texts()
     try:
         for view in views:
@@ -113,7 +127,33 @@ def forget(
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
         _logger.warning("the files could not be purged yet: %s", error)
         purged = False
-    return Receipt(user, False, tuple(seqs), removed, purged)
+    return Receipt(user, False, tuple(seqs), removed, purged, time=now, texts=texts)
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """All that a message says, and all that is said of it."""
+    yield message.content
+    yield from (text for text in (message.name, message.id, message.session) if text)
+    yield from _strings(message.metadata)
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _strings(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _texts(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[str, ...]:
+    """Each once, in the order of the messages."""
+    messages = log.fetch(connection, user, seqs)
+    texts = (text for seq in seqs if seq in messages for text in texts_of(messages[seq]))
+    return tuple(dict.fromkeys(texts))
 
 
 def _select(connection: Connection, user: str, selected: Selector) -> list[int]:

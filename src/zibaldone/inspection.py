@@ -81,7 +81,7 @@ def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -
     except _UNFIT as error:
         with database.read() as connection:
             for view in views:
-                if faults := _faults_of(connection, user, view):
+                if faults := faults_of(connection, user, view):
                     raise StorageCorrupt(
                         f"the {view.name} view of user {user!r} is damaged ({faults[0]}): make it anew with"
                         f" rebuild(user={user!r}, view={view.name!r}), or restore a copy"
@@ -89,7 +89,8 @@ def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -
         raise
 
 
-def _faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
+def faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
+    """Where what serves the user disagrees with the log, or with itself; empty when it agrees."""
     try:
         generation = generations.serving(connection, user, view)
         view.stats(connection, user)  # reads what `faults` has nothing to compare with
@@ -146,6 +147,6 @@ def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
             total += log.count(connection, name)
             disagreeing = log.faults(connection, name)
             for view in views:
-                disagreeing += [f"view {view.name}: {fault}" for fault in _faults_of(connection, name, view)]
+                disagreeing += [f"view {view.name}: {fault}" for fault in faults_of(connection, name, view)]
             faults += [f"user {name!r}: {fault}" for fault in disagreeing]
     return Integrity(len(names), total, tuple(faults))

@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, func, select, update
 
+from zibaldone import audit
 from zibaldone.core import CORRECTS, EDITOR, Message
 from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import forgotten_ids, message_files, messages, users
+from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
 ITEM_SESSIONS = "zibaldone:items/"  # a session so named is an item: its last message is what it says now
@@ -138,6 +139,7 @@ def append(
         for seq, position in enumerate(fresh, first_seq):
             stored[position] = replace(stored[position], seq=seq, files=())
         _settle_corrections(connection, user, stored, fresh)
+        audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
             connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
         file_rows = [
@@ -454,6 +456,13 @@ def versions_of(connection: Connection, user: str, message: Message) -> list[Mes
     return [*fetch(connection, user, [first]).values(), *later]
 
 
+def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
+    """That messages, or what was made of them, were written to this file or folder."""
+    at = and_(exports.c.user == user, exports.c.path == path)
+    if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
+        connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
+
+
 def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:
     """Make messages readable that are about to go: views look at them once more, and must not keep them."""
     for batch in in_chunks(seqs, _PER_STATEMENT):
@@ -483,6 +492,7 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
         removed += connection.execute(delete(messages).where(condition)).rowcount
     if removed:
         touch(connection, user, deleted=True)
+        audit.note(connection, user, "forget", removed)
     return removed
 
 

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, update
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
+from zibaldone.forgetting import Receipt
 from zibaldone.generations import (
     building,
     cursor_of,
@@ -262,6 +263,7 @@ class Maintained:
     degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    forgotten: tuple[Receipt, ...] = ()  # what went by itself: see Memory.retain
 
 
 def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:

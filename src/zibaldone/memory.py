@@ -14,6 +14,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
+from zibaldone import retention as retaining
+from zibaldone.audit import AuditEntry, audited, entries, note_read
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -45,6 +47,7 @@ from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
+from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
@@ -65,6 +68,9 @@ from zibaldone.validation import (
     whole_text,
     words,
 )
+from zibaldone.verification.receipt_files import read_receipt, write_receipt
+from zibaldone.verification.result import Verification
+from zibaldone.verification.verifying import verify
 from zibaldone.views.base import Generation, Query, View, ViewStore
 from zibaldone.views.chunks import ChunksView, MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
@@ -117,6 +123,8 @@ class Memory:
         hierarchy: XMemory | None = None,
         topics: Consolidation | None = None,
         maintained: Sequence[str] = MAINTAINED,
+        retention: Retention | None = None,
+        audit: bool | FromEnvironment = FROM_ENVIRONMENT,
         plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
@@ -133,10 +141,12 @@ class Memory:
         None: the embedded one. It may be another one each time: what is stored does not depend on it.
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
         views that are kept in step with the log without being asked for; others can still be maintained and
-        recalled by name. With `plan_with_model` the chat model is asked what each recall's question needs
-        (see `planner`; offline rules stand in when it takes long). With `background`, threads maintain while
-        the program does other things; `workers` is how many users, and how many model calls of one user, go
-        side by side in a maintenance.
+        recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
+        nothing else; by default everything stays. With `audit` it is noted who reads, writes and forgets;
+        unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
+        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
+        threads maintain while the program does other things; `workers` is how many users, and how many model
+        calls of one user, go side by side in a maintenance.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
         not installed, and ModelFailed for an embedder that cannot be loaded.
@@ -146,11 +156,13 @@ class Memory:
         count("workers", workers, least=1)
         flag("background", background)
         flag("plan_with_model", plan_with_model)
+        is_audited = flag("audit", settings.audit(audit))
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
         option("placement", placement, Placement)
         option("hierarchy", hierarchy, XMemory)
         option("topics", topics, Consolidation)
+        self._retention = option("retention", retention, Retention) or Retention()
         static = shared_static_embedder()
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
@@ -163,10 +175,11 @@ class Memory:
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
-        self._embedder = chosen
+        self._embedder, self._chat = chosen, answering
         self._messages = MessagesView(chosen, static, static)
         self._chunks = ChunksView(
             chosen,
@@ -253,6 +266,7 @@ class Memory:
             del self._views[view.name]
             self._maintained.discard(view.name)
 
+    @audited("write")
     def add(
         self,
         messages: MessageLike | Iterable[MessageLike],
@@ -278,6 +292,7 @@ class Memory:
         (appended,) = self._ingest([(user, given)])
         return appended.stored
 
+    @audited("read")
     def recall(
         self,
         query: str | None = None,
@@ -348,8 +363,10 @@ class Memory:
                 overlays=overlays,
                 narrowing=narrowing,
                 planner=self._planner,
+                decay_days=self.retention(user=user).decay_days,
             )
 
+    @audited("read")
     def search(
         self,
         query: str,
@@ -389,6 +406,7 @@ class Memory:
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 narrowing=narrowing,
+                decay_days=self.retention(user=user).decay_days,
             )
 
     def _query(
@@ -403,6 +421,7 @@ class Memory:
             before=given and given + timedelta(microseconds=1),
         )
 
+    @audited("read")
     def messages(
         self,
         *,
@@ -454,6 +473,7 @@ class Memory:
                 newest=last is not None,
             )
 
+    @audited("read")
     def get(self, which: int | str | UUID, *, user: Key) -> Message | None:
         """The message of a seq (a number) or of an id (a string or a UUID); None when there is none.
 
@@ -463,6 +483,7 @@ class Memory:
         with self._database.read() as connection:
             return log.find(connection, user, chosen)
 
+    @audited("write")
     def update(
         self, which: int | str | UUID, content: str, *, user: Key, metadata: Mapping[str, Any] | None = None
     ) -> Message:
@@ -507,6 +528,7 @@ class Memory:
         )
         return corrected
 
+    @audited("read")
     def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
         """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
         user, chosen = key("user", user), _seq_or_id(which)
@@ -514,6 +536,7 @@ class Memory:
             message = log.find(connection, user, chosen)
             return log.versions_of(connection, user, message) if message else []
 
+    @audited("read")
     def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
         """The images and files that a message came with, with the bytes that were kept."""
         user, chosen = key("user", user), _seq_or_id(which)
@@ -522,12 +545,14 @@ class Memory:
             files = log.files(connection, user, message.seq) if message else {}
         return attachments_of(message.metadata, files) if message else []
 
+    @audited("read")
     def sessions(self, *, user: Key) -> list[Session]:
         """The user's sessions in the order of their first messages."""
         user = key("user", user)
         with self._database.read() as connection:
             return log.sessions(connection, user)
 
+    @audited("read")
     def titled_sessions(
         self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
     ) -> tuple[list[TitledSession], int]:
@@ -548,6 +573,7 @@ class Memory:
         with self._database.read() as connection:
             return log.all_users(connection)
 
+    @audited("forget")
     def forget(
         self,
         *,
@@ -557,17 +583,117 @@ class Memory:
         before: TimeLike | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        keep_texts: bool = False,
     ) -> Receipt:
         """Delete messages and all that was made from them, so that no file of the folder has the text.
 
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
-        user. A dry run changes nothing and counts the same.
+        user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
+        what the messages said, for `verify`: keep it no longer than that.
         """
         user = key("user", user)
         flag("dry_run", dry_run)
+        flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
-        return forgetting.forget(self._database, self._stores(), user, selected, dry_run=dry_run)
+        return forgetting.forget(
+            self._database,
+            self._stores(),
+            user,
+            selected,
+            dry_run=dry_run,
+            keep_texts=keep_texts,
+            now=self._now(),
+        )
 
+    @audited("write")
+    def verify(
+        self,
+        receipt: Receipt | str | Path,
+        *,
+        texts: Iterable[str] = (),
+        also: Iterable[str | Path] = (),
+    ) -> Verification:
+        """Look whether anything is left of what a receipt, or its file, says was forgotten; changes nothing.
+
+        Every table, every byte of every file of the folder, and the exports that this memory knows of are
+        searched for the receipt's texts and for these `texts`, whatever their case, spaces, Unicode form or
+        escapes; and the tables for rows that refer to the messages. Without any text only the latter. `also`
+        are files and folders of yours to look through, such as backups. What anybody's messages still say is
+        not looked for where it may stand.
+
+        Raises InvalidInput for a dry run's receipt, and StorageUnusable for a file that cannot be read.
+        """
+        if not isinstance(receipt, Receipt):
+            receipt = read_receipt(file_path("receipt", receipt))
+        note_read(self._database, receipt.user, receipt.seqs)
+        return verify(
+            self._database,
+            self._stores(),
+            self._kv,
+            receipt,
+            [whole_text("a text", some) for some in texts],
+            tokens_of=shared_static_embedder().count,
+            now=self._now(),
+            elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
+        )
+
+    def retain(self, policy: Retention | None, *, user: Key) -> None:
+        """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
+
+        It holds from the next maintenance and the next recall on, in every process; `retention` shows it.
+        """
+        user = key("user", user)
+        option("policy", policy, Retention)
+        with self._database.write() as connection:
+            retaining.set_for(connection, user, policy, self._now())
+        if self._worker is not None:
+            self._worker.notify(user)
+
+    def retention(self, *, user: Key) -> Retention:
+        """What of the user's messages goes by itself, and how old ones fade."""
+        with self._database.read() as connection:
+            return retaining.of_user(connection, key("user", user), self._retention)
+
+    @audited("forget")
+    def apply_retention(
+        self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
+    ) -> list[Receipt]:
+        """Forget what is to go now, of one user or of all; every maintenance does it first.
+
+        A dry run says what would go; with a `policy`, what would go by that one.
+        """
+        if user is not None:
+            user = key("user", user)
+        flag("dry_run", dry_run)
+        if option("policy", policy, Retention) is not None and not dry_run:
+            raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
+        now = self._now()
+        with self._database.read() as connection:
+            if policy is not None:
+                names = self.users() if user is None else [user]
+                going = dict.fromkeys(names, policy)
+            else:
+                waiting = retaining.due(connection, self._retention, now, user)
+                going = {name: retaining.of_user(connection, name, self._retention) for name in waiting}
+        receipts = (
+            retaining.apply(self._database, self._stores(), name, its, now, dry_run=dry_run)
+            for name, its in going.items()
+        )
+        return [receipt for receipt in receipts if receipt is not None]
+
+    def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
+        """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
+
+        With what verifying it gave: then the figures are beside it, as evidence.
+        """
+        if not isinstance(receipt, Receipt):
+            raise InvalidInput(f"receipt must be a Receipt, not {type_of(receipt)}")
+        option("verified", verified, Verification)
+        target = file_path("path", path)
+        self._database.keep_out(target)
+        write_receipt(target, receipt, verified)
+
+    @audited("read")
     def export(self, *, user: Key, path: str | Path) -> int:
         """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
         user = key("user", user)
@@ -575,8 +701,11 @@ class Memory:
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
+        with self._database.write() as connection:  # before: what a crash leaves is known, too
+            log.note_export(connection, user, str(target.absolute()), self._now())
         return export_messages(self._all_messages(user), target)
 
+    @audited("write")
     def import_(
         self,
         path: str | Path | BinaryIO,
@@ -622,6 +751,7 @@ class Memory:
                 self._worker.notify(whose)
         return report
 
+    @audited("read")
     def topics(self, user: Key) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
         whose = key("user", user)
@@ -632,6 +762,7 @@ class Memory:
 
         return Topics(self._database, self._topics, whose, add=add, now=self._now)
 
+    @audited("read")
     def profile(self, user: Key) -> Profile:
         """What should always be known of the user: instructions, preferences, decisions, people and facts."""
         whose = key("user", user)
@@ -641,6 +772,7 @@ class Memory:
 
         return Profile(self._database, self._profile, whose, add=add, count=self._count)
 
+    @audited("read")
     def items(self, user: Key) -> Items:
         """The user's items: JSON documents by name, with their history."""
         whose = key("user", user)
@@ -666,23 +798,40 @@ class Memory:
 
         return Items(self._database, whose, add=add, rank=rank, forget=forget)
 
+    @audited("read")
     def chunks(self, *, user: Key) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
         user = key("user", user)
         return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
 
+    @audited("read")
     def history(self, *, user: Key) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
         user = key("user", user)
         return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
 
+    @audited("read")
     def themes(self, *, user: Key) -> list[Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""
         return self._made_by(self._hierarchy, user, self._hierarchy.themes)
 
+    @audited("read")
     def episodes(self, *, user: Key) -> list[Episode]:
         """The hierarchy view's episodes, in the order in which they were told."""
         return self._made_by(self._hierarchy, user, self._hierarchy.episodes)
+
+    def audit(
+        self, *, user: Key | None = None, since: TimeLike | None = None, newest: int | None = None
+    ) -> list[AuditEntry]:
+        """Who read, wrote and forgot, in the order of time: of one user or of all, the `newest` so many.
+
+        Only what was done while audit was on.
+        """
+        whose = None if user is None else key("user", user)
+        began = None if since is None else to_time(since, "since")
+        most = None if newest is None else count("newest", newest, least=1)
+        with self._database.read() as connection:
+            return entries(connection, whose, began, most)
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
@@ -707,6 +856,7 @@ class Memory:
         with inspection.damage_is_named(self._database, user, [chosen]):
             maintenance.rebuild(self._database, user, chosen)
 
+    @audited("write")
     def maintain(
         self,
         *,
@@ -724,6 +874,7 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read() as connection:
             total = sum(
@@ -741,7 +892,7 @@ class Memory:
 
         before = self._meter.total(user)
         report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
-        return maintenance.with_usage(report, before, self._meter.total(user))
+        return replace(maintenance.with_usage(report, before, self._meter.total(user)), forgotten=tuple(gone))
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) < _SHORT else self.count_tokens(text)
@@ -767,6 +918,7 @@ class Memory:
     def _maintain_in_background(self, user: str) -> None:
         assert self._worker is not None
         worker = self._worker
+        self.apply_retention(user=user)
         report = maintenance.maintain(
             self._database,
             self._chosen(None),
@@ -783,7 +935,8 @@ class Memory:
             late = set().union(*(generations.users_behind(connection, view) for view in views))
             others = set(log.all_users(connection)) - late
             due = {name for name in others if any(view.is_due(connection, name) for view in views)}
-            return sorted(late | due)
+            going = retaining.due(connection, self._retention, self._now())
+            return sorted(late | due | set(going))
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:
@@ -809,6 +962,11 @@ class Memory:
         """What the views keep, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self._views.values())
         return attached if KV in self._views else [*attached, self._kv]
+
+    def _recordings(self) -> list[Path]:
+        """The folder of a recorded chat model, which has questions about messages in it."""
+        folder = getattr(self._chat, "folder", None)
+        return [folder.absolute()] if isinstance(folder, Path) else []
 
     def _made_by(self, view: View, user: Key, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
         return inspection.read_view(self._database, key("user", user), view, read)

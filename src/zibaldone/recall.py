@@ -19,6 +19,7 @@ from zibaldone.planner import request_of
 from zibaldone.planning import plan
 from zibaldone.recalled import Recall
 from zibaldone.rendering import line, line_tokens, mark, render
+from zibaldone.retention import faded
 from zibaldone.search.fusion import reciprocal_rank
 from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
@@ -56,11 +57,12 @@ def recall(
     overlays: Overlays,
     narrowing: Narrowing,
     planner: Asker | None = None,
+    decay_days: float | None = None,
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     `own` has the tokenizer that the budget is counted with, where it is not the views' own. With a `planner`
-    its model is asked what the question needs.
+    its model is asked what the question needs; with `decay_days` old evidence comes later (`retention`).
     """
     began = time.perf_counter()
     read = request_of(query, planner)
@@ -79,6 +81,7 @@ def recall(
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
     lines = answers.of(overlays.timeline, plan_.timeline_tokens)
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
+    candidates = faded(candidates, decay_days, query.now)
     confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
@@ -230,11 +233,13 @@ def search(
     tokenizer: Tokenizer,
     own: OwnTokens | None,
     narrowing: Narrowing,
+    decay_days: float | None = None,
 ) -> tuple[Evidence, ...]:
     """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer)
     candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence, corrected=True)
+    candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(updates, candidates[:limit])[:limit]))
 

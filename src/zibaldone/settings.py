@@ -10,6 +10,7 @@
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
+    ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
 command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
@@ -30,6 +31,7 @@ from zibaldone.validation import shown
 
 _PREFIX = "ZIBALDONE_"
 _OPENAI = "openai"
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class _Source(Enum):
@@ -103,6 +105,16 @@ def ceilings() -> Ceilings:
     """The ceilings, those that the environment sets and the defaults for the others."""
     values = {one.name: _whole(f"MAX_{one.name.upper()}") for one in fields(Ceilings)}
     return Ceilings(**{name: value for name, value in values.items() if value is not None})
+
+
+def audit(given: bool | FromEnvironment) -> bool:  # noqa: FBT001 - as it was given to Memory
+    """What was given, or else whether the environment asks for an audit log."""
+    if not isinstance(given, _Source):
+        return given
+    value = (_text("AUDIT") or "0").lower()
+    if value not in (*_ON, *_OFF):
+        raise InvalidInput(f"{_PREFIX}AUDIT must be 1 or 0, not {value!r}")
+    return value in _ON
 
 
 def secret(variable: str) -> str:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import mcp, messages, profile, serve, topics, upkeep, views
+from zibaldone.audit import acting
+from zibaldone.cli import mcp, messages, profile, retention, serve, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
@@ -30,7 +31,8 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with acting("cli"):
+                return super().invoke(ctx)
         except ZibaldoneError as error:
             out.note(f"error: {' '.join(str(error).split())}", "red")
             raise typer.Exit(_exit_code(error)) from error
@@ -111,6 +113,8 @@ app.command("open")(serve.open_)
 app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(mcp.app, name="mcp")
+app.command()(retention.retention)
+app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)

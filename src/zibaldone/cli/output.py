@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zibaldone.inspection import Stats
     from zibaldone.log import Session
     from zibaldone.recalled import Recall
+    from zibaldone.verification.result import Verification
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
@@ -325,6 +326,29 @@ def receipt_summary(receipt: Receipt) -> str:
     late = not (receipt.dry_run or receipt.purged)
     later = "; another process still reads the files: closing it cleans them" if late else ""
     return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}"
+
+
+def verification_lines(verified: Verification) -> Iterator[str]:
+    """What was looked at, how much of each, and what is left."""
+    yield (
+        f"looked for {count(verified.looked_for - verified.excused, 'piece')} of"
+        f" {count(verified.texts, 'text')} of {count(verified.messages, 'forgotten message')} of"
+        f" {verified.user!r}"
+    )
+    if verified.excused:
+        yield f"left out {verified.excused}: messages that are still there say the same"
+    for kind in ("table", "file", "export"):
+        looked = [look for look in verified.looked_at if look.kind == kind]
+        if not looked:
+            continue
+        rows = f", {count(sum(look.rows for look in looked), 'row')}" if kind == "table" else ""
+        size = f"{sum(look.bytes for look in looked):,} bytes"
+        yield f"{count(len(looked), kind)}{rows}, {size}: {some([look.name for look in looked], 60)}"
+    for left in verified.leftovers:
+        yield f"- {left.kind} in {left.where}: {left.words}"
+    if verified.purge_is_due:
+        yield "- the files are still to be written anew: close every other process, and open the memory again"
+    yield "nothing is left" if verified.ok else f"{count(len(verified.leftovers), 'leftover')}"
 
 
 def stats_lines(stats: Stats) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Folder, OptionalUser, Views, check_user, open_memory
+from zibaldone.cli.input import AsJson, Folder, OptionalUser, Since, Views, check_user, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput, ModelFailed
 
@@ -74,6 +74,44 @@ def maintain(
         raise ModelFailed(done.behind[0].reason)
 
 
+def audit(
+    *,
+    user: OptionalUser = None,
+    since: Since = None,
+    newest: Annotated[
+        int | None, typer.Option("--newest", help="Only the newest so many.", show_default=False)
+    ] = None,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """List who read, wrote and forgot, when and through which door; never what was said.
+
+    It is noted where ZIBALDONE_AUDIT is 1, or Memory(audit=True) was opened.
+    """
+    with open_memory(memory) as opened:
+        check_user(opened, user)
+        noted = opened.audit(user=user, since=since, newest=newest)
+    if as_json:
+        out.write_json(noted)
+    elif noted:
+        rows = [
+            (
+                f"{entry.time:%Y-%m-%d %H:%M:%S}",
+                entry.user,
+                entry.number,
+                entry.action,
+                entry.operation,
+                entry.door,
+                entry.key or "",
+                entry.count,
+            )
+            for entry in noted
+        ]
+        out.table("time", "user", "number", "action", "operation", "door", "key", "count", rows=rows)
+    else:
+        out.note("nothing was noted: set ZIBALDONE_AUDIT=1")
+
+
 def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
     """Show what models were used for: calls, tokens and time per user, day, view and task."""
     with open_memory(memory) as opened:
@@ -105,6 +143,7 @@ def maintained_lines(done: Maintained) -> list[str]:
     for view, tended in done.tended:
         if tended:
             lines.append(f"view {view}: {', '.join(f'{counted.rows} {counted.kind}' for counted in tended)}")
+    lines += [out.receipt_summary(receipt) for receipt in done.forgotten]
     if done.model_calls or done.degraded:
         lines.append(
             f"model: {out.count(done.model_calls, 'call')}, {done.prompt_tokens} prompt and"

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from zibaldone.audit import acting
 from zibaldone.server.keys import PREFIX, KeyStore
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
@@ -85,6 +86,9 @@ class Access:
             principal = await self._principal(headers, scope["path"])
             if principal:
                 scope.setdefault("state", {})["principal"] = principal
+                with acting(_door(scope["path"]), principal.key_id):
+                    await self._app(scope, receive, send)
+                return
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
@@ -122,6 +126,15 @@ class Access:
                 return None
             raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
         return Principal(None)
+
+
+def _door(path: str) -> str:
+    """Which part of the server a path leads to."""
+    if is_page(path):
+        return "page"
+    if path == "/mcp":
+        return "mcp"
+    return "rest" if path.startswith("/v1/memory") else "gateway"
 
 
 def is_page(path: str) -> bool:

@@ -11,8 +11,9 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -46,7 +47,10 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others
 class Database:
     """Read and write transactions on the database of one folder. Safe to share among threads."""
 
+    AUDITED = "audited"  # in a connection's info: the clock of what is noted in its transactions, or None
+
     def __init__(self, folder: Path, *, busy_timeout_s: float) -> None:
+        self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted
         self.folder = _usable(folder)
         self.path = database_file(self.folder)
         self._busy_timeout_s = busy_timeout_s
@@ -100,6 +104,7 @@ class Database:
         try:
             with self._engine.connect() as connection:
                 connection.info[_CURSORS] = WeakSet()
+                connection.info[self.AUDITED] = self.audit_clock
                 self._begin(connection, begin)
                 try:
                     yield connection
@@ -181,10 +186,13 @@ class Database:
         """
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
-    def _purge_what_is_due(self) -> None:
+    def purge_waits(self) -> bool:
+        """Whether deleted text may still be in the files."""
         with self._engine.connect() as connection:
-            due = connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE
-        if due:
+            return bool(connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE)
+
+    def _purge_what_is_due(self) -> None:
+        if self.purge_waits():
             with suppress(StorageError):  # others may be reading: the next one to open tries again
                 self.purge()
 

@@ -311,6 +311,38 @@ def themes_in_batches(connection: Connection) -> None:
         connection.execute(text(renamed), {"before": before, "now": f"4/{embedder}"})
 
 
+def exports_of_users(connection: Connection) -> None:
+    """Where exports were written to."""
+    connection.execute(
+        text(
+            """CREATE TABLE exports (
+            "user" TEXT NOT NULL, path TEXT NOT NULL, time_us BIGINT NOT NULL, PRIMARY KEY ("user", path))"""
+        )
+    )
+
+
+def retention_of_users(connection: Connection) -> None:
+    """What goes by itself."""
+    connection.execute(
+        text(
+            """CREATE TABLE retention (
+            "user" TEXT NOT NULL PRIMARY KEY, policy TEXT NOT NULL, set_us BIGINT NOT NULL)"""
+        )
+    )
+
+
+def audit_log(connection: Connection) -> None:
+    """Who read, wrote and forgot."""
+    for statement in (
+        """CREATE TABLE audit (
+            "user" TEXT NOT NULL, number BIGINT NOT NULL, time_us BIGINT NOT NULL, action TEXT NOT NULL,
+            operation TEXT NOT NULL, door TEXT NOT NULL, "key" TEXT, amount BIGINT NOT NULL,
+            PRIMARY KEY ("user", number))""",
+        'CREATE INDEX audit_by_time ON audit ("user", time_us)',
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -326,6 +358,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     messages_by_length,
     ids_of_forgotten_messages,
     themes_in_batches,
+    exports_of_users,
+    retention_of_users,
+    audit_log,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -410,6 +410,36 @@ profile_notes = Table(  # beside the units of the profile that a model made, or 
     Column("made_by", Text, nullable=False),  # "offline", or "<model>/<hash of the prompt>"
 )
 
+exports = Table(  # what was written elsewhere: forgetting does not reach it, verifying looks at it
+    "exports",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # of a file or a folder
+    Column("time_us", BigInteger, nullable=False),  # of the last one, microseconds since 1970
+)
+
+retention = Table(  # of users who do not keep to the default
+    "retention",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("policy", Text, nullable=False),  # JSON: rules, decay_days, forget_below
+    Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
+)
+
+audit = Table(  # who did what, and never what was said
+    "audit",
+    metadata,
+    Column("user", Text, primary_key=True),  # whose memory
+    Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per user
+    Column("time_us", BigInteger, nullable=False),  # microseconds since 1970
+    Column("action", Text, nullable=False),  # "read", "write", "forget"
+    Column("operation", Text, nullable=False),
+    Column("door", Text, nullable=False),
+    Column("key", Text),  # the id of the server's key; NULL: none was needed
+    Column("amount", BigInteger, nullable=False),  # of messages, or of whatever the operation gives
+    Index("audit_by_time", "user", "time_us"),
+)
+
 server_keys = Table(  # looked up before anybody's name is known
     "server_keys",
     metadata,

@@ -141,6 +141,25 @@ def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
         assert rig.made() == never(3)
 
 
+def test_bytes_that_no_row_names_are_leftovers(tmp_path):
+    """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
+    with filled(tmp_path / "m"):
+        pass
+    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+        receipt = memory.forget(user=USER, seqs=[3], keep_texts=True)
+        assert memory.verify(receipt).ok
+        (pool,) = [path for path in (tmp_path / "m" / "kv").glob("*/*") if path.is_dir()]
+        for name in ("blocks", next(path.name for path in pool.glob("boxes-*"))):
+            with (pool / name).open("ab") as file:
+                file.write(b"\1" * 9000)
+        (pool.parent / "old").mkdir()
+        where = [left.where for left in memory.verify(receipt).leftovers]
+        inside = f"kv/{pool.parent.name}"
+        assert f"{inside}/old" in where
+        assert any(place.startswith(f"{inside}/{pool.name}, slot ") for place in where)
+        assert any(place.startswith(f"{inside}/{pool.name}, row ") for place in where)
+
+
 def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
     """Until then its blocks have no boxes: the other messages answer."""
     with filled(tmp_path / "m"):

@@ -21,6 +21,7 @@ class McpCaller:
     user: str
     agent: str | None = None  # whose messages alone; None: all of the user's
     read_only: bool = False
+    key_id: str | None = None  # None: no key was needed
 
 
 def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
@@ -37,4 +38,5 @@ def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
         principal.whose(named),
         principal.which_agent(named_in(request.headers, _AGENT)),
         principal.read_only,
+        principal.key_id,
     )

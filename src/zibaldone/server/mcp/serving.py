@@ -35,6 +35,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from zibaldone.aio import AsyncMemory
+from zibaldone.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
 from zibaldone.server.mcp.resources import MARKDOWN, PLAIN, SESSIONS, TOPICS, read_resource, resources_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool
@@ -175,9 +176,11 @@ class McpPart:
 
 def _caller(who: Callable[[Request | None], McpCaller], context: _Context) -> McpCaller:
     try:
-        return who(context.request)
+        caller = who(context.request)
     except Exception as error:
         raise MCPError(code=INVALID_PARAMS, message=_told(error)) from error
+    act_as("mcp", caller.key_id)
+    return caller
 
 
 async def _or_error(awaited: Awaitable[R]) -> R:

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
 
 from zibaldone.core import AGENT, EDITOR, Message
+from zibaldone.forgetting import Receipt
 from zibaldone.importers.export import to_line
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.operation import Operation, Reply, RestCall
@@ -27,6 +28,8 @@ from zibaldone.server.rest.shapes import (
     SessionPageJson,
     UserPageJson,
     UserQuery,
+    VerificationJson,
+    VerifyJson,
 )
 
 _EXPORT_PAGE = 500  # messages that are in memory at once
@@ -113,8 +116,16 @@ async def forget(call: RestCall[UserQuery, ForgetJson]) -> Reply:
         before=body.before,
         everything=body.everything,
         dry_run=body.dry_run,
+        keep_texts=body.keep_texts,
     )
     return Reply(ReceiptJson.model_validate(receipt))
+
+
+async def verify(call: RestCall[UserQuery, VerifyJson]) -> Reply:
+    """For admins: pages of the database are everybody's, so an answer tells of everybody."""
+    body = call.body
+    receipt = Receipt(call.user, False, tuple(body.seqs), (), purged=True, texts=tuple(body.texts))
+    return Reply(VerificationJson.model_validate(await call.memory.verify(receipt)))
 
 
 async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None:
@@ -262,5 +273,16 @@ OPERATIONS = (
         replies={200: ReceiptJson},
         writes=True,
         example={"query": {"user": "ann"}, "body": {"session": "chat-7", "dry_run": True}},
+    ),
+    Operation(
+        name="verifyForgotten",
+        method="POST",
+        path="/v1/memory/verify",
+        handle=verify,
+        summary="Look whether anything is left of forgotten messages, in any table or file.",
+        body=VerifyJson,
+        replies={200: VerificationJson},
+        for_admins=True,
+        example={"query": {"user": "ann"}, "body": {"seqs": [1], "texts": ["I moved to Lisbon in May."]}},
     ),
 )

@@ -100,6 +100,13 @@ class PagedUsersQuery(QueryShape):
     limit: PageSize = PAGE
 
 
+class AuditQuery(UserQuery):
+    """Of which time, and how many entries."""
+
+    since: Time | None = None
+    newest: PageSize = PAGE
+
+
 class PagedQuery(UserQuery):
     """A page of what is in the order of seqs."""
 
@@ -255,6 +262,7 @@ class ForgetJson(InputShape):
     before: Time | None = None
     everything: bool = False
     dry_run: bool = Field(False, description="Count what would go, and change nothing.")
+    keep_texts: bool = Field(False, description="Give what the messages said, to verify with.")
 
     @model_validator(mode="after")
     def _selects(self) -> ForgetJson:
@@ -264,6 +272,13 @@ class ForgetJson(InputShape):
         ):
             raise ValueError("give exactly one of seqs, session, before and everything")
         return self
+
+
+class VerifyJson(InputShape):
+    """What is looked for: what a receipt says."""
+
+    seqs: list[Seq] = Field(default_factory=list, max_length=10_000)
+    texts: list[str] = Field(default_factory=list, max_length=100_000)
 
 
 class MaintainJson(InputShape):
@@ -435,6 +450,58 @@ class ReceiptJson(OutputShape):
     seqs: list[int]
     views: list[RemovedJson]
     purged: bool = Field(description="No file has the text any more; false in a dry run.")
+    time: datetime | None
+    texts: list[str] = Field(description="What the messages said, where that was asked for.")
+
+
+class AuditEntryJson(OutputShape):
+    """One thing that was done with a user's memory."""
+
+    user: str
+    number: int = Field(description="Rises by one per user.")
+    time: datetime
+    action: Literal["read", "write", "forget"]
+    operation: str
+    door: str
+    key: str | None
+    count: int
+
+
+class AuditJson(OutputShape):
+    """Who read, wrote and forgot, in the order of time."""
+
+    entries: list[AuditEntryJson]
+
+
+class LookedAtJson(OutputShape):
+    """A table or a file that was looked through."""
+
+    kind: Literal["table", "file", "export"]
+    name: str
+    rows: int
+    bytes: int
+
+
+class LeftoverJson(OutputShape):
+    """Something that should be gone."""
+
+    kind: Literal["text", "normalised text", "word", "reference"]
+    where: str
+    words: str
+
+
+class VerificationJson(OutputShape):
+    """What was looked at, and what was found."""
+
+    ok: bool
+    user: str
+    time: datetime
+    texts: int
+    looked_for: int
+    excused: int = Field(description="Of those, how many are in messages that are still there.")
+    purge_is_due: bool
+    looked_at: list[LookedAtJson]
+    leftovers: list[LeftoverJson]
 
 
 class ViewStatsJson(OutputShape):

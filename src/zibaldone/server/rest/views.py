@@ -7,6 +7,9 @@ from zibaldone.profile import AsyncProfile
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.operation import Operation, Reply, RestCall
 from zibaldone.server.rest.shapes import (
+    AuditEntryJson,
+    AuditJson,
+    AuditQuery,
     EntryChangeJson,
     MaintainedJson,
     MaintainJson,
@@ -104,6 +107,14 @@ async def stats(call: RestCall[UserQuery, None]) -> Reply:
     return Reply(shown)
 
 
+async def audit(call: RestCall[AuditQuery, None]) -> Reply:
+    """Of the key's user; of all for those who may name any."""
+    call.must_be_for_all_agents()
+    query = call.query
+    noted = await call.memory.audit(user=call.user_or_all, since=query.since, newest=query.newest)
+    return Reply(AuditJson(entries=[AuditEntryJson.model_validate(entry) for entry in noted]))
+
+
 async def maintain(call: RestCall[UserQuery, MaintainJson]) -> Reply:
     """What was done."""
     done = await call.memory.maintain(user=call.user_or_all, views=call.body.views)
@@ -111,6 +122,16 @@ async def maintain(call: RestCall[UserQuery, MaintainJson]) -> Reply:
 
 
 OPERATIONS = (
+    Operation(
+        name="listAudit",
+        method="GET",
+        path="/v1/memory/audit",
+        handle=audit,
+        summary="List who read, wrote and forgot, when and how much; never what was said.",
+        query=AuditQuery,
+        replies={200: AuditJson},
+        example={"query": {"user": "ann", "newest": 20}},
+    ),
     Operation(
         name="getProfile",
         method="GET",

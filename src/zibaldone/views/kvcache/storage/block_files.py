@@ -136,6 +136,15 @@ class PoolFiles:
             size = self._keys_bytes(layer)
             self._zero(self._keys_path(layer).name, [(row * size, size) for row in wanted])
 
+    def filled(self) -> tuple[set[int], set[int]]:
+        """(slots, rows) where anything but zeros is."""
+        slots = set(self._filled(_BLOCKS, self.layout.stride_bytes))
+        rows: set[int] = set()
+        for layer in self.layers:
+            rows.update(self._filled(self._box_path(layer).name, self.layout.box_bytes(layer)))
+            rows.update(self._filled(self._keys_path(layer).name, self._keys_bytes(layer)))
+        return slots, rows
+
     def intended(self) -> tuple[list[int], list[int]]:
         """(slots, rows) that the last write named before it began."""
         try:
@@ -220,6 +229,16 @@ class PoolFiles:
             return b""
         except OSError as error:
             raise self._unreadable(error) from error
+
+    def _filled(self, name: str, stride: int) -> Iterator[int]:
+        """Places of a file, so many bytes apart, that have anything but zeros."""
+        try:
+            size = (self.folder / name).stat().st_size
+        except FileNotFoundError:
+            return
+        for place in range(-(-size // stride)):
+            if any(self._read(name, place * stride, stride)):
+                yield place
 
     def _unreadable(self, error: OSError) -> StorageUnusable:
         return StorageUnusable(f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}")

@@ -76,6 +76,15 @@ def unnamed(
     return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
 
 
+def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
+    """(slots, rows) that a row names."""
+    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(*of_generation(generation))).all()
+    return (
+        {row.slot for row in rows if row.slot is not None},
+        {row.block - 1 for row in rows if row.boxes_crc is not None},
+    )
+
+
 def last_slot(connection: Connection, generation: Generation) -> int:
     """The highest place that a row names; -1 when none does."""
     highest = connection.execute(select(func.max(_b.slot)).where(*of_generation(generation))).scalar()

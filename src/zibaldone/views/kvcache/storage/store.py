@@ -150,6 +150,28 @@ class KVStore:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
         return free_slots.unnamed(connection, pool.generation, *self.files(pool).intended())
 
+    def unnamed_bytes(self, connection: Connection, user: str) -> list[str]:
+        """Where something is in the user's files that no row names, and that nobody is about to name."""
+        folder = folder_of(self.root, user)
+        left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        places = []
+        for pool in manifest.pools(connection, user):
+            files = self.files(pool)
+            left.discard(files.folder.name)
+            intended = files.intended()
+            for kind, filled, named, awaited in zip(
+                ("slot", "row"),
+                files.filled(),
+                free_slots.named(connection, pool.generation),
+                intended,
+                strict=True,
+            ):
+                places += [
+                    f"{self.root.name}/{folder.name}/{files.folder.name}, {kind} {place}"
+                    for place in sorted(filled - named - set(awaited))
+                ]
+        return [*places, *(f"{self.root.name}/{folder.name}/{name}" for name in sorted(left))]
+
     def _dirty(self, connection: Connection, user: str) -> bool:
         names = set()
         for pool in manifest.pools(connection, user):

@@ -1,0 +1,1 @@
+"""Verification: whether what a receipt says was forgotten is in any table or file; see `verifying`."""

@@ -1,0 +1,66 @@
+"""Every file of the memory's folder, and what was exported from it, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from zibaldone.storage.database import Database
+from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
+from zibaldone.verification.result import LookedAt
+from zibaldone.verification.wanted import Occurrence, Wanted
+
+_PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as this
+Where = tuple[str, bytes, Occurrence]
+
+
+def look_through_folder(
+    database: Database, own_folders: Iterable[str], of_user: Wanted, of_all: Wanted
+) -> Iterator[tuple[LookedAt, list[Where]]]:
+    """Each file, whatever it is: the database and its logs, blocks, indexes, what a crash left.
+
+    A file in a folder of the user's (`own_folders` are their names) may say what the user's messages say, any
+    other what anybody's do.
+    """
+    own = set(own_folders)
+    for path in sorted(database.folder.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        inside = path.relative_to(database.folder)
+        needles = of_user if own.intersection(inside.parts[:-1]) else of_all
+        is_open = path.name.startswith(database.path.name)
+        yield _look(path, inside.as_posix(), "file", needles, apart=is_open)
+
+
+def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tuple[LookedAt, list[Where]]]:
+    """What was written elsewhere: files, folders, and beside a file what a crash left of writing it."""
+    for path in paths:
+        beside = path.parent.glob(f".{path.name}.*") if path.parent.is_dir() else ()
+        inside = path.rglob("*") if path.is_dir() else [path]
+        for file in sorted({*inside, *beside}):
+            if file.is_file():
+                yield _look(file, str(file), "export", needles, apart=False)
+
+
+def _look(path: Path, name: str, kind: str, needles: Wanted, *, apart: bool) -> tuple[LookedAt, list[Where]]:
+    size = 0
+    hits: list[Where] = []
+    read: Callable[[Path], Iterator[tuple[int, bytes]]] = pieces_read_apart if apart else pieces
+    for begin, piece in read(path):
+        size = begin + len(piece)
+        if needles.first_in(piece) is not None:
+            hits += _narrowed(name, begin, piece, needles)
+    return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
+
+
+def _narrowed(name: str, begin: int, piece: bytes, needles: Wanted) -> Iterator[Where]:
+    """Page by page."""
+    any_page = False
+    for start in range(0, len(piece), _PAGE_BYTES):
+        page = piece[max(0, start - OVERLAP_BYTES) : start + _PAGE_BYTES]
+        if hit := needles.first_in(page):
+            any_page = True
+            end = min(start + _PAGE_BYTES, len(piece))
+            yield f"{name}, bytes {begin + start} to {begin + end}", page, hit
+    if not any_page and (hit := needles.first_in(piece)):
+        yield f"{name}, bytes {begin} to {begin + len(piece)}", piece, hit

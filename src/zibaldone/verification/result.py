@@ -1,0 +1,59 @@
+"""What a verification says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+FoundAs = Literal["text", "normalised text", "word", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """One thing that was looked through, whole."""
+
+    kind: Literal["table", "file", "export"]
+    name: str  # of a file of the memory, its path in the folder
+    rows: int  # of a table; 0 of a file
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that should be gone."""
+
+    kind: FoundAs
+    where: str  # the table and the row's key, or the file and the bytes
+    words: str  # of a text: some of its words; of a reference: what refers to what
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was looked at, and what was found of what a receipt says was forgotten."""
+
+    user: str
+    time: datetime
+    messages: int
+    texts: int  # that were looked for; 0: only references were
+    looked_for: int  # every 24 bytes in a row of these, short texts, telling words
+    excused: int  # of those, how many stand in messages that are still there, and so prove nothing
+    purge_is_due: bool  # files are still to be written anew: whoever opens the memory next does it
+    looked_at: tuple[LookedAt, ...]
+    leftovers: tuple[Leftover, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is left."""
+        return not self.leftovers and not self.purge_is_due
+
+    @property
+    def bytes(self) -> int:
+        """How much was looked through."""
+        return sum(looked.bytes for looked in self.looked_at)
+
+
+def of_kind(looked_at: Sequence[LookedAt], kind: str) -> list[LookedAt]:
+    """Those that are tables, files or exports."""
+    return [looked for looked in looked_at if looked.kind == kind]

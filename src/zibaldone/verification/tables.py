@@ -1,0 +1,108 @@
+"""Every table of the database, row by row: forgotten text in any column, and references to what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, inspect, select
+
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import metadata
+from zibaldone.validation import shown
+from zibaldone.verification.result import Leftover, LookedAt
+from zibaldone.verification.wanted import Occurrence, Wanted
+
+_ROWS = 500
+_REFERRING = ("seq", "source", "attended", "new_seq", "old_seq")  # columns that name a message
+_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    names: list[str]
+    key: list[int]  # places of those by which a row is known
+    user: int | None  # the place of the one that says whose it is
+
+
+def look_through(
+    database: Database, user: str, of_user: Wanted, of_all: Wanted
+) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
+    """Each table with (where, the row's bytes, what is there) of the rows that have something.
+
+    The user's own rows may have no more than the user's own messages say; others' may have what anybody says.
+    """
+    with database.read() as connection:
+        names = inspect(connection).get_table_names()
+    for name in names:
+        with database.read() as connection:
+            yield _look(connection, name, user, of_user, of_all)
+
+
+def _look(
+    connection: Connection, table: str, user: str, of_user: Wanted, of_all: Wanted
+) -> tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]:
+    columns = _columns(connection, table)
+    quoted = connection.dialect.identifier_preparer.quote(table)
+    rows = size = 0
+    hits: list[tuple[str, bytes, Occurrence]] = []
+    result = connection.exec_driver_sql(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name
+    while batch := result.fetchmany(_ROWS):
+        rows += len(batch)
+        for needles, of_whom in (
+            (of_user, [row for row in batch if _is_of(row, columns, user)]),
+            (of_all, [row for row in batch if not _is_of(row, columns, user)]),
+        ):
+            contents = [_bytes(row) for row in of_whom]
+            size += sum(map(len, contents))
+            if needles.first_in(b"\n".join(contents)) is None:
+                continue
+            for row, content in zip(of_whom, contents, strict=True):
+                if hit := needles.first_in(content):
+                    hits.append((_where(table, row, columns), content, hit))
+    return LookedAt("table", table, rows, size), hits
+
+
+def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
+    """Rows of the user, of any table, that name one of these messages."""
+    left = []
+    with database.read() as connection:
+        for table in metadata.sorted_tables:
+            for column in (table.c[name] for name in _REFERRING if name in table.c and "user" in table.c):
+                for some in in_chunks(seqs, _PER_STATEMENT):
+                    query = select(column).where(table.c.user == user, column.in_(some)).distinct()
+                    left += [
+                        Leftover("reference", f"table {table.name}", f"{column.name} {seq}")
+                        for seq in connection.execute(query).scalars()
+                    ]
+    return left
+
+
+def _columns(connection: Connection, table: str) -> _Columns:
+    looking = inspect(connection)
+    names = [column["name"] for column in looking.get_columns(table)]
+    key = looking.get_pk_constraint(table)["constrained_columns"]
+    return _Columns(
+        names, [names.index(name) for name in key], names.index("user") if "user" in names else None
+    )
+
+
+def _is_of(row: Sequence[Any], columns: _Columns, user: str) -> bool:
+    return columns.user is not None and row[columns.user] == user
+
+
+def _bytes(row: Sequence[Any]) -> bytes:
+    """What a row's columns say; a line break between two cannot be taken for a letter."""
+    parts = (
+        value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        for value in row
+        if value is not None
+    )
+    return b"\n".join(parts)
+
+
+def _where(table: str, row: Sequence[Any], columns: _Columns) -> str:
+    key = ", ".join(f"{columns.names[place]} {shown(row[place])}" for place in columns.key)
+    return f"table {table}, {key}" if key else f"table {table}"

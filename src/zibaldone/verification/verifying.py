@@ -1,0 +1,153 @@
+"""Looking for what a receipt says was forgotten: in every table and file, and for rows that refer to it.
+
+What the user's messages say now proves nothing about the past, and is not looked for among what is the
+user's; what anybody says is not looked for among what is everybody's. A database's pages are everybody's: one
+cannot tell whose a piece of a free page was.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from sqlalchemy import select
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput, StorageUnusable
+from zibaldone.forgetting import Receipt, texts_of
+from zibaldone.inspection import faults_of
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import exports
+from zibaldone.text.remembered import sweeping
+from zibaldone.verification.files import look_through_exports, look_through_folder
+from zibaldone.verification.result import FoundAs, Leftover, LookedAt, Verification
+from zibaldone.verification.tables import look_through, references
+from zibaldone.verification.wanted import Occurrence, Wanted
+from zibaldone.views.base import ViewStore
+from zibaldone.views.kvcache.storage.store import KVStore
+
+_MOST = 1000  # leftovers that are listed
+_OWN_WORDS = (*calendar.day_name, *calendar.month_name)  # that memory itself writes, where a day is meant
+_PAGE = 1000  # messages that are in memory at once
+
+
+@sweeping()
+def verify(
+    database: Database,
+    views: Sequence[ViewStore],
+    kv: KVStore,
+    receipt: Receipt,
+    texts: Iterable[str],
+    *,
+    tokens_of: Callable[[Sequence[str]], list[int]],
+    now: datetime,
+    elsewhere: Iterable[Path] = (),
+) -> Verification:
+    """Look for the receipt's texts, these too, and for references to its messages.
+
+    `elsewhere` are files and folders besides the exports that the memory has noted. Raises InvalidInput for
+    the receipt of a dry run, and StorageUnusable for a file that cannot be read.
+    """
+    if receipt.dry_run:
+        raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
+    wanted = list(dict.fromkeys((*receipt.texts, *texts)))
+    of_user = Wanted(wanted, tokens_of)
+    looked_for = len(of_user)
+    of_all = _excused(database, receipt.user, of_user)
+    looked_at: list[LookedAt] = []
+    left: list[Leftover] = []
+    try:
+        for looked, hits in _everywhere(database, receipt.user, of_user, of_all, elsewhere):
+            looked_at.append(looked)
+            left += [Leftover(_kind(hit, data, wanted), where, hit.words) for where, data, hit in hits]
+    except OSError as error:
+        raise StorageUnusable(
+            f"not everything can be read ({error}): verify as who owns the files"
+        ) from error
+    left += _structure(database, views, kv, receipt)
+    return Verification(
+        user=receipt.user,
+        time=now,
+        messages=receipt.messages,
+        texts=len(wanted),
+        looked_for=looked_for,
+        excused=looked_for - len(of_user),
+        purge_is_due=database.purge_waits(),
+        looked_at=tuple(looked_at),
+        leftovers=tuple(left[:_MOST]),
+    )
+
+
+def _everywhere(
+    database: Database, user: str, of_user: Wanted, of_all: Wanted, elsewhere: Iterable[Path]
+) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
+    yield from look_through(database, user, of_user, of_all)
+    yield from look_through_folder(database, _folders_of(user), of_user, of_all)
+    yield from look_through_exports((*_exported(database), *elsewhere), of_all)
+
+
+def _excused(database: Database, user: str, of_user: Wanted) -> Wanted:
+    """Take out what the user's own messages say; and another object, without what anybody's do."""
+    with database.read() as connection:
+        names = log.all_users(connection)
+    of_user.excuse([*names, *_OWN_WORDS])
+    _excuse_messages(database, user, of_user)
+    of_all = of_user.copy()
+    for name in names:
+        if name != user:
+            _excuse_messages(database, name, of_all)
+    return of_all
+
+
+def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
+    after = 0
+    while len(needles) and (page := _messages(database, user, after)):
+        needles.excuse(text for message in page for text in texts_of(message))
+        after = page[-1].seq
+
+
+def _messages(database: Database, user: str, after: int) -> list[Message]:
+    with database.read() as connection:
+        return log.read(connection, user, after=after, limit=_PAGE)
+
+
+def _structure(
+    database: Database, views: Sequence[ViewStore], kv: KVStore, receipt: Receipt
+) -> Iterator[Leftover]:
+    """What is left without a word of text: rows that refer to the messages, keys and values of nobody."""
+    yield from references(database, receipt.user, receipt.seqs)
+    with database.read() as connection:
+        for fault in log.faults(connection, receipt.user):
+            yield Leftover("reference", "the log", fault)
+        for view in views:
+            for fault in faults_of(connection, receipt.user, view):
+                yield Leftover("reference", f"view {view.name}", fault)
+        for place in kv.unnamed_bytes(connection, receipt.user):
+            yield Leftover("reference", place, "bytes that no row names")
+
+
+def _exported(database: Database) -> list[Path]:
+    with database.read() as connection:
+        return [Path(path) for path in connection.execute(select(exports.c.path).distinct()).scalars()]
+
+
+def _folders_of(user: str) -> list[str]:
+    """The names of folders in which only this user's files are: of blocks and KV pools, and of indexes."""
+    name = user.encode("utf-8", "surrogatepass")
+    return [blake2b(name, digest_size=size).hexdigest() for size in (8, 16)]
+
+
+def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
+    """Whether it stands there as it was written."""
+    if hit.whole_word:
+        return "word"
+    inner = hit.words.split()[1:-1] or hit.words.split()
+    pattern = re.compile(r"[\W_]+".join(map(re.escape, inner)), re.IGNORECASE)
+    matches = (pattern.search(text) for text in wanted)
+    written = (match[0].encode("utf-8", "surrogatepass") for match in matches if match)
+    return "text" if any(verbatim in data for verbatim in written) else "normalised text"
