@@ -32,31 +32,33 @@ def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
 
 def grounded(
     notes: Sequence[Note], sources: Mapping[int, Sequence[Piece | Item]], plain: Mapping[int, Sequence[Item]]
-) -> tuple[list[Note | Item], int]:
+) -> tuple[list[Note | Item], list[str]]:
     """The notes that their sources bear out; in the place of each other the plain items of its sources.
 
-    Also how many were refused. Ids that were not given are no sources of a note. A plain item is left out
+    Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left out
     where a note that stands has its source.
     """
     notes = [
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
         for note in notes
     ]
-    stands = [
-        bool(note.sources)
-        and not source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
-        for note in notes
-    ]
-    covered = {number for note, ok in zip(notes, stands, strict=True) if ok for number in note.sources}
+    faults = [_fault(note, sources) for note in notes]
+    covered = {n for note, fault in zip(notes, faults, strict=True) if not fault for n in note.sources}
     result: list[Note | Item] = []
-    for note, ok in zip(notes, stands, strict=True):
-        if ok:
+    for note, fault in zip(notes, faults, strict=True):
+        if not fault:
             result.append(note)
             continue
         for number in sorted(set(note.sources) - covered):
             covered.add(number)
             result += plain.get(number, ())
-    return result, stands.count(False)
+    return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
+
+
+def _fault(note: Note, sources: Mapping[int, Sequence[Piece | Item]]) -> str:
+    if not note.sources:
+        return "names no source that was given"
+    return source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
 
 
 def _said(source: Piece | Item) -> SourceText:

@@ -14,6 +14,7 @@ from datetime import date
 from itertools import groupby
 
 from zibaldone.core import Message
+from zibaldone.models.answer_log import note_parts
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
 from zibaldone.text.facts import day_of, facts_of, heard_before
@@ -165,12 +166,16 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
     alone = SourceTexts([content], context)
     both = SourceTexts([content, before.content], context) if before else alone
     taken: list[Entry] = []
+    refused: list[str] = []
     for fact in facts:
         entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
         if not alone.refusal(entry.text):
             taken.append(entry)
         elif before is not None and not both.refusal(entry.text):
             taken.append(replace(entry, sources=(before.seq, message.seq)))
+        else:
+            refused.append(f"{entry.text!r} {both.refusal(entry.text)}")
+    note_parts("topics.extract", len(facts), refused)
     missing = left_out(taken, offline, message.content, speakers)
     if len(taken) < len(facts):
         covered = {term for entry in taken for term in terms(entry.text)}

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.base import Vectors
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
 from zibaldone.views.topics.consolidate.grouping import cluster
-from zibaldone.views.topics.consolidate.rewrite_checks import faithful, may_supersede
+from zibaldone.views.topics.consolidate.rewrite_checks import faithful, line_fault, may_supersede
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
@@ -90,10 +91,13 @@ def rewrite_document(
     answer = work.ask(task)
     if answer.degraded:
         return offline, ""
-    summary = answer.result.summary if _summarises(answer.result.summary, numbered.values()) else ""
+    summary = answer.result.summary
+    if fault := _summary_fault(summary, numbered.values()):
+        summary = ""
+    note_parts(f"{task.name}.summary", 1, [f"{answer.result.summary!r} {fault}"] if fault else [])
     keeps = bool(document.body and portions)  # a merged one may be called anew
     name = document.title if keeps else heading_of(answer.result.title, [*old, *new], offline.title)
-    made = realised(answer.result, numbered, work)
+    made = realised(answer.result, numbered, work, task.name)
     return document.with_body((*body_of(name, made), *_texts(document))), summary
 
 
@@ -110,25 +114,38 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work, name: 
     return document
 
 
-def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work) -> list[Portion]:
-    """What a model wrote, as far as the entries bear it out, with their own metadata."""
+def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work, task: str) -> list[Portion]:
+    """What a model wrote for the task, as far as the entries bear it out, with their own metadata."""
     marked = dict(numbered)
     line_of = {n: line for part in result.sections for line in lines_of(part) for n in line.entries}
+    refused: list[str] = []
     for pair in result.superseded:
         if may_supersede(numbered, pair.older, pair.newer) and line_of[pair.older] != line_of[pair.newer]:
             newer, older = superseding(marked[pair.newer], marked[pair.older])
             marked |= {pair.newer: newer, pair.older: older}
+        else:
+            refused.append(f"{pair}: not of one thing, or not newer")
     portions = []
     for part in result.sections:
+        refused += [
+            f"{line.text!r}: {fault}"
+            for line in lines_of(part)
+            if (fault := line_fault(line, [numbered[n] for n in line.entries]))
+        ]
         lines = [true for line in lines_of(part) for true in faithful(numbered, line)]
         if lines:
             entries = [marked[n] for line in lines for n in line.entries]
-            name = heading_of(part.heading, entries, "") or title(entries, work)
+            name = heading_of(part.heading, entries, "")
+            if not name:
+                refused.append(f"heading {part.heading!r}")
+                name = title(entries, work)
             portions.append(
                 Portion(
                     name, tuple(work.merge([marked[n] for n in line.entries], line.text) for line in lines)
                 )
             )
+    lines_written = sum(len(part.lines) for part in result.sections)
+    note_parts(task, len(result.superseded) + lines_written + len(result.sections), refused)
     return portions
 
 
@@ -142,12 +159,14 @@ def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
     return name if name and names_and_numbers(name).isdisjoint(new) else other
 
 
-def _summarises(text: str, entries: Iterable[Entry]) -> bool:
-    """Whether the entries bear out a summary: telling words, a semicolon, and a sentence."""
+def _summary_fault(text: str, entries: Iterable[Entry]) -> str:
+    """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence."""
     entries = list(entries)
     known = SourceTexts([entry.text for entry in entries], " ".join(entry.source or "" for entry in entries))
     telling, mark, sentence = text.partition(";")
-    return not (known.invented(telling) or known.refusal(sentence)) if mark else not known.refusal(text)
+    if mark and (new := known.invented(telling)):
+        return f"says {new[:8]}, which no entry says"
+    return known.refusal(sentence if mark else text)
 
 
 def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
@@ -240,7 +259,7 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
         offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
     )
     answer = work.ask(task)
-    return offline if answer.degraded else realised(answer.result, numbered, work)
+    return offline if answer.degraded else realised(answer.result, numbered, work, task.name)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
