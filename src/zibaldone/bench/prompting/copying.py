@@ -62,10 +62,15 @@ def _extract(given: _Given) -> _Given:
     return {"facts": facts}
 
 
-def _in_one_section(entries: list[Any]) -> dict[str, Any]:
-    lines = [{"entries": [one["entry"]], "text": ""} for one in entries]
-    heading = " ".join(entries[0]["text"].split()[:4])
-    return {"title": "", "summary": "", "sections": [{"heading": heading, "lines": lines}], "superseded": []}
+def _in_one_section(lines: list[str]) -> dict[str, Any]:
+    numbers = [int(line.split(" ", 1)[0]) for line in lines]
+    heading = " ".join(lines[0].partition(") ")[2].split()[:4])
+    section = {"heading": heading, "entries": numbers, "lines": []}
+    return {"title": "", "summary": "", "sections": [section], "superseded": []}
+
+
+def _lines(sections: list[Any]) -> list[str]:
+    return [line for section in sections for line in section["entries"]]
 
 
 def _plan_updates(given: _Given) -> _Given:
@@ -89,7 +94,7 @@ _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "hierarchy.name_theme": lambda given: {"name": " ".join(given["statements"][0].split()[:6])},
     "topics.extract": _extract,
     "topics.rewrite_current": lambda given: _in_one_section(given["entries"]),
-    "topics.rewrite_document": lambda given: _in_one_section([*given["old"], *given["new"]]),
+    "topics.rewrite_document": lambda given: _in_one_section(_lines(given["new"] or given["old"])),
     "topics.plan_updates": _plan_updates,
     "topics.choose_merges": lambda _: {"groups": []},
     "topics.pick_documents": lambda given: {

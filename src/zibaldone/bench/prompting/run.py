@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from zibaldone.bench.metrics import is_found
 from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.prompting.audit import ViewAudit, audit
 from zibaldone.bench.prompting.copying import CopyingModel
@@ -48,7 +47,7 @@ class AskedView:
     recall_tokens: int
     unread: int  # messages that it has not read, because a question is open or the model cannot be had
     audits: tuple[ViewAudit, ...]
-    evidence: float | None  # share of the questions' evidence that it recalls; None without questions
+    evidence: float | None  # share of the questions' evidence that it cites; None without questions
     offline: float | None  # and that it recalls when it was made without a model
 
     @property
@@ -95,7 +94,9 @@ def _asked(
         offline = _evidence(plain, view, pieces, options)
         whole = memory.usage()
         with made(None, memory.path) as reading:  # nobody is asked to find what there is
-            audits = [audit(reading, view, one.user, one.messages) for one in pieces if view != PLAN and complete]
+            audits = [
+                audit(reading, view, one.user, one.messages) for one in pieces if view != PLAN and complete
+            ]
     texts = [line(message.speaker, message.content) for piece in pieces for message in piece.messages]
     return AskedView(
         view,
@@ -140,7 +141,10 @@ def _tokens(used: Iterable[Usage]) -> int:
 def _evidence(
     memory: Memory, view: str, pieces: Sequence[PieceOfTalk], options: PromptsOptions
 ) -> float | None:
-    """The share of the evidence turns that are recalled, as a mean over the questions."""
+    """The share of the evidence turns that something recalled cites, as a mean over the questions.
+
+    Not whether their words are there: a model tells them in others.
+    """
     shares: list[float] = []
     for piece in pieces:
         for example in piece.questions:
@@ -154,9 +158,15 @@ def _evidence(
                 )
             except QuestionOpen:
                 continue
-            texts = [unit.text for unit in recall.evidence]
-            shares.append(sum(is_found(turn, texts) for turn in example.evidence) / len(example.evidence))
+            cited = {seq for unit in recall.evidence for seq in unit.sources}
+            wanted = [_holding(turn, piece) for turn in example.evidence]
+            shares.append(sum(not cited.isdisjoint(seqs) for seqs in wanted) / len(wanted))
     return sum(shares) / len(shares) if shares else None
+
+
+def _holding(turn: str, piece: PieceOfTalk) -> set[int]:
+    """The seqs of the messages with this text."""
+    return {seq for seq, message in enumerate(piece.messages, 1) if turn.strip() in message.content}
 
 
 def _refusals(heard: Heard) -> list[str]:

@@ -157,6 +157,9 @@ class Compactor:
         if self.config.maintenance == "whole_context":
             items = self._absorb(items, related, space)
         gate = compressed.gate
+        about = self._metadata(items, refined, space)
+        if refined.made_by != OFFLINE:
+            self._note_metadata(refined, about)
         chunk = Chunk(
             id=number,
             namespace=space.name,
@@ -165,7 +168,7 @@ class Compactor:
             raw_tokens=gate.tokens,
             tokens=self._tokens(items),
             items=len(items),
-            metadata=self._metadata(items, refined, space),
+            metadata=about,
             made_by=refined.made_by,
             degraded="; ".join(dict.fromkeys(filter(None, degraded))),
         )
@@ -272,18 +275,20 @@ class Compactor:
         summary = " ".join(compressed.summary.split())
         keywords = [word for word in compressed.keywords if not own.invented(word)]
         entities = [name for name in compressed.entities if not own.invented(name)]
-        invented = [
-            f"{word!r} is in no message"
-            for word in {*compressed.keywords, *compressed.entities} - {*keywords, *entities}
-        ]
-        if fault := own.refusal(summary):
-            invented.append(f"{summary!r} {fault}")
-        note_parts("chunks.metadata", len(compressed.keywords) + len(compressed.entities) + 1, invented)
+        fault = own.refusal(summary)
         return replace(
             plain,
             keywords=tuple(dict.fromkeys((*keywords, *plain.keywords)))[: self.config.keywords],
             entities=tuple(entities) or plain.entities,
             summary=plain.summary if fault else summary,
+        )
+
+    def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
+        """Which of the words that the model gave for the chunk were kept."""
+        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())}
+        kept = {*made.keywords, *made.entities, made.summary}
+        note_parts(
+            "chunks.metadata", len(given), [f"{word!r} is not in its messages" for word in given - kept]
         )
 
     def _tokens(self, items: Sequence[Item]) -> int:

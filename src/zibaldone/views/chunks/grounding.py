@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from zibaldone.text.dates import find_days
-from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.text.faithfulness import SourceTexts, nearest, with_sources
 from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.chunks.gate import Piece
 from zibaldone.views.chunks.tasks import Note
@@ -42,7 +42,8 @@ def grounded(
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
         for note in notes
     ]
-    faults = [_fault(note, sources) for note in notes]
+    judged = [_judged(note, sources) for note in notes]
+    notes, faults = [note for note, _ in judged], [fault for _, fault in judged]
     covered = {n for note, fault in zip(notes, faults, strict=True) if not fault for n in note.sources}
     result: list[Note | Item] = []
     for note, fault in zip(notes, faults, strict=True):
@@ -55,10 +56,16 @@ def grounded(
     return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
 
 
-def _fault(note: Note, sources: Mapping[int, Sequence[Piece | Item]]) -> str:
+def _judged(note: Note, sources: Mapping[int, Sequence[Piece | Item]]) -> tuple[Note, str]:
+    """The note with all its sources, and why they do not bear it out."""
     if not note.sources:
-        return "names no source that was given"
-    return source_texts(part for number in note.sources for part in sources[number]).refusal(note.text)
+        return note, "names no source that was given"
+
+    def read(numbers: Sequence[int]) -> SourceTexts:
+        return source_texts(part for number in numbers for part in sources[number])
+
+    named, fault = with_sources(note.text, note.sources, nearest(note.sources, sources), read)
+    return Note(text=note.text, sources=named), fault
 
 
 def _said(source: Piece | Item) -> SourceText:

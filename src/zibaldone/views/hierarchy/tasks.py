@@ -20,7 +20,7 @@ from zibaldone.models.task import (
     shown_message,
 )
 from zibaldone.text.dated_text import day_in_words, resolved
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
@@ -218,12 +218,19 @@ class Distil(Task[NewFacts]):
         context = _context(self.messages)
         facts: list[StatedFact] = []
         refused: list[tuple[StatedFact, str]] = []
+
+        def read(seqs: Sequence[int]) -> SourceTexts:
+            return SourceTexts([_text(by_seq[seq]) for seq in seqs], context)
+
         for fact in result.statements:
             sources = [seq for seq in dict.fromkeys(fact.sources) if seq in by_seq]
-            known = StatedFact(text=fact.text, sources=sources)
             if not sources:
-                refused.append((known, f"the fact {fact.text[:60]!r} names no message of the episode"))
-            elif why := SourceTexts([_text(by_seq[seq]) for seq in sources], context).refusal(fact.text):
+                why = f"the fact {fact.text[:60]!r} names no message of the episode"
+                refused.append((StatedFact(text=fact.text, sources=[]), why))
+                continue
+            sources, why = with_sources(fact.text, sources, nearest(sources, by_seq), read)
+            known = StatedFact(text=fact.text, sources=sources)
+            if why:
                 refused.append((known, why))
             else:
                 facts.append(known)
