@@ -149,7 +149,7 @@ def test_of_several_sentences_one_is_meant():
     ]
     (moved, _), (rained, refused) = [carried_out(answer, new, {1: old}) for answer in answers]
     assert [update.text for update in moved.updates] == ["My cat is called Zephyr."]
-    assert (rained.updates, refused) == ((), 1)
+    assert (rained.updates, len(refused)) == ((), 1)
 
 
 def test_an_item_is_one_line_whatever_it_says():

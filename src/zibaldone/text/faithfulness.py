@@ -244,8 +244,8 @@ def _denies(text: str) -> bool:
 
 def _spelled(text: str) -> str:
     """With "not" as a word of its own, and months by their names; "not only" denies nothing."""
-    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", text)
-    return _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", spelled(text)))
+    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
+    return _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text))
 
 
 def _number(digits: str) -> str:

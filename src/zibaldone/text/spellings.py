@@ -50,7 +50,8 @@ _SHORT: Final = {
 _SHORT_WORD = regex.compile(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
 # What says that something is not sure: a statement with it says less. The month is written "May".
 _UNSURE = regex.compile(
-    r"\b(?:might|maybe|perhaps|possibly)\b|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
+    r"\b(?:might|maybe|perhaps|possibly)\b"
+    r"|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
 )
 _BRITISH = regex.compile(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
 

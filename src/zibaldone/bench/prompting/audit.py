@@ -1,4 +1,4 @@
-"""What a view holds after a model was asked: whether a message was lost, and whether anything was invented."""
+"""What a view holds after a model was asked: whether a message was lost, or anything invented."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class TaskAnswers:
 
 
 def task_rows(heard: Heard) -> list[TaskAnswers]:
-    """By task, in the order of their names; parts that belong to no task of their own have a row without answers."""
+    """By task, in the order of their names; parts of no task of their own have a row without answers."""
     names = sorted({one.task for one in heard.answers} | {one.task for one in heard.parts})
     rows = []
     for name in names:
@@ -106,8 +106,9 @@ def table_of_views(rows: Sequence[AskedView], budget_tokens: int) -> Table:
         Column("off-\nline", lambda row: share(row.offline)),
     ]
     caption = (
-        f"evidence at {budget_tokens} tokens, and of the same view made offline; lost: messages; cited: messages"
-        " that something found names; invented: units with a word that no message they cite has"
+        f"evidence: share of the turns cited at {budget_tokens} tokens, and by the same view made offline;"
+        " lost: messages; cited: messages that something found names; invented: units with a word that no"
+        " message they cite has"
     )
     return tabulate("Views by cost and content", columns, rows, caption=caption)
 

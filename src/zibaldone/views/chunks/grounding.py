@@ -35,8 +35,8 @@ def grounded(
 ) -> tuple[list[Note | Item], list[str]]:
     """The notes that their sources bear out; in the place of each other the plain items of its sources.
 
-    Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left out
-    where a note that stands has its source.
+    Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left
+    out where a note that stands has its source.
     """
     notes = [
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])

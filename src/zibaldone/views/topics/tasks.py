@@ -237,7 +237,7 @@ def lines_of(part: SectionWritten) -> list[LineWritten]:
 
 
 def shown_entry(number: int, entry: Entry) -> str:
-    """Its number, and in parentheses its seq, its time, who said it and whether it holds; and what it says."""
+    """Its number, in parentheses its seq, its time, who said it and whether it holds; what it says."""
     told = [f"seq {entry.seq}", str(entry.time or ""), entry.source or "user"]
     if not entry.current:
         told.append("superseded")
