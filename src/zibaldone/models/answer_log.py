@@ -37,20 +37,20 @@ class PartsHeard:
 
 
 @dataclass(slots=True)
-class Heard:
+class AnswersHeard:
     """What was heard so far, in the order in which it happened."""
 
     answers: list[AnswerHeard] = field(default_factory=list)
     parts: list[PartsHeard] = field(default_factory=list)
 
 
-_listeners: list[Heard] = []
+_listeners: list[AnswersHeard] = []
 
 
 @contextmanager
-def listening() -> Iterator[Heard]:
+def listening() -> Iterator[AnswersHeard]:
     """All answers of this process, until the end of the block."""
-    heard = Heard()
+    heard = AnswersHeard()
     _listeners.append(heard)
     try:
         yield heard

@@ -45,7 +45,7 @@ _NOT = frozenset(
 _STOPS = frozenset(
     """stop stops stopped stopping quit quits quitting cease ceases ceased refuse refuses refused refusing
     avoid avoids avoided avoiding fail fails failed failing lack lacks lacked lacking deny denies
-    denied""".split()
+    denied forget forgets forgot forgotten""".split()
 )
 # What a statement may say of its own: that somebody said it.
 _OWN = frozenset(

@@ -9,7 +9,7 @@ from zibaldone.core import Evidence, Message
 from zibaldone.memory import Memory
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.dates import find_days
-from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 
 _BUDGET_TOKENS = 1500  # of each recall that looks for what there is
 
@@ -22,7 +22,7 @@ class ViewAudit:
     faults: tuple[str, ...]  # of the integrity check
     cited: int  # messages that something names as its source
     units: int  # different ones that were found
-    invented: tuple[str, ...]  # units with a word, name or number that no message they cite has
+    invented: tuple[str, ...]  # units with a name or number that no message they cite has
 
 
 def audit(memory: Memory, view: str, user: str, given: Sequence[Message]) -> ViewAudit:
@@ -31,17 +31,17 @@ def audit(memory: Memory, view: str, user: str, given: Sequence[Message]) -> Vie
     lost = abs(len(kept) - len(given))
     lost += sum(one.content != other.content for one, other in zip(kept.values(), given, strict=False))
     lag = {stats.view: stats.lag for stats in memory.stats(user=user).views}
-    found: dict[tuple[tuple[int, ...], str], Evidence] = {}
+    units: dict[tuple[tuple[int, ...], str], Evidence] = {}
     for message in given:
         if message.content.strip():
             recall = memory.recall(
                 message.content[:500], user=user, views=[view], budget_tokens=_BUDGET_TOKENS, floor=0
             )
-            found |= {(unit.sources, unit.text): unit for unit in recall.evidence if unit.view == view}
-    cited = {seq for sources, _ in found for seq in sources}
-    invented = tuple(_invented(list(found.values()), kept))
+            units |= {(unit.sources, unit.text): unit for unit in recall.evidence if unit.view == view}
+    cited = {seq for sources, _ in units for seq in sources}
+    invented = tuple(_invented(list(units.values()), kept))
     return ViewAudit(
-        lost + lag.get(view, 0), tuple(memory.check_integrity().faults), len(cited), len(found), invented
+        lost + lag.get(view, 0), tuple(memory.check_integrity().faults), len(cited), len(units), invented
     )
 
 
@@ -60,5 +60,6 @@ def _invented(units: Sequence[Evidence], messages: dict[int, Message]) -> Iterat
                 ]
                 context += [f"{message.time:%H:%M} {message.time:%I:%M %p}"]
                 texts.append(resolved(message.content, day))
-        if new := SourceTexts(texts, " ".join(context)).invented(unit.text):
-            yield f"{unit.text!r} of {unit.sources}: {', '.join(new)}"
+        new = SourceTexts(texts, " ".join(context)).invented(unit.text)
+        if strange := names_and_numbers(unit.text).intersection(new):
+            yield f"{unit.text!r} of {unit.sources}: {', '.join(sorted(strange))}"

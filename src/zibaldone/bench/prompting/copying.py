@@ -32,7 +32,7 @@ class CopyingModel:
 
 
 def _compress(given: _Given) -> _Given:
-    notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
+    notes = [{"text": each["text"], "sources": [each["seq"]]} for each in given["messages"]]
     return {"items": notes, **_described(given["messages"][0]["text"])}
 
 
@@ -48,12 +48,12 @@ def _described(text: str) -> dict[str, Any]:
 
 
 def _select(given: _Given) -> _Given:
-    return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
+    return {"chunks": [each["chunk"] for each in given["candidates"]][: given["at_most"]]}
 
 
 def _narrate(given: _Given) -> _Given:
-    told = [f"{one['speaker']}: {one['text']}" for one in given["messages"]]
-    return {"title": " ".join(told[0].split()[:12]), "narrative": "\n".join(told)}
+    lines = [f"{each['speaker']}: {each['text']}" for each in given["messages"]]
+    return {"title": " ".join(lines[0].split()[:12]), "narrative": "\n".join(lines)}
 
 
 def _extract(given: _Given) -> _Given:
@@ -85,11 +85,11 @@ _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "chunks.joint_compact": _joint_compact,
     "chunks.select_related": _select,
     "chunks.colocate": lambda _: {"groups": []},
-    "hierarchy.episodes": lambda given: {"starts": [one["seq"] for one in given["messages"]][8::8]},
+    "hierarchy.episodes": lambda given: {"starts": [each["seq"] for each in given["messages"]][8::8]},
     "hierarchy.narrate": _narrate,
-    "hierarchy.predict": lambda given: {"expected": [one["text"] for one in given["known"]][:20]},
+    "hierarchy.predict": lambda given: {"expected": [each["text"] for each in given["known"]][:20]},
     "hierarchy.distil": lambda given: {
-        "statements": [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
+        "statements": [{"text": each["text"], "sources": [each["seq"]]} for each in given["messages"]]
     },
     "hierarchy.name_theme": lambda given: {"name": " ".join(given["statements"][0].split()[:6])},
     "topics.extract": _extract,
@@ -98,12 +98,12 @@ _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "topics.plan_updates": _plan_updates,
     "topics.choose_merges": lambda _: {"groups": []},
     "topics.pick_documents": lambda given: {
-        "documents": [one["id"] for one in given["documents"]][: given["at_most"]]
+        "documents": [each["id"] for each in given["documents"]][: given["at_most"]]
     },
     "profile.note": lambda given: {
         "entries": [
-            {"kind": "fact", "text": one["text"][:400], "topic": "", "sources": [one["seq"]]}
-            for one in given["messages"][:8]
+            {"kind": "fact", "text": each["text"][:400], "topic": "", "sources": [each["seq"]]}
+            for each in given["messages"][:8]
         ]
     },
     "updates.judge": lambda _: {"ended": []},

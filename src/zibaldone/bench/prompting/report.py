@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from zibaldone.bench.prompting.asked_view import AskedView
 from zibaldone.bench.table import Column, percent, share, tabulate
-from zibaldone.models.answer_log import Heard
-
-if TYPE_CHECKING:
-    from zibaldone.bench.prompting.run import AskedView
+from zibaldone.models.answer_log import AnswersHeard
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class TaskAnswers:
         return kept * self.valid / self.questions
 
 
-def task_rows(heard: Heard) -> list[TaskAnswers]:
+def task_rows(heard: AnswersHeard) -> list[TaskAnswers]:
     """By task, in the order of their names; parts of no task of their own have a row without answers."""
     names = sorted({one.task for one in heard.answers} | {one.task for one in heard.parts})
     rows = []
@@ -107,7 +104,7 @@ def table_of_views(rows: Sequence[AskedView], budget_tokens: int) -> Table:
     ]
     caption = (
         f"evidence: share of the turns cited at {budget_tokens} tokens, and by the same view made offline;"
-        " lost: messages; cited: messages that something found names; invented: units with a word that no"
+        " lost: messages; cited: messages that something found names; invented: units with a name or number that no"
         " message they cite has"
     )
     return tabulate("Views by cost and content", columns, rows, caption=caption)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from zibaldone.bench.outcome import Measurement, Run
-from zibaldone.bench.prompting.audit import ViewAudit, audit
+from zibaldone.bench.prompting.asked_view import AskedView
+from zibaldone.bench.prompting.audit import audit
 from zibaldone.bench.prompting.copying import CopyingModel
 from zibaldone.bench.prompting.report import table_of_tasks, table_of_views, task_rows
 from zibaldone.bench.prompting.talks import PieceOfTalk, pieces_of
 from zibaldone.bench.registry import PromptsOptions
 from zibaldone.errors import InvalidInput, QuestionOpen
 from zibaldone.memory import Memory
-from zibaldone.models.answer_log import Heard, listening
+from zibaldone.models.answer_log import AnswersHeard, listening
 from zibaldone.models.base import ChatModel
 from zibaldone.models.meter import Usage
 from zibaldone.models.recorded import RecordedModel
@@ -30,29 +30,6 @@ from zibaldone.views.topics import Consolidation
 
 PLAN = "plan"  # no view: the recall's planner
 VIEWS = ("chunks", "hierarchy", "topics", "profile", "updates", PLAN)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedView:
-    """One view, made of all pieces."""
-
-    view: str
-    turns: int
-    raw_tokens: int  # of the messages' lines
-    calls: int  # to make it
-    prompt_tokens: int
-    completion_tokens: int
-    recalls: int
-    recall_calls: int
-    recall_tokens: int
-    unread: int  # messages that it has not read, because a question is open or the model cannot be had
-    audits: tuple[ViewAudit, ...]
-    evidence: float | None  # share of the questions' evidence that it cites; None without questions
-    offline: float | None  # and that it recalls when it was made without a model
-
-    @property
-    def per_raw_token(self) -> float:
-        return (self.prompt_tokens + self.completion_tokens) / self.raw_tokens
 
 
 def run(options: PromptsOptions, run: Run) -> Measurement:
@@ -169,7 +146,7 @@ def _holding(turn: str, piece: PieceOfTalk) -> set[int]:
     return {seq for seq, message in enumerate(piece.messages, 1) if turn.strip() in message.content}
 
 
-def _refusals(heard: Heard) -> list[str]:
+def _refusals(heard: AnswersHeard) -> list[str]:
     """Every answer and every part of one that was not taken, and why."""
     lines = [f"{one.task}: {one.outcome}: {one.reason}" for one in heard.answers if one.reason]
     return lines + [f"{one.task}: refused: {reason}" for one in heard.parts for reason in one.refused]

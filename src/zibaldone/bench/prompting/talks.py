@@ -30,7 +30,7 @@ def pieces_of(path: Path | None, talks: int, messages: int) -> list[PieceOfTalk]
 
     A piece begins where a session does. Without a path, of the demo's conversation.
     """
-    per_user = [_of_user(user, whole, asked, messages) for user, whole, asked in _conversations(path)]
+    per_user = [_of_user(user, whole, examples, messages) for user, whole, examples in _conversations(path)]
     in_turn = (piece for some in zip_longest(*per_user) for piece in some if piece is not None)
     return list(islice(in_turn, talks))
 
@@ -48,21 +48,21 @@ def _conversations(path: Path | None) -> Iterator[tuple[str, Sequence[Message], 
 
 
 def _demo_examples() -> Iterator[Example]:
-    for number, asked in enumerate(demo_questions()):
-        if asked.evidence:
+    for number, question in enumerate(demo_questions()):
+        if question.evidence:
             yield Example(
                 f"demo_{number}",
                 USER,
-                asked.question,
-                asked.answer,
-                asked.kind,
-                tuple(asked.evidence.values()),
+                question.question,
+                question.answer,
+                question.kind,
+                tuple(question.evidence.values()),
                 now=NOW,
             )
 
 
 def _of_user(
-    user: str, whole: Sequence[Message], asked: Sequence[Example], most: int
+    user: str, whole: Sequence[Message], examples: Sequence[Example], most: int
 ) -> Iterator[PieceOfTalk]:
     start = 0
     while start < len(whole):
@@ -71,7 +71,7 @@ def _of_user(
         name = f"{user}+{start}"
         known = tuple(
             replace(example, user=name)
-            for example in asked
+            for example in examples
             if example.evidence and all(turn.strip() in texts for turn in example.evidence)
         )
         yield PieceOfTalk(name, tuple(whole[start:end]), known)

@@ -238,10 +238,10 @@ def lines_of(part: SectionWritten) -> list[LineWritten]:
 
 def shown_entry(number: int, entry: Entry) -> str:
     """Its number, in parentheses its seq, its time, who said it and whether it holds; what it says."""
-    told = [f"seq {entry.seq}", str(entry.time or ""), entry.source or "user"]
+    about = [f"seq {entry.seq}", str(entry.time or ""), entry.source or "user"]
     if not entry.current:
-        told.append("superseded")
-    return f"{number} ({', '.join(filter(None, told))}) {entry.text}"
+        about.append("superseded")
+    return f"{number} ({', '.join(filter(None, about))}) {entry.text}"
 
 
 def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[SectionShown, ...]:
