@@ -104,8 +104,8 @@ def table_of_views(rows: Sequence[AskedView], budget_tokens: int) -> Table:
     ]
     caption = (
         f"evidence: share of the turns cited at {budget_tokens} tokens, and by the same view made offline;"
-        " lost: messages; cited: messages that something found names; invented: units with a name or number that no"
-        " message they cite has"
+        " lost: messages; cited: messages that something found names; invented: units with a name or number"
+        " that no message they cite has"
     )
     return tabulate("Views by cost and content", columns, rows, caption=caption)
 
