@@ -132,12 +132,13 @@ def with_sources(
 
     `near` has what was said around it, the nearest first; `read` gives the texts of some of them. A word that
     what is named lacks makes the next one that has it a source, two at most, so that the statement goes when
-    that is forgotten. A number has to stand in what is named.
+    that is forgotten. A number, and half of its words, have to stand in what is named.
     """
     sources = list(named)
     given = read(sources)
     lacking = given.invented(statement)
-    if lacking and not any(map(_NUMBER.search, lacking)):
+    few = len(lacking) * 2 <= len({word for _, word, _ in _readings(statement)})
+    if lacking and few and not any(map(_NUMBER.search, lacking)):
         for place in near:
             if not lacking or len(sources) == len(named) + _MOST_ADDED:
                 break
