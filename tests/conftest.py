@@ -20,11 +20,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from pytest_socket import disable_socket
+from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
+from folders import Template
 from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
+from zibaldone.storage import database
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
@@ -78,6 +81,18 @@ def _few(owner: Any) -> settings | None:
 def pytest_runtest_setup() -> None:
     """Block the network, also where pytest is run without this project's options."""
     disable_socket(allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """What new folders are copies of, but where `made_from_nothing` is used."""
+    return Template(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def made_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders are made as users make them: for tests of how that goes."""
+    monkeypatch.setattr(database, "create_engine", create_engine)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ import pytest
 
 from zibaldone import ClosedMemory, Memory
 
+pytestmark = pytest.mark.usefixtures("made_from_nothing")
+
 TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
 
 

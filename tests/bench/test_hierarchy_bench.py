@@ -1,16 +1,15 @@
 """The hierarchy view's benchmark on small made-up conversations: it measures the view itself."""
 
 import json
-import re
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from zibaldone import InvalidInput, Memory, MissingExtra
-from zibaldone.bench import engine, outcome
+from zibaldone.bench import outcome
 from zibaldone.bench.hierarchy import plot, structure
-from zibaldone.bench.hierarchy.structure import RESTRUCTURING, Compared, HierarchyRow, Measuring, build
+from zibaldone.bench.hierarchy.structure import build
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.cli.bench import bench_app
 from zibaldone.errors import InvalidImport
@@ -69,88 +68,34 @@ def built(path):
 
 
 @pytest.fixture
-def measuring(path, tools):
-    """Of both conversations, at 300 tokens."""
-    return Measuring(LoCoMoQuestions(path), tools, 300, lambda *_: None)
-
-
-@pytest.fixture
 def run(path):
     """Invoke the command on the file."""
     return lambda *options, of=path: CliRunner().invoke(bench_app, ["hierarchy", str(of), *options])
 
 
-@pytest.mark.exhaustive
-def test_what_is_restructured(measuring):
-    """Nothing is reassigned where nothing may be; with splits and merges something is."""
-    rows = {row.setting: row for row in measuring.rows(RESTRUCTURING)}
-    assert list(rows) == ["w/o merge & split", "w/o split", "w/o merge", "full"]
-    assert rows["w/o merge & split"].reassigned == 0
-    assert rows["full"].reassigned > 0
-    assert rows["full"].themes < rows["w/o merge"].themes
-
-
-def test_a_row_adds_up(measuring):
-    """Sizes are of all themes and hold all semantics, f goes through the quarters, questions are asked."""
-    (row,) = measuring.rows([Compared("full")])
-    assert isinstance(row, HierarchyRow)
-    assert sum(row.sizes) == row.themes
-    assert sum(size * themes for size, themes in enumerate(row.sizes, 1)) == row.semantics
-    assert row.largest == len(row.sizes) <= row.cap == 12
-    assert row.per_theme == row.semantics / row.themes
-    assert len(row.f_over_time) == 4
-    assert row.f_over_time[-1] == pytest.approx(row.f)
-    assert row.recall.questions == len(measuring.examples) == 16
-    assert 0 < row.recall.value <= 1
-    assert 0 < row.tokens <= 300
-
-
-@pytest.mark.exhaustive
-def test_a_smaller_cap_makes_smaller_themes(measuring):
-    """Each cap holds."""
-    small, large = measuring.rows(structure.capped([3, 9]))
-    assert (small.setting, large.setting) == ("cap 3", "cap 9")
+def test_rows_add_up(path, tools):
+    """Sizes are of all themes and hold all semantics, no theme is above its cap, and like stands by like."""
+    data = LoCoMoQuestions(path)
+    small, large = structure.rows(data, tools, [3, 9], lambda *_: None)
+    for row in (small, large):
+        assert sum(row.sizes) == row.themes
+        assert sum(size * themes for size, themes in enumerate(row.sizes, 1)) == row.semantics
+        assert row.largest == len(row.sizes)
+        assert row.likeness > row.likeness_of_any == small.likeness_of_any
     assert small.largest <= 3 < large.largest <= 9
     assert small.themes > large.themes
 
 
-def test_a_cap_that_cannot_be():
-    """It is refused as the view refuses it."""
-    with pytest.raises(InvalidInput, match="theme_cap"):
-        structure.capped([12, 1])
-
-
-def test_what_two_tables_share_is_measured_once(measuring, monkeypatch):
-    """The full view under another name is the same row."""
-    (full,) = measuring.rows([Compared("full")])
-    monkeypatch.setattr(structure, "build", None)
-    (capped,) = measuring.rows(structure.capped([12]))
-    assert capped == structure.replace(full, setting="cap 12")
-
-
 def test_it_is_the_hierarchy_of_a_memory(built, path, tmp_path):
     """A maintenance makes the same themes of the same semantics."""
-    with Memory(tmp_path / "memory", embedder=STATIC, chat=None, hierarchy=XMemory()) as memory:
+    with Memory(tmp_path / "memory", embedder=STATIC, chat=None) as memory:
         memory.add(LoCoMoQuestions(path).messages("Otto"), user="Otto")
         memory.maintain(views=["hierarchy"])
         kept = {theme.id: [one.text for one in theme.semantics] for theme in memory.themes(user="Otto")}
+    built.structure.arrange(XMemory().theme_cap, built.together)
     semantics = built.structure.semantics
-    themes = built.structure.themes.themes.items()
+    themes = built.structure.themes().items()
     assert kept == {theme: [semantics[one].text for one in members] for theme, members in themes}
-
-
-def test_questions_go_to_the_same_hierarchy(measuring, monkeypatch):
-    """The memory that is asked has the setting's themes."""
-    themes = []
-
-    class Watched(Memory):
-        def close(self):
-            themes.append(sum(len(self.themes(user=user)) for user in self.users()))
-            super().close()
-
-    monkeypatch.setattr(engine, "Memory", Watched)
-    (row,) = measuring.rows(structure.capped([3]))
-    assert themes == [row.themes]
 
 
 def test_neighbours_stay_neighbours():
@@ -184,31 +129,33 @@ def test_the_command(run, tmp_path, write):
     image, figures = tmp_path / "map.png", tmp_path / "figures.json"
     done = run("--sizes", "100", "--caps", "4,12", "--plot", str(image), "--output", str(figures), of=small)
     assert done.exit_code == 0, done.output
-    for word in ("w/o merge & split", "cap 4", "one more semantic"):
+    for word in ("themes by their cap", "time to make all themes"):
         assert word in done.output
-    assert re.search(r"w/o merge & split.* 0\.0%", done.output)
     assert image.read_bytes().startswith(b"\x89PNG")
     report = json.loads(figures.read_text(encoding="utf-8"))
-    assert (report["conversations"], report["questions"], report["budget_tokens"]) == (2, 7, 1000)
-    assert len(report["structure"]) == 4
-    assert report["cap"][0]["thresholds"]["attach"] > 0
+    assert report["conversations"] == 2
+    assert [row["cap"] for row in report["themes"]] == [4, 12]
+    assert report["speed"][0]["semantics"] == 100
 
 
 def test_parts_alone(run):
     """Only what is named is measured and printed."""
-    done = run("--only", "cap", "--caps", "5", "--budget", "200")
+    done = run("--only", "speed", "--sizes", "50")
     assert done.exit_code == 0, done.output
-    assert "cap 5" in done.output
-    assert "at 200 tokens" in done.output
-    assert "w/o split" not in done.output
-    assert "one more semantic" not in done.output
+    assert "time to make all themes" in done.output
+    assert "themes by their cap" not in done.output
+
+
+def test_a_cap_that_cannot_be(run):
+    """It is refused as the view refuses it."""
+    assert "theme_cap" in str(run("--caps", "12,1").exception)
 
 
 def test_an_unknown_part(run):
     """The error names those that there are."""
-    done = run("--only", "structure,themes")
+    done = run("--only", "structure")
     assert isinstance(done.exception, InvalidInput)
-    assert "'themes'" in str(done.exception)
+    assert "'structure'" in str(done.exception)
     assert "speed" in str(done.exception)
 
 

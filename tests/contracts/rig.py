@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, MetaData, event, select, text
+from sqlalchemy import Connection, event, text
 
 from zibaldone import forgetting, generations, log, maintenance
 from zibaldone.core import Message, Scope
@@ -210,17 +210,16 @@ class Rig:
 
     def rows(self, user: str | None = USER) -> dict[str, list[tuple[Any, ...]]]:
         """What the view's tables hold, but for the numbers of generations."""
-        found = {}
+        held = {}
         with self.database.read() as connection:
-            for name, table in _tables(connection).items():
-                if name in LOG_TABLES or "user" not in table.c:
+            for name, columns in _columns(connection).items():
+                if name in LOG_TABLES or "user" not in columns:
                     continue
-                columns = [column for column in table.columns if column.name != "generation"]
-                query = select(*columns).order_by(*columns)
-                if user is not None:
-                    query = query.where(table.c.user == user)
-                found[name] = [tuple(row) for row in connection.execute(query)]
-        return found
+                listed = ", ".join(f'"{column}"' for column in columns if column != "generation")
+                whose = "" if user is None else 'WHERE "user" = ?'
+                query = f'SELECT {listed} FROM "{name}" {whose} ORDER BY {listed}'
+                held[name] = connection.exec_driver_sql(query, () if user is None else (user,)).fetchall()
+        return {name: [tuple(row) for row in rows] for name, rows in held.items()}
 
     def states(self, user: str = USER) -> list[tuple[Any, ...]]:
         """The view's cursors, one row per generation."""
@@ -231,8 +230,8 @@ class Rig:
     def everything(self) -> list[object]:
         """Every value of every column of every table of the database."""
         with self.database.read() as connection:
-            tables = _tables(connection).values()
-            return [value for table in tables for row in connection.execute(select(table)) for value in row]
+            tables = [connection.exec_driver_sql(f'SELECT * FROM "{name}"') for name in _columns(connection)]
+            return [value for rows in tables for row in rows.fetchall() for value in row]
 
     def faults(self, user: str = USER) -> list[str]:
         """What the view finds wrong with itself."""
@@ -265,10 +264,16 @@ class Rig:
             event.remove(self.database._engine, "before_cursor_execute", count_down)
 
 
-def _tables(connection: Connection) -> dict[str, Any]:
-    metadata = MetaData()
-    metadata.reflect(connection)
-    return dict(metadata.tables)
+def _columns(connection: Connection) -> dict[str, list[str]]:
+    """The columns of each table, by its name."""
+    query = (
+        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c"
+        " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid"
+    )
+    columns: dict[str, list[str]] = {}
+    for table, column in connection.exec_driver_sql(query):
+        columns.setdefault(table, []).append(column)
+    return columns
 
 
 def mentions(values: Sequence[object], words: str) -> bool:

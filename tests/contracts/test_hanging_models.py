@@ -1,6 +1,7 @@
 """While a model hangs in one user's recall or maintenance, nobody else waits for it, that user included."""
 
 import json
+import shutil
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,8 +72,9 @@ def answer(request):
 class Scene:
     """A folder with two users' talk, and a memory over it whose chat model or embedder hangs."""
 
-    def __init__(self, folder, case, clock):
+    def __init__(self, folder, case, clock, folders):
         self.case = case
+        self.folders = folders
         self.failing = FailingEmbedder(HashEmbedder(64), failing=False)
         self.chat = HangingModel(chat=ScriptedModel(answer))
         self.embedder = HangingModel(embedder=self.failing)
@@ -84,15 +86,21 @@ class Scene:
 
     def fill(self, *, read):
         """Store the talk of both users; all views have read it, or only Bea's have."""
-        with Memory(self.folder, **{**self.options, "chat": None}) as memory:
+        unread = None if read else self.case.view == "messages"
+        if unread not in self.folders:
+            self.folders[unread] = self._filled(self.folder.with_name(f"filled-{unread}"), unread)
+        shutil.copytree(self.folders[unread], self.folder)
+
+    def _filled(self, folder, unread):
+        with Memory(folder, **{**self.options, "chat": None}) as memory:
             memory.add(TALK, user="bea")
             memory.maintain()
-            if not read and self.case.view == "messages":
-                self.failing.failing = True
+            self.failing.failing = bool(unread)
             memory.add(TALK, user="ann")
             self.failing.failing = False
-            if read:
+            if unread is None:
                 memory.maintain()
+        return folder
 
     def open(self, **options):
         """The memory, with the model in it."""
@@ -149,10 +157,16 @@ def all_go_on(memory, view):
         assert results[f"recall {user}"].evidence
 
 
+@pytest.fixture(scope="module")
+def folders():
+    """Filled folders, by what is unread in them: each is made once, and copied."""
+    return {}
+
+
 @pytest.fixture
-def scene(request, tmp_path, clock):
+def scene(request, tmp_path, clock, folders):
     """The case's scene; whatever happened, nothing hangs afterwards."""
-    scene = Scene(tmp_path / "memory", request.param, clock)
+    scene = Scene(tmp_path / "memory", request.param, clock, folders)
     yield scene
     scene.gate.open()
 

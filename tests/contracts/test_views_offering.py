@@ -187,15 +187,17 @@ def test_rebuilding_one_tenant_changes_nothing_for_the_other(new_rig):
     assert (rig.rows(), rig.offers(), rig.states()) == before
 
 
-@pytest.mark.parametrize("user", ["ANN", "ann ", "an", "ann%", "a_n", "';--", "../ann", "a" * 5000])
 @pytest.mark.usefixtures("finds_everything")
-def test_users_of_like_names_are_strangers(built, user):
+def test_users_of_like_names_are_strangers(built):
     """A name that nearly, or to a pattern, matches another's sees nothing of it."""
-    assert built.sources(user) == set()
-    built.add(OTHERS, user=user)
-    assert built.sources(user) == ({1, 2, 3} if built.case.echoes else {1, 2})  # 3 is an echo of 1
-    built.forget([1, 2, 3], user=user)
-    assert len(built.sources()) > 3
+    before = built.sources()
+    for user in ("ANN", "ann ", "an", "ann%", "a_n", "';--", "../ann", "a" * 5000):
+        assert built.sources(user) == set(), user
+        built.add(OTHERS, user=user)
+        assert built.sources(user) == ({1, 2, 3} if built.case.echoes else {1, 2}), user  # 3 is an echo of 1
+        built.forget([1, 2, 3], user=user)
+        assert built.sources(user) == set(), user
+    assert built.sources() == before
 
 
 def test_a_sound_view_has_no_faults(built):

@@ -7,6 +7,8 @@ from traces import Traceable, serial, serials
 from zibaldone import Memory
 from zibaldone.testing import HashEmbedder
 
+pytestmark = pytest.mark.usefixtures("made_from_nothing")
+
 EMBEDDER = HashEmbedder(16)
 BATCHES = 40
 

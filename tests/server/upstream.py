@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from zibaldone.server.app import base_url, listening
 from zibaldone.server.settings import ServerSettings
@@ -290,18 +291,37 @@ class FakeUpstream:
         return self._stream(events(), reply)
 
     def _stream(self, events: Iterator[bytes], reply: Reply) -> Response:
-        async def stream() -> AsyncIterator[bytes]:
-            try:
-                for place, event in enumerate(events):
-                    if place == reply.break_after:
-                        raise ConnectionAbortedError
-                    yield event
-                    await asyncio.sleep(reply.pause_s)
-            except (asyncio.CancelledError, GeneratorExit):  # the latter where it ends between two events
-                self.hung_up += 1
-                raise
+        ended = False
 
-        return StreamingResponse(stream(), media_type="text/event-stream")
+        async def stream() -> AsyncIterator[bytes]:
+            nonlocal ended
+            for place, event in enumerate(events):
+                if place == reply.break_after:
+                    ended = True
+                    raise ConnectionAbortedError
+                yield event
+                await asyncio.sleep(reply.pause_s)
+            ended = True
+
+        def note() -> None:
+            self.hung_up += not ended
+
+        return _Streamed(stream(), note)
+
+
+class _Streamed(StreamingResponse):
+    """Calls back when it is over, however that came; what it streams from ends when it is collected."""
+
+    def __init__(self, events: AsyncIterator[bytes], on_over: Callable[[], None]) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._on_over = on_over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._on_over()
 
 
 def _event(data: Json, *, name: str | None = None) -> bytes:

@@ -10,6 +10,8 @@ from sqlalchemy import text
 from zibaldone import ClosedMemory, InvalidInput, Memory, StorageBusy, StorageUnusable
 from zibaldone.storage.database import FILE, Database
 
+pytestmark = pytest.mark.usefixtures("made_from_nothing")
+
 
 @pytest.fixture
 def open_database(tmp_path):

@@ -10,6 +10,8 @@ from zibaldone.storage import migrations, schema
 from zibaldone.storage.database import FILE, Database
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 
+pytestmark = pytest.mark.usefixtures("made_from_nothing")
+
 
 @pytest.fixture
 def database(tmp_path):
@@ -139,6 +141,40 @@ def test_a_refused_folder_is_not_held_open(tmp_path):
     connection.execute("INSERT INTO notes VALUES ('x')")
     connection.commit()
     connection.close()
+
+
+def test_what_was_made_before_themes_came_in_batches_is_kept():
+    """Episodes, semantics and a model's names stay, and serve; themes are to be put together again."""
+    engine = create_engine("sqlite://")
+    build = "wordllama/256/eb5462f96c28"
+    with engine.begin() as connection:
+        for migration in MIGRATIONS[: MIGRATIONS.index(migrations.themes_in_batches)]:
+            migration(connection)
+        for statement in (
+            f"""INSERT INTO view_states VALUES
+                ('u', 'hierarchy', 1, '4/theme_cap=9,split=True,merge=False/{build}', 4, 1),
+                ('u', 'messages', 1, '4/theme_cap=9', 4, 1)""",
+            f"INSERT INTO hierarchy_states VALUES ('u', 1, 2, 3, 4, 5, '{build}')",
+            "INSERT INTO hierarchy_semantics VALUES ('u', 1, 1, 1, 2, 7, 1, x'00')",
+            "INSERT INTO hierarchy_themes VALUES ('u', 1, 2, 'Running', 'model', x'00')",
+            f"INSERT INTO hierarchy_thresholds VALUES ('{build}', '{{}}')",
+        ):
+            connection.execute(text(statement))
+        migrations.themes_in_batches(connection)
+
+        def rows(table):
+            return [tuple(row) for row in connection.execute(text(f"SELECT * FROM {table}"))]
+
+        now = build.replace("eb5462f96c28", "af41c54f526d")
+        assert rows("view_states") == [
+            ("u", "hierarchy", 1, f"4/{now}", 4, 1),
+            ("u", "messages", 1, "4/theme_cap=9", 4, 1),
+        ]
+        assert rows("hierarchy_states") == [("u", 1, 2, 3, 5, now, 0, 0)]
+        assert rows("hierarchy_semantics") == [("u", 1, 1, 1, 2, 7)]
+        assert rows("hierarchy_themes") == [("u", 1, 2, "Running", "model")]
+        assert rows("hierarchy_thresholds") == []
+    engine.dispose()
 
 
 def test_a_hierarchy_of_before_is_made_anew():

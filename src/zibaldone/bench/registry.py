@@ -164,14 +164,12 @@ class LocalityOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyOptions:
-    """The hierarchy view's themes, restructuring and upkeep (a LoCoMo file); a theme map."""
+    """The hierarchy view's themes, and what they cost (a LoCoMo file); a theme map."""
 
     path: Path = argument("A LoCoMo file.")
-    only: Names = option(("structure", "cap", "speed"), "Parts, with commas.")
-    budget: int = option(1000, "Tokens of a recall.", least=1)
+    only: Names = option(("themes", "speed"), "Parts, with commas.")
     caps: Ints = option((8, 10, 12, 14), "Most semantics of a theme, with commas.")
-    sizes: Ints = option((1000, 10000), "Numbers of semantics whose upkeep is timed, with commas.")
-    floor: float | None = _floor()
+    sizes: Ints = option((1000, 10000), "Numbers of semantics that are put in themes, with commas.")
     plot: Path | None = option(None, "Write the first conversation's theme map (extra 'plot').")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 RESAMPLES = 2000
 SEED = 20230508
+_DRAWN_AT_ONCE = 1_000_000  # questions, so that they fit into memory however many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,12 @@ class Mean:
             return None
         sample = np.asarray(values, dtype=np.float64)
         rng = np.random.default_rng(seed)
-        means = np.empty(RESAMPLES)
-        for i in range(RESAMPLES):
-            means[i] = sample[rng.integers(0, len(sample), len(sample))].mean()
-        low, high = np.percentile(means, [2.5, 97.5])
+        at_once = max(1, _DRAWN_AT_ONCE // len(sample))
+        means = [
+            sample[rng.integers(0, len(sample), (min(at_once, RESAMPLES - begun), len(sample)))].mean(axis=1)
+            for begun in range(0, RESAMPLES, at_once)
+        ]
+        low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
         return cls(float(sample.mean()), float(low), float(high), len(sample))
 
 

@@ -72,8 +72,11 @@ def themes(
         for line in theme_lines(held[0]):
             out.write(line)
     elif held:
-        rows = [[theme.id, len(theme.semantics), theme.name, theme.semantics[0].text] for theme in held]
-        out.table("theme", "semantics", "name", "such as", rows=rows)
+        rows = [
+            [theme.id, len(theme.semantics), theme.start.date(), theme.end.date(), theme.name]
+            for theme in held
+        ]
+        out.table("theme", "semantics", "from", "to", "name", rows=rows)
     if not held:
         out.note(_NO_HIERARCHY)
 

@@ -279,6 +279,38 @@ def ids_of_forgotten_messages(connection: Connection) -> None:
     )
 
 
+def themes_in_batches(connection: Connection) -> None:
+    """Themes are put together anew, without a graph; episodes and semantics stay as they are.
+
+    Less is measured of an embedder than before, and a build does not depend on how themes are made.
+    """
+    digests = {"before": "/eb5462f96c28", "now": "/af41c54f526d"}  # of the sample and its quantiles
+    for statement in (
+        "ALTER TABLE hierarchy_semantics DROP COLUMN reassigned",
+        "ALTER TABLE hierarchy_semantics DROP COLUMN neighbours",
+        "ALTER TABLE hierarchy_themes DROP COLUMN neighbours",
+        "DELETE FROM hierarchy_thresholds",
+        "ALTER TABLE hierarchy_states RENAME TO hierarchy_states_before",
+        """CREATE TABLE hierarchy_states (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, next_episode BIGINT NOT NULL,
+            next_semantic BIGINT NOT NULL, next_unit BIGINT NOT NULL, embedder TEXT NOT NULL,
+            grouped BIGINT NOT NULL, theme_cap BIGINT NOT NULL, PRIMARY KEY ("user", generation))""",
+        """INSERT INTO hierarchy_states SELECT "user", generation, next_episode, next_semantic, next_unit,
+            replace(embedder, :before, :now), 0, 0 FROM hierarchy_states_before""",
+        "DROP TABLE hierarchy_states_before",
+    ):
+        connection.execute(text(statement), digests if ":now" in statement else {})
+    built = text("SELECT DISTINCT fingerprint FROM view_states WHERE view = 'hierarchy'")
+    for before in connection.execute(built).scalars().all():
+        if not before.startswith("4/theme_cap="):
+            continue  # of an earlier version: made anew
+        embedder = before.split("/", 2)[2].replace(digests["before"], digests["now"])
+        renamed = (
+            "UPDATE view_states SET fingerprint = :now WHERE view = 'hierarchy' AND fingerprint = :before"
+        )
+        connection.execute(text(renamed), {"before": before, "now": f"4/{embedder}"})
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -293,6 +325,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     notes_of_the_profile,
     messages_by_length,
     ids_of_forgotten_messages,
+    themes_in_batches,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

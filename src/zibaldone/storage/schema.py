@@ -278,9 +278,10 @@ hierarchy_states = Table(
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice
     Column("next_semantic", BigInteger, nullable=False),
-    Column("next_theme", BigInteger, nullable=False),
     Column("next_unit", BigInteger, nullable=False),  # the part of the next statement
     Column("embedder", Text, nullable=False),  # whose thresholds hold: the key of hierarchy_thresholds
+    Column("grouped", BigInteger, nullable=False),  # so many of the first semantics were put in themes as one
+    Column("theme_cap", BigInteger, nullable=False),
 )
 
 hierarchy_episodes = Table(  # their texts are units, under the same number
@@ -303,10 +304,8 @@ hierarchy_semantics = Table(
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("semantic", BigInteger, primary_key=True, autoincrement=False),
     Column("episode", BigInteger, nullable=False),
-    Column("theme", BigInteger, nullable=False),
+    Column("theme", BigInteger, nullable=False),  # 0: none yet
     Column("time_us", BigInteger, nullable=False),  # of its first statement's message
-    Column("reassigned", Integer, nullable=False),  # 1: it had another theme once
-    Column("neighbours", LargeBinary, nullable=False),  # (k, 2) float64: ids and similarities, nearest first
     Index("hierarchy_semantics_by_episode", "user", "generation", "episode"),
 )
 
@@ -329,7 +328,6 @@ hierarchy_themes = Table(
     Column("theme", BigInteger, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
-    Column("neighbours", LargeBinary, nullable=False),  # (k, 2) float64: ids and similarities, nearest first
 )
 
 hierarchy_thresholds = Table(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hierarchy_talk import EMBEDDER, START, talk
 
@@ -27,7 +26,6 @@ from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
 from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.graph import Graph, Neighbours
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow, Written
@@ -98,16 +96,13 @@ def semantic_of(number: int, episode: int, *messages: Message, text: str = "", s
     )
     assert messages[0].time is not None
     keys = tuple((one.seq, table.FIRST_STATEMENT + 10 * number + i) for i, one in enumerate(said))
-    row = SemanticRow(number, episode, messages[0].time, episode, False, Neighbours((), ()), keys)
+    row = SemanticRow(number, episode, messages[0].time, episode, keys)
     return Fact(row, said, EMBEDDER.embed([one.text for one in said]))
 
 
 def held_of(episodes: Sequence[EpisodeRow], facts: Sequence[Fact], talked: Sequence[Message] = ()) -> Held:
-    """A theme per episode; the neighbours are those of the graph."""
-    graph = Graph(EMBEDDER.dimension)
-    graph.add([one.row.id for one in facts], np.stack([one.vectors[0] for one in facts]))
-    linked = [replace(one, row=replace(one.row, neighbours=graph.neighbours(one.row.id))) for one in facts]
-    return Held(tuple(episodes), tuple(linked), tuple(talked or TALK))
+    """A theme per episode."""
+    return Held(tuple(episodes), tuple(facts), tuple(talked or TALK))
 
 
 HELD = held_of(
@@ -133,14 +128,13 @@ def store(database: Database, generation: Generation, held: Held) -> None:
         units.insert(connection, table.NAME, generation, rows)
         table.write_episodes(connection, generation, held.episodes)
         themes = sorted({fact.row.theme for fact in held.facts})
-        named = tuple(ThemeRow(one, f"theme {one}", "", Neighbours((), ())) for one in themes)
+        named = tuple(ThemeRow(one, f"theme {one}", "") for one in themes)
         table.write(connection, generation, Written(tuple(fact.row for fact in held.facts), named))
         ids = [fact.row.id for fact in held.facts]
         state = table.State(
             f"e/{EMBEDDER.dimension}/x",
             max((one.episode.id for one in held.episodes), default=0) + 1,
             max(ids, default=0) + 1,
-            3,
             table.FIRST_STATEMENT + 10 * (max(ids, default=0) + 1),
         )
         table.set_state(connection, generation, state)
@@ -260,16 +254,13 @@ def test_a_fact_of_two_sessions_cites_what_the_session_says_of_it() -> None:
 
 
 def test_a_reader_is_told_nothing_of_another_session() -> None:
-    """Neither what that one says of a fact that both state, nor the themes' names."""
+    """Not even what that one says of a fact that both state."""
     both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
     held = held_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
-    reader, open_reader = Drafting(), Drafting()
+    reader = Drafting()
     offered("bassoon slugs", held, session="2", drafter=reader)
     assert "Copper rings" in reader.shown
     assert "bassoon in the" not in reader.shown
-    assert "theme" not in reader.shown
-    offered("bassoon slugs", held, drafter=open_reader)
-    assert "theme 1" in open_reader.shown
 
 
 def test_what_is_wanted_is_of_the_session_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,17 +407,18 @@ def begun(database: Database, user: str) -> Generation:
 
 
 def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
-    """After another episode, whose facts are neighbours of known ones and moved one to another theme."""
+    """After another episode, whose messages say again what a known fact says."""
     database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     generation = begun(database, "u")
     store(database, generation, HELD.only(1))
     with database.read() as connection:
         first = levels_of(cache, connection, generation)
         assert first is levels_of(cache, connection, generation)
-    moved = replace(HELD.facts[0].row, theme=2, neighbours=Neighbours((5,), (0.5,)))
+    known, new = HELD.facts[0].row, HELD.facts[4].row
+    again = replace(known, units=(*known.units, (new.units[0][0], new.units[0][1] + 1)))
     store(database, generation, HELD.only(2))
     with database.write() as connection:
-        table.write(connection, generation, Written((moved,)))
+        table.write(connection, generation, Written((again,)))
     with database.read() as connection:
         grown, afresh = (
             levels_of(cache, connection, generation),
@@ -434,8 +426,8 @@ def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
         )
     assert len(first.semantics) == 2
     assert grown.semantics == afresh.semantics
-    assert grown.theme_of.tolist() == afresh.theme_of.tolist() == [2, 1, 2, 2, 2]
     assert grown.row_with == afresh.row_with
+    assert len(grown.semantics[0].units) == 2
     database.close()
 
 

@@ -1,4 +1,4 @@
-"""Stage I: the greedy choice of Eq. 4, over themes and then over their semantics."""
+"""Stage I: the greedy choice of Eq. 4."""
 
 import numpy as np
 import pytest
@@ -105,60 +105,46 @@ def test_it_stops_when_enough_is_covered():
     assert len(representatives(ids, relevance, near, 4, StageOne(coverage=0.8))) == 2
 
 
-def test_both_levels():
-    """Only semantics of the pool that are in a chosen theme are candidates of the second step."""
-    ids = np.array([10, 11, 12, 13, 14])
-    found = select(
-        ids,
-        np.array([0.9, 0.5, 0.8, 0.7, 0.4]),
-        np.array([1, 2, 1, 3, 1]),
-        neighbours_of({}),
-        neighbours_of({}),
-        StageOne(pool=4, themes=2),
-    )
-    assert found.pool == (10, 12, 13, 11)
-    assert [pick.id for pick in found.themes] == [1, 3]
-    assert [pick.id for pick in found.semantics] == [10, 12, 13]
+def apart(rows):
+    """Semantics that have nothing in common."""
+    return np.eye(len(rows))
 
 
-def test_a_theme_is_as_relevant_as_its_best_semantic():
-    """Members outside the pool do not count."""
+def test_only_the_pool_is_chosen_from():
+    """The most relevant are the candidates, and each covers those of them that it is nearest to."""
+    asked = []
+
+    def similar(rows):
+        asked.extend(rows.tolist())
+        return np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.2], [0.3, 0.2, 1.0]])
+
     found = select(
-        np.array([1, 2, 3, 4, 5]),
-        np.array([0.2, 0.9, 0.8, 0.1, 0.7]),
-        np.array([7, 9, 8, 7, 8]),
-        neighbours_of({}),
-        neighbours_of({}),
-        StageOne(pool=4, alpha=0.0),
+        np.array([10, 11, 12, 13]),
+        np.array([0.9, 0.1, 0.8, 0.7]),
+        similar,
+        StageOne(pool=3, near=1, semantics=1, scale="largest"),
     )
-    assert [(pick.id, pick.relevance) for pick in found.themes] == [
-        (9, 1.0),
-        (8, pytest.approx(6 / 7)),
-        (7, 0.0),
-    ]
+    assert asked == [0, 2, 3]
+    assert found.pool == (10, 12, 13)
+    (pick,) = found.semantics
+    assert (pick.id, pick.covers) == (10, (10, 12))
 
 
 def test_the_pool_takes_the_lowest_ids_of_equals():
     """A tie at the border of the pool is settled by id."""
-    found = select(
-        np.array([5, 3, 4, 1]),
-        np.array([0.5, 0.5, 0.9, 0.5]),
-        np.zeros(4, dtype=np.int64),
-        neighbours_of({}),
-        neighbours_of({}),
-        StageOne(pool=2),
-    )
+    ids = np.array([5, 3, 4, 1])
+    found = select(ids, np.array([0.5, 0.5, 0.9, 0.5]), apart, StageOne(pool=2))
     assert found.pool == (4, 1)
 
 
 def test_nothing_to_choose_from():
-    """An empty memory has an empty backbone, and nobody is asked for neighbours."""
+    """An empty memory has an empty backbone, and nobody is asked for similarities."""
     none = np.zeros(0, dtype=np.int64)
-    found = select(none, np.zeros(0), none, pytest.fail, pytest.fail, StageOne())
-    assert (found.themes, found.semantics, found.pool) == ((), (), ())
+    found = select(none, np.zeros(0), pytest.fail, StageOne())
+    assert (found.semantics, found.pool) == ((), ())
 
 
-@pytest.mark.parametrize("least", [{"pool": 0}, {"themes": 0}, {"alpha": 1.1}, {"coverage": -0.1}])
+@pytest.mark.parametrize("least", [{"pool": 0}, {"near": 0}, {"alpha": 1.1}, {"coverage": -0.1}])
 def test_odd_settings(least):
     """What cannot be meant is refused, by name."""
     with pytest.raises(InvalidInput, match=next(iter(least))):
@@ -169,4 +155,4 @@ def test_a_score_that_is_none():
     """A relevance that is not a number is refused."""
     ids = np.array([1, 2])
     with pytest.raises(InvalidInput, match="finite"):
-        select(ids, np.array([0.1, np.nan]), ids, neighbours_of({}), neighbours_of({}))
+        select(ids, np.array([0.1, np.nan]), apart)

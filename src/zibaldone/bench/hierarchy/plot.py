@@ -12,6 +12,7 @@ from zibaldone.bench.hierarchy.structure import Built
 from zibaldone.bench.outcome import need
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Vectors
+from zibaldone.views.hierarchy.themes import CAP
 
 Points = npt.NDArray[np.float64]  # (n, 2)
 _Label = tuple[float, float, str, tuple[float, float, float, float]]  # x, y, name, colour
@@ -30,18 +31,19 @@ def plot(built: Built, title: str, path: Path) -> None:
     Raises MissingExtra, and InvalidInput when there is nothing to show or the file cannot be written.
     """
     need("matplotlib")
-    if (count := len(built.rows.semantics)) < 2:
+    if (count := len(built.structure.semantics)) < 2:
         raise InvalidInput(f"--plot: {title} has {count} semantics: a map needs two")
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    rows = built.rows.semantics
-    points, how = projected(np.stack([built.structure.vector(row.id) for row in rows]))
-    place = {row.id: at for at, row in enumerate(rows)}
-    names = {theme.id: theme.name for theme in built.rows.themes}
-    themes = sorted(built.structure.themes.themes.items(), key=lambda item: (-len(item[1]), item[0]))
+    built.structure.arrange(CAP, built.together)
+    names = {theme.id: theme.name for theme in built.structure.take().themes}
+    semantics = sorted(built.structure.semantics)
+    points, how = projected(built.vectors(semantics))
+    place = {number: at for at, number in enumerate(semantics)}
+    themes = sorted(built.structure.themes().items(), key=lambda item: (-len(item[1]), item[0]))
     figure, axis = plt.subplots(figsize=(13, 9), layout="constrained")
     strong, faint = mpl.colormaps["tab20"], mpl.colormaps["hsv"]
     labels: list[_Label] = []
@@ -72,7 +74,7 @@ def plot(built: Built, title: str, path: Path) -> None:
         )
     axis.set_axis_off()
     axis.set_title(
-        f"{title}: {len(rows)} semantics in {len(themes)} themes, the largest named; {how}", fontsize=10
+        f"{title}: {count} semantics in {len(themes)} themes, the largest named; {how}", fontsize=10
     )
     try:
         figure.savefig(path, dpi=120)

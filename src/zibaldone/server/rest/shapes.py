@@ -548,6 +548,8 @@ class ThemeJson(OutputShape):
     id: int
     name: str
     near: list[int]
+    start: datetime
+    end: datetime
     semantics: list[SemanticJson]
 
 

@@ -13,6 +13,7 @@ from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.calibration import Thresholds
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Episode
@@ -33,10 +34,10 @@ class Prepared:
     written: Written
     state: State
 
-    @property
-    def changes_nothing(self) -> bool:
+    def changes_nothing(self, before: State) -> bool:
         """Whether there is nothing to be stored."""
-        return not (self.episodes or self.units or self.gone) and self.written == Written()
+        rows = self.episodes or self.units or self.gone
+        return not rows and self.written == Written() and self.state == before
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,11 @@ class ReadUpTo:
 class Builder:
     """A generation of one user while it grows. Not to be shared among threads."""
 
-    def __init__(self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer, thresholds: Thresholds
+    ) -> None:
         self.structure = structure
+        self.thresholds = thresholds
         self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
         self.not_named = 0  # the theme that got no name from a model the last time
@@ -71,9 +75,10 @@ class Builder:
         structure: Structure,
         reader: EpisodeReader,
         tokenizer: Tokenizer,
+        thresholds: Thresholds,
     ) -> Builder:
         """As its rows and the log up to the cursor say."""
-        builder = Builder(structure, reader, tokenizer)
+        builder = Builder(structure, reader, tokenizer, thresholds)
         waiting = table.open_messages(connection, generation)
         if waiting:
             sessions = table.sessions(connection, generation)
@@ -135,7 +140,7 @@ class Builder:
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
-        reading = self.reader.read(block, self.structure.background())
+        reading = self.reader.read(block, self.structure.background(self.thresholds.fetch))
         distilled = reading.distilled
         (vector,) = embed([f"{reading.episode.title}. {reading.episode.narrative}"])
         further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]

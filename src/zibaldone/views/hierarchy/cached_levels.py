@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.search.lexical import Ints
-from zibaldone.storage.schema import hierarchy_semantics, hierarchy_themes
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow
+from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
@@ -28,32 +27,28 @@ class Mark:
 
     generation: int
     deletions: int
-    state: State
-    named: int  # themes that a model has named
+    next_episode: int
+    next_semantic: int
+    next_unit: int
 
     def may_grow_into(self, later: Mark) -> bool:
         """Whether nothing but episodes came in between."""
         return (self.generation, self.deletions) == (later.generation, later.deletions) and (
-            self._given() <= later._given()
+            (self.next_episode, self.next_semantic) <= (later.next_episode, later.next_semantic)
         )
-
-    def _given(self) -> tuple[int, int]:
-        return self.state.next_episode, self.state.next_semantic
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Semantics and themes of a generation, which are in which; never changed once made.
+    """Semantics of a generation; never changed once made. Their themes may be those of before.
 
     Rows of arrays are as those of `semantics`. The texts are units, in the units' own cache.
     """
 
     mark: Mark | None
     semantics: tuple[SemanticRow, ...]  # ids rising
-    themes: Mapping[int, ThemeRow]
     by_model: frozenset[int]  # episodes that a model told
     ids: Ints  # (n,)
-    theme_of: Ints  # (n,)
     row_of: Mapping[int, int]  # by semantic
     row_with: Mapping[Key, int]  # by unit of a statement
 
@@ -61,7 +56,6 @@ class Levels:
     def of(
         mark: Mark | None,
         semantics: Mapping[int, SemanticRow],
-        themes: Mapping[int, ThemeRow],
         by_model: frozenset[int],
     ) -> Levels:
         """Put together from rows, ids rising."""
@@ -69,10 +63,8 @@ class Levels:
         return Levels(
             mark,
             rows,
-            themes,
             by_model,
             ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
-            theme_of=np.fromiter((row.theme for row in rows), np.int64, len(rows)),
             row_of={row.id: place for place, row in enumerate(rows)},
             row_with={key: place for place, row in enumerate(rows) for key in row.units},
         )
@@ -80,7 +72,7 @@ class Levels:
     @staticmethod
     def nothing() -> Levels:
         """Of a user whose messages are in no episode yet."""
-        return Levels.of(None, {}, {}, frozenset())
+        return Levels.of(None, {}, frozenset())
 
 
 def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
@@ -89,7 +81,9 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
     if state is None:
         return Levels.nothing()
     counters = log.state(connection, generation.user)
-    mark = Mark(generation.number, counters.deletions, state, _named(connection, generation))
+    mark = Mark(
+        generation.number, counters.deletions, state.next_episode, state.next_semantic, state.next_unit
+    )
     before = cache.get(generation.user)
     if before is not None and before.mark == mark:
         return before
@@ -100,34 +94,10 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
 
 def _load(connection: Connection, generation: Generation, mark: Mark, before: Levels | None) -> Levels:
     if before is not None and before.mark is not None and before.mark.may_grow_into(mark):
-        # Semantics that the new episodes made, stated again, moved or relinked.
-        numbers = table.stated_since(connection, generation, before.mark.state.next_unit)
-        numbers |= _moved(connection, generation, before, before.mark.state.next_semantic)
+        # Semantics that the new episodes made or stated again.
+        numbers = table.stated_since(connection, generation, before.mark.next_unit)
         known = {row.id: row for row in before.semantics}
         semantics = dict(sorted((known | table.semantics(connection, generation, sorted(numbers))).items()))
     else:
         semantics = table.semantics(connection, generation)
-    themes = table.themes(connection, generation)
-    return Levels.of(mark, semantics, themes, table.told_by_model(connection, generation))
-
-
-def _moved(connection: Connection, generation: Generation, before: Levels, first_new: int) -> set[int]:
-    """Known semantics of another theme, and those of whose neighbours some are new.
-
-    Without a forgetting nothing else changes a list: vectors stay, and a nearer one comes in.
-    """
-    h = hierarchy_semantics.c
-    query = select(h.semantic, h.theme, h.neighbours).where(table.of(hierarchy_semantics, generation))
-    themes = dict(zip(before.ids.tolist(), before.theme_of.tolist(), strict=True))
-    moved = set()
-    for row in connection.execute(query):
-        ids = np.frombuffer(row.neighbours, dtype="<f8").reshape(2, -1)[0]
-        if themes.get(row.semantic) != row.theme or (ids >= first_new).any():
-            moved.add(row.semantic)
-    return moved
-
-
-def _named(connection: Connection, generation: Generation) -> int:
-    t = hierarchy_themes
-    query = select(func.count()).where(table.of(t, generation), t.c.made_by != "")
-    return int(connection.execute(query).scalar_one())
+    return Levels.of(mark, semantics, table.told_by_model(connection, generation))

@@ -18,28 +18,23 @@ from hashlib import blake2b
 from importlib.resources import files
 
 import numpy as np
+import numpy.typing as npt
 
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.views.hierarchy.graph import Floats
 
-# Share of statements that the nearest topic that is not theirs is farther from than the constant. Among
-# themselves they are in the order of the paper's constants; where they begin was set so that its share of
-# themes per semantic (Table 7) comes out.
-LENIENT, ATTACH, COMPONENT, FETCH, COHERENCE, MERGE = 0.50, 0.75, 0.85, 0.90, 0.95, 0.99
+# Share of statements that the nearest topic that is not theirs is farther from than the constant. The first
+# was set so that the paper's number of semantics per theme (Table 7) comes out.
+TOGETHER, FETCH = 0.50, 0.90
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Cosines for one embedder; in comments the paper's released ones, for its own."""
 
-    lenient: float  # .52: a theme takes a semantic when f gains; also what a tiny theme asks of a neighbour
-    attach: float  # .62: a theme takes a semantic
-    component: float  # .66: an edge between two semantics when a theme is split in components
+    together: float  # .52: two groups of semantics are one theme, a semantic is one of a theme
     fetch: float  # .70: a semantic says what is known of a new episode
-    coherence: float  # .72: mean of a theme's pairs below which it may be split before it is full
-    merge: float  # .78: two themes are candidates for a merge
 
     def to_json(self) -> str:
         """To be stored with the embedder's name."""
@@ -62,8 +57,7 @@ def sample() -> list[list[str]]:
 
 def sample_digest() -> str:
     """Of the sample and the quantiles: stored thresholds of another digest are out of date."""
-    quantiles = (LENIENT, ATTACH, COMPONENT, FETCH, COHERENCE, MERGE)
-    return blake2b(repr((sample(), quantiles)).encode(), digest_size=6).hexdigest()
+    return blake2b(repr((sample(), (TOGETHER, FETCH))).encode(), digest_size=6).hexdigest()
 
 
 def calibrate(embedder: Embedder) -> Thresholds:
@@ -75,11 +69,11 @@ def calibrate(embedder: Embedder) -> Thresholds:
 
 def thresholds(vectors: Vectors, sizes: Sequence[int]) -> Thresholds:
     """From the unit rows (n, d) of statements, topic by topic, and the topics' sizes, at least two."""
-    cuts = np.quantile(strangers(vectors, sizes), [LENIENT, ATTACH, COMPONENT, FETCH, COHERENCE, MERGE])
-    return Thresholds(*(float(cut) for cut in cuts))
+    together, fetch = np.quantile(strangers(vectors, sizes), [TOGETHER, FETCH]).tolist()
+    return Thresholds(together, fetch)
 
 
-def strangers(vectors: Vectors, sizes: Sequence[int]) -> Floats:
+def strangers(vectors: Vectors, sizes: Sequence[int]) -> npt.NDArray[np.float64]:
     """(n,) cosine of each statement with the nearest centroid of a topic that is not its own."""
     rows = vectors.astype(np.float64)
     topic = np.repeat(np.arange(len(sizes)), sizes)

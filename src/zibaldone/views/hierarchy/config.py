@@ -16,9 +16,7 @@ from zibaldone.views.hierarchy.themes import CAP
 class XMemory:
     """Sections 3.2 and 3.3; the switches are the ablations of section 5."""
 
-    theme_cap: int = CAP  # semantics per theme (appendix B.3)
-    split: bool = True
-    merge: bool = True
+    theme_cap: int = CAP  # semantics per theme at most (appendix B.3)
     select: bool = True  # Stage I; False: the most similar semantics ("memory-only", "+UncSion")
     include: bool = True  # Stage II; False: sources of the semantics by rank ("memory-only", "+RepSel")
     reader: Literal["model", "offline"] = "model"  # whether Stage II asks a chat model, at every recall
@@ -28,14 +26,9 @@ class XMemory:
     def __post_init__(self) -> None:
         """Raises InvalidInput for a value that cannot be."""
         count("theme_cap", self.theme_cap, least=2)
-        for name in ("split", "merge", "select", "include"):
+        for name in ("select", "include"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
 
         if self.reader not in ("model", "offline"):
             raise InvalidInput(f'reader must be "model" or "offline", not {shown(self.reader)}')
-
-    @property
-    def fingerprint(self) -> str:
-        """All that decides what is stored; what only reading uses is left out."""
-        return f"theme_cap={self.theme_cap},split={self.split},merge={self.merge}"

@@ -250,5 +250,6 @@ def _grounded(fact: StatedFact, messages: Sequence[Message]) -> list[Statement]:
         content = by_seq[seq].content
         spans = sentences(content) or [(0, len(content))]
         start, end = max(spans, key=lambda span: len(wanted.intersection(terms(content[slice(*span)]))))
-        grounded.append(Statement(seq, resolved(text, day_of(by_seq[seq])), content[start:end], start))
+        dated = resolved(text, day_of(by_seq[seq]))
+        grounded.append(Statement(seq, dated, content[start:end], start, by_seq[seq].speaker))
     return grounded

@@ -15,15 +15,11 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import StorageCorrupt
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.calibration import Thresholds
-from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.nodes import Semantic
 from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import State
 from zibaldone.views.units import Key
 
 OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
@@ -38,23 +34,22 @@ class Loss:
     themes: int = 0  # fewer than before
 
 
-def loss(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> Loss:
+def loss(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Loss:
     """Work out what goes; changes nothing."""
-    return _Unmade.of(connection, generation, seqs, config).loss
+    return _Unmade.of(connection, generation, seqs).loss
 
 
 def forget(
     connection: Connection,
     generation: Generation,
     seqs: Sequence[int],
-    config: XMemory,
     open_units: OpenUnits,
 ) -> Loss:
-    """Take the messages out of episodes, semantics, themes and both graphs.
+    """Take the messages out of episodes, semantics and themes.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
-    unmade = _Unmade.of(connection, generation, seqs, config)
+    unmade = _Unmade.of(connection, generation, seqs)
     gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
     units.remove(connection, table.NAME, generation, gone)
     if unmade.structure is None:
@@ -81,15 +76,15 @@ class _Unmade:
     structure: Structure | None = None  # None where the messages are in no episode
 
     @staticmethod
-    def of(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> _Unmade:
+    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> _Unmade:
         keys = units.made_from(connection, table.EPISODES, generation, seqs)
         state = table.state(connection, generation)
         if state is None or not keys:
             return _Unmade(Loss())
         episodes = sorted(number for _, number in keys)
         unsaid = frozenset(table.messages_of(connection, generation, keys))
-        structure = load(connection, generation, state, config)
-        before = len(structure.themes)
+        structure = Structure.load(connection, generation, state)
+        before = len(structure.themes())
         heirs = [
             (semantic, left[0])
             for semantic in structure.stated_by(unsaid)
@@ -105,13 +100,5 @@ class _Unmade:
             origin[semantic.id] = (episode_of[seq], replace(semantic, time=time))
         lost = tuple(one.id for one in structure.stated_by(unsaid) if one.id not in origin)
         structure.unsay(unsaid, origin)
-        loss = Loss(tuple(episodes), lost, before - len(structure.themes))
+        loss = Loss(tuple(episodes), lost, before - len(structure.themes()))
         return _Unmade(loss, keys, unsaid, structure)
-
-
-def load(connection: Connection, generation: Generation, state: State, config: XMemory) -> Structure:
-    """The structure of whichever embedder made it. Raises StorageCorrupt when nothing is known of that."""
-    stored = table.thresholds(connection, state.embedder)
-    if stored is None:
-        raise StorageCorrupt(f"the hierarchy's embedder {state.embedder!r} has no thresholds: rebuild it")
-    return Structure.load(connection, generation, Thresholds.from_json(stored), config, state)

@@ -29,6 +29,7 @@ class Statement:
     text: str  # stands alone: the speaker's name for "I", relative dates resolved
     verbatim: str  # the words of the message
     start: int = 0  # where they begin in it
+    speaker: str = ""  # whose message it is
 
 
 @dataclass(frozen=True, slots=True)

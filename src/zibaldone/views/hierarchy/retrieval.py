@@ -1,4 +1,4 @@
-"""Retrieval from the top down (section 3.3): semantics by Stage I, episodes by Stage II, and what is new.
+"""Retrieval (section 3.3): semantics by Stage I, episodes by Stage II, and what is new.
 
 A fact is offered as the message that states it: torn out of it, it holds half as much of what is asked for
 (docs/log.md). A fact that a model wrote stands for itself, and so does an episode that a model told, unless
@@ -7,16 +7,17 @@ Stage II opens it. What Stage II admits replaces the facts that were drawn from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from zibaldone.core import Message
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.rendering import line
-from zibaldone.search.lexical import LexicalIndex
+from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Question
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.cached_levels import Levels
 from zibaldone.views.hierarchy.config import XMemory
@@ -30,14 +31,13 @@ from zibaldone.views.toolkit import may_recall
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """One question's way from the themes down to the messages: all that is read of the database for it."""
+    """One question's way from the semantics down to the messages: all that is read of the database for it."""
 
     query: Query
     config: XMemory
     levels: Levels
     standing: Standing
     picks: tuple[Pick, ...]  # semantics
-    themes: tuple[int, ...]  # that they were found in
     ranked: tuple[RankedEpisode, ...]  # candidate episodes
     wanted: Mapping[str, float]  # what is to be settled, see `wanted_terms`
 
@@ -48,17 +48,17 @@ class Descent:
         levels: Levels,
         standing: Standing,
         question: Question,
-        words: LexicalIndex,
+        index: UnitIndex,
     ) -> Descent:
-        """Stage I, and the candidates of Stage II; `words` are those of the statements."""
-        picks, themes = _stage_one(levels, standing, config)
+        """Stage I, and the candidates of Stage II; `index` has the units of `standing`."""
+        picks = _stage_one(levels, standing, index.vectors.rows, config)
         ranked = _candidates(levels, standing, picks, query, config)
         speakers = sorted({unit.speaker for unit in standing.units})
         stated = [
             (plain_terms(_texts(levels, standing, pick)[0], speakers), pick.relevance) for pick in picks
         ]
-        wanted = wanted_terms([term for _, term in question.terms], stated, words.idf)
-        return Descent(query, config, levels, standing, picks, themes, ranked, wanted)
+        wanted = wanted_terms([term for _, term in question.terms], stated, index.lexical.idf)
+        return Descent(query, config, levels, standing, picks, ranked, wanted)
 
     def seqs(self) -> list[int]:
         """Of the messages that may be offered."""
@@ -79,13 +79,10 @@ class Descent:
         """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
         if not self.config.include:
             return None
-        names = [self.levels.themes[number].name for number in self.themes if number in self.levels.themes]
-        if self.query.scope.session is not None or self.query.within is not None:
-            names = []  # a theme's name may be of what may not be recalled
         facts = [_texts(self.levels, self.standing, pick)[0] for pick in self.picks]
         return include(
             self.query.text,
-            tuple("\n".join(lines) for lines in (names, facts) if lines),
+            ("\n".join(facts),) if facts else (),
             self.ranked,
             self._episode_texts(messages, tokenizer),
             signal or CoverageSignal(self.wanted),
@@ -131,31 +128,23 @@ def _texts(levels: Levels, standing: Standing, pick: Pick) -> list[str]:
     return [standing.units[row].text for row in stated_in(levels, standing, pick)]
 
 
-def _stage_one(
-    levels: Levels, standing: Standing, config: XMemory
-) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
-    """The semantics, and the themes that they were found in."""
-
-    def semantic_edges(semantic: int) -> Iterable[tuple[int, float]]:
-        near = levels.semantics[levels.row_of[semantic]].neighbours
-        return zip(near.ids, near.similarities, strict=True)
-
-    def theme_edges(theme: int) -> Iterable[tuple[int, float]]:
-        near = levels.themes[theme].neighbours
-        return zip(near.ids, near.similarities, strict=True)
-
+def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMemory) -> tuple[Pick, ...]:
+    """The semantics; `vectors` (u, d) are the units'."""
     stage = config.stage_one
     rows = np.flatnonzero(standing.best_unit >= 0)
     ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]
+
+    def similar(pool: Ints) -> Doubles:
+        best = vectors[standing.best_unit[rows[pool]]].astype(np.float64)
+        return np.asarray((best @ best.T).round(6))
+
     if config.select:
-        backbone = select(ids, relevance, levels.theme_of[rows], semantic_edges, theme_edges, stage)
-        return backbone.semantics, tuple(pick.id for pick in backbone.themes)
-    best = np.lexsort((ids, -relevance))[: stage.semantics]
-    similar = normalised(relevance[best])
-    picks = tuple(
-        Pick(int(ids[row]), float(s), 0.0, float(s), ()) for row, s in zip(best, similar, strict=True)
+        return select(ids, relevance, similar, stage).semantics
+    nearest = np.lexsort((ids, -relevance))[: stage.semantics]
+    relevances = normalised(relevance[nearest])
+    return tuple(
+        Pick(int(ids[row]), float(s), 0.0, float(s), ()) for row, s in zip(nearest, relevances, strict=True)
     )
-    return picks, tuple(dict.fromkeys(int(theme) for theme in levels.theme_of[rows[best]]))
 
 
 def _candidates(

@@ -87,9 +87,8 @@ def _statement(fact: Fact) -> Statement:
         retold = f'{who}: "{words_as_said}"'
         if fact.question:
             retold = f'Asked "{fact.question}", {retold}'
-    return Statement(
-        message.seq, resolved(retold[0].upper() + retold[1:], day_of(message)), fact.verbatim, fact.start
-    )
+    text = resolved(retold[0].upper() + retold[1:], day_of(message))
+    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker)
 
 
 def _retold(text: str, who: str) -> str | None:

@@ -1,4 +1,7 @@
-"""Stage I (section 3.3, Eq. 4): a compact and diverse selection of themes, then of their semantics.
+"""Stage I (section 3.3, Eq. 4): a compact and diverse selection of semantics.
+
+The paper selects themes first, and then of their semantics. That finds no more than shuffled themes do, and
+less than no themes at all (docs/log.md), so the semantics stand for themselves.
 
 Coverage pulls away from a dense neighbourhood whose members say the same, relevance pulls towards the query.
 """
@@ -26,14 +29,14 @@ class StageOne:
     """What the paper and its code choose (section 3.3); `scale` is Z of Eq. 4, see `representatives`."""
 
     pool: int = 40  # semantics by similarity to the query: the candidates
-    themes: int = 5  # representatives at most
-    semantics: int = 20
+    near: int = 10  # of the pool, that one of it covers at most
+    semantics: int = 20  # representatives at most
     alpha: float = 0.7  # of coverage; the rest is relevance
     coverage: float = 1.0  # share of the candidates that is enough
     scale: Scale = "total"
 
     def __post_init__(self) -> None:
-        for name in ("pool", "themes", "semantics"):
+        for name in ("pool", "near", "semantics"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
         for name in ("alpha", "coverage"):
@@ -54,35 +57,33 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Backbone:
-    """What Stage I hands on: the coarse context, each level in the order of choice."""
+    """What Stage I hands on: the coarse context in the order of choice."""
 
-    themes: tuple[Pick, ...]
     semantics: tuple[Pick, ...]
     pool: tuple[int, ...]  # the candidate semantics, the most relevant first
 
 
 def select(
-    ids: Ints,
-    relevance: Doubles,
-    theme_of: Ints,
-    semantic_neighbours: Neighbours,
-    theme_neighbours: Neighbours,
-    config: StageOne = StageOne(),
+    ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = StageOne()
 ) -> Backbone:
-    """Eq. 4 over the themes of the pool, then over the pool's semantics in the chosen themes.
+    """Eq. 4 over the pool, whose graph joins each to those of the pool that are nearest to it.
 
     The arrays are (n,), one place per semantic; `relevance` is the query's cosine as in the paper, or any
-    score where higher is better. A theme is as relevant as its best semantic in the pool, which finds more
-    than its centroid does.
+    score where higher is better. `similar` gives the cosines (m, m) of some rows of these arrays.
     """
     rows = _pool(ids, relevance, config.pool)
     if not len(rows):
-        return Backbone((), (), ())
-    theme_ids, first = np.unique(theme_of[rows], return_index=True)  # the first in the pool is its best
-    themes = representatives(theme_ids, relevance[rows[first]], theme_neighbours, config.themes, config)
-    inside = rows[np.isin(theme_of[rows], [pick.id for pick in themes])]
-    semantics = representatives(ids[inside], relevance[inside], semantic_neighbours, config.semantics, config)
-    return Backbone(themes, semantics, tuple(int(one) for one in ids[rows]))
+        return Backbone((), ())
+    near = similar(rows)
+    place_of = {int(name): place for place, name in enumerate(ids[rows])}
+
+    def neighbours(name: int) -> list[tuple[int, float]]:
+        cosines = near[place_of[name]]
+        nearest = [place for place in np.argsort(-cosines, kind="stable").tolist() if place != place_of[name]]
+        return [(int(ids[rows[place]]), float(cosines[place])) for place in nearest[: config.near]]
+
+    semantics = representatives(ids[rows], relevance[rows], neighbours, config.semantics, config)
+    return Backbone(semantics, tuple(place_of))
 
 
 def representatives(

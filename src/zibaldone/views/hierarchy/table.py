@@ -1,4 +1,4 @@
-"""The hierarchy's structure in rows: what an episode, a semantic and a theme is made of, and both graphs.
+"""The hierarchy's structure in rows: what an episode, a semantic and a theme is made of.
 
 The texts are units (views/units.py): a statement, and a message that no episode has yet, of the view NAME; an
 episode's title and narrative of the view EPISODES, under its id. Two names, since a ranker compares like with
@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from zibaldone import log
@@ -35,26 +34,27 @@ from zibaldone.storage.schema import (
 from zibaldone.storage.schema import units as units_table
 from zibaldone.views import units
 from zibaldone.views.base import Generation
-from zibaldone.views.hierarchy.graph import Neighbours
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.units import Key
 
 NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
 FIRST_STATEMENT = 1_000_000  # parts below it are passages of messages
+NO_THEME = 0  # of a semantic that is in none yet
 _PER_STATEMENT = 500
 _ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_statements, hierarchy_themes)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a generation stands: the ids that are given next, and whose thresholds hold."""
+    """Where a generation stands: the ids that are given next, whose thresholds hold, what themes are of."""
 
     embedder: str  # its name, dimension, and the sample's digest
     next_episode: int = 1
     next_semantic: int = 1
-    next_theme: int = 1
     next_unit: int = FIRST_STATEMENT  # the part of the next statement: none is given twice
+    grouped: int = 0  # so many of the first semantics were grouped as a whole; 0: all are to be
+    theme_cap: int = 0  # that they were grouped with
 
     @property
     def dimension(self) -> int:
@@ -76,9 +76,7 @@ class SemanticRow:
     id: int
     episode: int
     time: datetime
-    theme: int
-    reassigned: bool
-    neighbours: Neighbours
+    theme: int  # NO_THEME until it is put into one
     units: tuple[Key, ...]  # in the order of its statements
 
 
@@ -89,7 +87,6 @@ class ThemeRow:
     id: int
     name: str
     made_by: str
-    neighbours: Neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ def state(connection: Connection, generation: Generation) -> State | None:
                 " memory.rebuild(user=..., view='hierarchy') makes it anew"
             )
         return None
-    return State(row.embedder, row.next_episode, row.next_semantic, row.next_theme, row.next_unit)
+    return State(row.embedder, row.next_episode, row.next_semantic, row.next_unit, row.grouped, row.theme_cap)
 
 
 def set_state(connection: Connection, generation: Generation, given: State) -> None:
@@ -179,8 +176,6 @@ def semantics(
             row.episode,
             from_us(row.time_us),
             row.theme,
-            bool(row.reassigned),
-            _neighbours(row.neighbours),
             tuple(keys[row.semantic]),
         )
         for row in _rows(connection, hierarchy_semantics, generation, s.semantic, numbers, [s.semantic])
@@ -195,7 +190,13 @@ def statements(connection: Connection, generation: Generation) -> dict[Key, tupl
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
     return {
         (row.seq, row.part): (
-            Statement(row.seq, row.text, on[row.seq].content[row.start : row.end], row.start),
+            Statement(
+                row.seq,
+                row.text,
+                on[row.seq].content[row.start : row.end],
+                row.start,
+                on[row.seq].speaker,
+            ),
             row.vector,
         )
         for row in rows
@@ -215,10 +216,7 @@ def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow
     query = (
         select(hierarchy_themes).where(of(hierarchy_themes, generation)).order_by(hierarchy_themes.c.theme)
     )
-    return {
-        row.theme: ThemeRow(row.theme, row.name, row.made_by, _neighbours(row.neighbours))
-        for row in connection.execute(query)
-    }
+    return {row.theme: ThemeRow(row.theme, row.name, row.made_by) for row in connection.execute(query)}
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
@@ -283,8 +281,6 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
                 "episode": row.episode,
                 "theme": row.theme,
                 "time_us": to_us(row.time),
-                "reassigned": int(row.reassigned),
-                "neighbours": _packed(row.neighbours),
             }
             for row in changes.semantics
         ],
@@ -301,16 +297,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     _insert(
         connection,
         hierarchy_themes,
-        [
-            key
-            | {
-                "theme": row.id,
-                "name": row.name,
-                "made_by": row.made_by,
-                "neighbours": _packed(row.neighbours),
-            }
-            for row in changes.themes
-        ],
+        [key | {"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes],
     )
 
 
@@ -433,17 +420,12 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             disagreements.append(f"semantic {number} has lost the statement {min(lost_units)}")
         if row.episode not in numbers:
             disagreements.append(f"semantic {number} is of episode {row.episode}, which has no row")
-        if row.theme not in named:
+        if row.theme != NO_THEME and row.theme not in named:
             disagreements.append(f"semantic {number} is in theme {row.theme}, which has no row")
-        if lost := [near for near in row.neighbours.ids if near not in rows]:
-            disagreements.append(f"semantic {number} has a neighbour {lost[0]}, which has no row")
     strays = stated - {key for row in rows.values() for key in row.units}
     disagreements += [f"statement {key} is of no semantic" for key in sorted(strays)]
     members = {row.theme for row in rows.values()}
     disagreements += [f"theme {number} has no semantic" for number in named if number not in members]
-    for theme in named.values():
-        if lost := [near for near in theme.neighbours.ids if near not in named]:
-            disagreements.append(f"theme {theme.id} has a neighbour {lost[0]}, which has no row")
     return disagreements
 
 
@@ -482,12 +464,3 @@ def _delete(
 ) -> None:
     for some in in_chunks(sorted(set(values)), _PER_STATEMENT):
         connection.execute(delete(table).where(of(table, generation), column.in_(some)))
-
-
-def _packed(near: Neighbours) -> bytes:
-    return np.array([near.ids, near.similarities], dtype="<f8").tobytes()
-
-
-def _neighbours(stored: bytes) -> Neighbours:
-    ids, similarities = np.frombuffer(stored, dtype="<f8").reshape(2, -1)
-    return Neighbours(tuple(int(one) for one in ids), tuple(float(one) for one in similarities))

@@ -103,8 +103,8 @@ class HierarchyView:
 
     @property
     def fingerprint(self) -> str:
-        """The settings, the embedder, and the sample that its thresholds are measured on."""
-        return f"{_ANALYSIS}/{self.config.fingerprint}/{self._embedder_key}"
+        """The embedder, and the sample that its thresholds are measured on; `housekeep` sees to themes."""
+        return f"{_ANALYSIS}/{self._embedder_key}"
 
     def prepare(
         self,
@@ -132,7 +132,7 @@ class HierarchyView:
         messages: Sequence[Message],
         prepared: _Batch,
     ) -> None:
-        """New episodes and semantics, and all whose theme or neighbours are not what they were."""
+        """New episodes and semantics, and all that are stated again."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
         key = self._embedder_key
@@ -181,7 +181,7 @@ class HierarchyView:
             if not len(index):
                 return None
             standing = Standing.of(levels, index, episode_index, question, vector, query)
-            return Descent.of(query, self.config, levels, standing, question, index.lexical)
+            return Descent.of(query, self.config, levels, standing, question, index)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Episodes of these messages with all that they state; their other messages are told anew later."""
@@ -192,13 +192,13 @@ class HierarchyView:
             )
 
         return _counted(
-            forgetting.forget(connection, generation, seqs, self.config, left_open)
+            forgetting.forget(connection, generation, seqs, left_open)
             for generation in table.generations(connection, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
-            forgetting.loss(connection, generation, seqs, self.config)
+            forgetting.loss(connection, generation, seqs)
             for generation in table.generations(connection, user)
         )
 
@@ -214,7 +214,7 @@ class HierarchyView:
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Tell anew what a forgetting has left without an episode, and let the model name themes."""
+        """Tell anew what a forgetting has left without an episode; arrange themes, and have them named."""
         if generation.fingerprint != self.fingerprint:
             return ()
         thresholds = self._thresholds(database.read)
@@ -226,10 +226,11 @@ class HierarchyView:
             place, counters = _place(connection, generation), log.state(connection, generation.user)
         for _ in builder.read([]):
             pass
+        builder.structure.arrange(self.config.theme_cap, thresholds.together)
         if self._asker.has_model:
             _name_themes(builder)
         prepared = builder.take()
-        if prepared.changes_nothing:
+        if prepared.changes_nothing(state):
             builder.place = place
             self._builders.put(generation.user, builder, counters, generation.number)
             return ()
@@ -269,7 +270,7 @@ class HierarchyView:
         state = table.state(connection, generation)
         if state is None:
             return None
-        return forgetting.load(connection, generation, state, self.config)
+        return Structure.load(connection, generation, state)
 
     @property
     def _embedder_key(self) -> str:
@@ -293,14 +294,14 @@ class HierarchyView:
         """The one that wrote the generation's rows last, or one that is loaded from them."""
         first = State(self._embedder_key)
         if generation is None:
-            return Builder(Structure(thresholds, self.config, first), reader, self._tokenizer)
+            return Builder(Structure(first), reader, self._tokenizer, thresholds)
         held = self._builders.take(generation.user, generation.number)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
         state = table.state(connection, generation) or first
-        structure = Structure.load(connection, generation, thresholds, self.config, state)
-        return Builder.load(connection, generation, structure, reader, self._tokenizer)
+        structure = Structure.load(connection, generation, state)
+        return Builder.load(connection, generation, structure, reader, self._tokenizer, thresholds)
 
     def _write(
         self,
@@ -325,8 +326,8 @@ def _name_themes(builder: Builder) -> None:
     """Until one gets no answer. The next time begins behind it, so that it keeps no other from a name."""
     structure, last = builder.structure, builder.not_named
     builder.not_named = 0
-    for theme in sorted(structure.unnamed(), key=lambda number: (number <= last, number)):
-        answer = builder.reader.name_theme(structure.texts(theme))
+    for theme, texts in sorted(structure.unnamed().items(), key=lambda item: (item[0] <= last, item[0])):
+        answer = builder.reader.name_theme(texts)
         if answer.made_by == OFFLINE:
             builder.not_named = theme
             return

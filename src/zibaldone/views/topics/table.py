@@ -63,12 +63,13 @@ def opened(connection: Connection, user: str) -> datetime | None:
 
 
 def digest(connection: Connection, generation: Generation) -> str:
-    """Of all documents as they are stored; empty for a generation that has no rows yet. Raises StorageCorrupt."""
+    """Of all documents as they are stored; empty for a generation without rows. Raises StorageCorrupt."""
     c = topic_states.c
     stored: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
     if stored and not _HEXADECIMAL.fullmatch(stored):
         raise StorageCorrupt(
-            f"the topics' digest is {stored!r}, no number: memory.rebuild(user=..., view='topics') makes it anew"
+            f"the topics' digest is {stored!r}, no number:"
+            " memory.rebuild(user=..., view='topics') makes it anew"
         )
     return stored or ""
 

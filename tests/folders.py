@@ -1,0 +1,41 @@
+"""New folders and compiled statements for tests, which open thousands of memories in one process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import Engine, create_engine
+
+from zibaldone.storage import database
+from zibaldone.storage.database import FILE, Database
+
+
+class Compilations(dict[Hashable, Any]):
+    """SQLAlchemy's compiled statements, for all engines: the dialect of each is the same."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Whichever engine compiled it."""
+        return super().get(key[1:], default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__(key[1:], compiled)
+
+
+class Template:
+    """A folder of today's schema, copied where a database would be made, as making it takes long."""
+
+    def __init__(self, folder: Path) -> None:
+        self._compilations = Compilations()
+        self._file = folder / FILE
+        Database(folder, busy_timeout_s=30).close()
+        database.create_engine = self._create_engine  # type: ignore[attr-defined]
+
+    def _create_engine(self, url: sqlalchemy.URL, **options: Any) -> Engine:
+        file = Path(str(url.database))
+        if not file.exists():
+            shutil.copyfile(self._file, file)
+        return create_engine(url, execution_options={"compiled_cache": self._compilations}, **options)
