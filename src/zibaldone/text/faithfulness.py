@@ -7,26 +7,34 @@
     given.invented("fish, Oslo, yachts")       # ["yachts"]: for titles and keywords, which deny nothing
 
 Every content word, name and number of a statement stands in a source, and is denied there where the
-statement denies it and only there. Nothing is taken on trust for being close: whoever writes in other words
-is refused, and the source's own words stand instead. What cannot be seen this way: who did it to whom, and
-whether what was asked or wished for came about.
+statement denies it and only there. A word may be inflected or written out ("gonna", "fam"), and a statement
+may say of its own who says or thinks it. Nothing is taken on trust for being close: whoever writes in other
+words is refused, and the source's own words stand instead. What cannot be seen this way: who did it to whom,
+and whether what was asked or wished for came about.
+
+A statement that says whom "she" or what "it" is has the word from an earlier message: `with_sources` finds
+it, and names it as a source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import regex
 
 from zibaldone.text.date_words import MONTHS
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
+from zibaldone.text.spellings import base_form, spelled
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
 _SHOWN = 8  # words in a refusal
+_MOST_ADDED = 2  # sources that hold the other words of a statement
+REACH = 8  # messages around a statement's own in which they are looked for
 _PLAIN, _DENIED = frozenset({True}), frozenset({False})
 _EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
 _SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_NOT_ONLY = regex.compile(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
 _CUT_NOT = frozenset({"ca", "wo", "sha"})  # what "can't", "won't" and "shan't" leave before "not"
 _NOT = frozenset(
     """not no never nor neither none nobody nothing nowhere hardly barely scarcely seldom rarely without dont
@@ -37,12 +45,14 @@ _NOT = frozenset(
 _STOPS = frozenset(
     """stop stops stopped stopping quit quits quitting cease ceases ceased refuse refuses refused refusing
     avoid avoids avoided avoiding fail fails failed failing lack lacks lacked lacking deny denies
-    denied""".split()
+    denied forget forgets forgot forgotten""".split()
 )
 # What a statement may say of its own: that somebody said it.
 _OWN = frozenset(
     """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
-    asked reply replies replied state states stated report reports reported one longer anymore""".split()
+    asked reply replies replied state states stated report reports reported one longer anymore
+    think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended
+    describe describes described explain explains explained""".split()
 )
 _NUMBER_WORDS = {
     word: str(number)
@@ -56,7 +66,7 @@ _ISO_MONTH = regex.compile(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
 _CLAUSE = regex.compile(
-    rf"[;:—–()]+|,?\s+(?:but|although|though|however|yet|whereas|while)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
+    rf"[;:—–()]+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
 )
 
 
@@ -86,7 +96,11 @@ class SourceTexts:
 
     def turned(self, text: str) -> list[str]:
         """Its words that every source denies where the text does not, or the other way round; once each."""
-        return list(dict.fromkeys(word for term, word, sign in _readings(text) if self._turned(term, sign)))
+        return list(
+            dict.fromkeys(
+                word for term, word, sign in _readings(text) if word not in _OWN and self._turned(term, sign)
+            )
+        )
 
     def refusal(self, statement: str) -> str:
         """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
@@ -111,6 +125,45 @@ class SourceTexts:
         return held is not None and sign.isdisjoint(held) and term not in self._context
 
 
+def with_sources(
+    statement: str, named: Sequence[int], near: Sequence[int], read: Callable[[Sequence[int]], SourceTexts]
+) -> tuple[list[int], str]:
+    """The sources that a statement names with those of its other words, and why it is refused all the same.
+
+    `near` has what was said around it, the nearest first; `read` gives the texts of some of them. A word that
+    what is named lacks makes the next one that has it a source, two at most, so that the statement goes when
+    that is forgotten. A number, and half of its words, have to stand in what is named.
+    """
+    sources = list(named)
+    given = read(sources)
+    lacking = given.invented(statement)
+    few = len(lacking) * 2 <= len({word for _, word, _ in _readings(statement)})
+    if lacking and few and not any(map(_NUMBER.search, lacking)):
+        for place in near:
+            if not lacking or len(sources) == len(named) + _MOST_ADDED:
+                break
+            if place in named:
+                continue
+            there = read([place])
+            if len(left := [word for word in lacking if there.invented(word)]) < len(lacking):
+                sources.append(place)
+                lacking = left
+    if len(sources) == len(named):
+        return sources, given.refusal(statement)
+    sources.sort()
+    return (list(named), given.refusal(statement)) if lacking else (sources, read(sources).refusal(statement))
+
+
+def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
+    """Of these, the few that are nearest to those that are named; what was said before comes first."""
+
+    def distance(place: int) -> tuple[int, bool]:
+        return min((abs(place - source), place > source) for source in named)
+
+    others = (place for place in known if place not in named)
+    return [place for place in sorted(others, key=distance) if distance(place)[0] <= REACH]
+
+
 def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
     """As SourceTexts.refusal, for a lone statement."""
     return SourceTexts(sources, context).refusal(statement)
@@ -130,7 +183,7 @@ def _vocabulary(text: str) -> set[str]:
     for word in words(text):
         known.add(word)
         known.add(_NUMBER_WORDS.get(word, word))
-        known.update(term for _, term in term_of(word))
+        known.update(term for _, term in term_of(base_form(word)))
     return known
 
 
@@ -177,7 +230,7 @@ def _content(word: str) -> list[tuple[str, str]]:
         return [] if word == "one" else [(word, _NUMBER_WORDS[word])]
     if word.isdecimal():
         return [(word, _number(word))]
-    return list(term_of(word))
+    return [(word, term) for _, term in term_of(base_form(word))] if word.isascii() else list(term_of(word))
 
 
 def _sign(
@@ -192,8 +245,8 @@ def _denies(text: str) -> bool:
 
 def _spelled(text: str) -> str:
     """With "not" as a word of its own, and months by their names; "not only" denies nothing."""
-    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", text)
-    return _SHORT_NOT.sub(" not", text).replace("cannot", "can not").replace("not only", "only")
+    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
+    return _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text))
 
 
 def _number(digits: str) -> str:

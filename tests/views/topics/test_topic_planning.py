@@ -140,8 +140,10 @@ def test_no_plan_loses_or_doubles_text(bad: Callable[[list[int]], Any]) -> None:
 
 
 def _lines(inputs: dict[str, Any]) -> list[int]:
-    shown = inputs.get("entries") or [*inputs["old"], *inputs["new"]]
-    return [one["entry"] for one in shown]
+    shown = inputs.get("entries") or [
+        line for section in (*inputs["old"], *inputs["new"]) for line in section["entries"]
+    ]
+    return sorted(int(line.split(" ", 1)[0]) for line in shown)
 
 
 def _rewritten(lines: list[Any], **more: Any) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import pytest
 
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
-    check_complete,
     faithful,
     left_out,
     line_fault,
     may_supersede,
+    placed_once,
 )
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 
@@ -32,7 +32,8 @@ def fault(line: LineWritten) -> str:
 
 def test_moving_entries_about_is_faithful() -> None:
     """Any order of all of them."""
-    check_complete(GIVEN, list(reversed(ALONE.values())))
+    lines = list(reversed(ALONE.values()))
+    assert placed_once(GIVEN, [lines]) == ([lines], [])
 
 
 def test_one_line_for_two_that_says_all_of_both_is_faithful() -> None:
@@ -41,19 +42,15 @@ def test_one_line_for_two_that_says_all_of_both_is_faithful() -> None:
     assert faithful(GIVEN, line) == [line]
 
 
-@pytest.mark.parametrize(
-    ("lines", "fault"),
-    [
-        ([one for n, one in ALONE.items() if n != 3], "in no line"),
-        ([*ALONE.values(), LineWritten((1,))], "more than one line"),
-        ([*ALONE.values(), LineWritten((77,))], "no entries"),
-        ([*ALONE.values(), LineWritten(())], "names no entries"),
-    ],
-)
-def test_an_entry_lost_doubled_or_invented_is_found(lines: list[LineWritten], fault: str) -> None:
-    """In words that a model can act on."""
-    with pytest.raises(ValueError, match=fault):
-        check_complete(GIVEN, lines)
+def test_an_entry_has_its_first_place_only() -> None:
+    """What was not given has none, and a text for several is none for a part of them."""
+    sections = [
+        [LineWritten((1,)), LineWritten((77,)), LineWritten(())],
+        [LineWritten((1, 2), "Both."), ALONE[3]],
+    ]
+    placed, faults = placed_once(GIVEN, sections)
+    assert placed == [[LineWritten((1,))], [LineWritten((2,)), ALONE[3]]]
+    assert len(faults) == 3
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,19 @@ from zibaldone.views.topics.tasks import (
     RewriteCurrent,
     RewriteDocument,
     Rewritten,
-    shown_entries,
+    shown_entry,
+    shown_sections,
 )
 
 GIVEN = {1: Entry("I live in Oslo.", first=1), 2: Entry("I bake bread.", first=2)}
-SHOWN = shown_entries(GIVEN, {1: "Home"})
+SHOWN = shown_sections(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
 EXTRACT = Extract(
     (("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}), lambda: Extracted(facts=[])
 )
-CURRENT = RewriteCurrent(SHOWN, GIVEN, lambda: EMPTY)
+CURRENT = RewriteCurrent(tuple(shown_entry(*one) for one in GIVEN.items()), GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
@@ -109,7 +110,7 @@ def test_a_plan_places_every_block_once(blocks: list[int], document: str, fault:
 
 @pytest.mark.parametrize("task", [CURRENT, DOCUMENT], ids=lambda task: task.prompt)
 def test_a_rewriting_is_compared_with_its_input(task: Task[Any]) -> None:
-    """An entry that is missing makes it invalid; all of them make it valid."""
-    lines = [{"entries": [1]}, {"entries": [2]}]
-    refused(task, {"sections": [{"heading": "x", "lines": lines[:1]}]}, "in no line")
-    task.check(task.result.model_validate({"sections": [{"heading": "x", "lines": lines}]}))
+    """One that names nothing of it is invalid; what it does not name stays where it is."""
+    refused(task, {"sections": [{"heading": "x", "entries": [8, 9]}]}, "no entries")
+    task.check(task.result.model_validate({"sections": [{"heading": "x", "entries": [1, 9]}]}))
+    task.check(EMPTY)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.rendering import line, line_tokens
@@ -122,6 +123,7 @@ class Compactor:
         for item in plain:
             plain_of.setdefault(item.sources[0], []).append(item)
         kept, refused = grounded(written.items, pieces, plain_of)
+        note_parts("chunks.compress", len(written.items), refused)
         items = []
         for number, entry in enumerate(kept, 1):
             if isinstance(entry, Item):
@@ -138,7 +140,7 @@ class Compactor:
             tuple(written.entities),
             written.summary,
             answer.made_by,
-            _refused("compress", refused),
+            _refused("compress", len(refused)),
         )
 
     def compact(self, compressed: CompressedGate, number: int, space: Namespace) -> None:
@@ -155,6 +157,9 @@ class Compactor:
         if self.config.maintenance == "whole_context":
             items = self._absorb(items, related, space)
         gate = compressed.gate
+        about = self._metadata(items, refined, space)
+        if refined.made_by != OFFLINE:
+            self._note_metadata(refined, about)
         chunk = Chunk(
             id=number,
             namespace=space.name,
@@ -163,7 +168,7 @@ class Compactor:
             raw_tokens=gate.tokens,
             tokens=self._tokens(items),
             items=len(items),
-            metadata=self._metadata(items, refined, space),
+            metadata=about,
             made_by=refined.made_by,
             degraded="; ".join(dict.fromkeys(filter(None, degraded))),
         )
@@ -210,18 +215,21 @@ class Compactor:
         )
         if answer.made_by == OFFLINE:
             return plain, replace(compressed, degraded=answer.degraded)
-        compaction, refused = carried_out(answer.result, compressed.items, related)
+        written = answer.result
+        compaction, refused = carried_out(written, compressed.items, related)
+        given = len(written.items) + len(written.updates) + len(written.deletions)
+        note_parts("chunks.joint_compact", given, refused)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
         return compaction, CompressedGate(
             compressed.gate,
             compaction.items,
-            tuple(answer.result.keywords),
-            tuple(answer.result.entities),
-            answer.result.summary,
+            tuple(written.keywords),
+            tuple(written.entities),
+            written.summary,
             made_by,
-            _refused("joint_compact", refused),
+            _refused("joint_compact", len(refused)),
         )
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
@@ -266,11 +274,21 @@ class Compactor:
         own = source_texts([*pieces, *items])
         summary = " ".join(compressed.summary.split())
         keywords = [word for word in compressed.keywords if not own.invented(word)]
+        entities = [name for name in compressed.entities if not own.invented(name)]
+        fault = own.refusal(summary)
         return replace(
             plain,
             keywords=tuple(dict.fromkeys((*keywords, *plain.keywords)))[: self.config.keywords],
-            entities=tuple(name for name in compressed.entities if not own.invented(name)) or plain.entities,
-            summary=plain.summary if own.refusal(summary) else summary,
+            entities=tuple(entities) or plain.entities,
+            summary=plain.summary if fault else summary,
+        )
+
+    def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
+        """Which of the words that the model gave for the chunk were kept."""
+        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())}
+        kept = {*made.keywords, *made.entities, made.summary}
+        note_parts(
+            "chunks.metadata", len(given), [f"{word!r} is not in its messages" for word in given - kept]
         )
 
     def _tokens(self, items: Sequence[Item]) -> int:

@@ -29,8 +29,8 @@ from zibaldone.views.chunks.tasks import Compacted, Note, NoteDeletion, NoteUpda
 
 def carried_out(
     answer: Compacted, new: Sequence[Item], related: Mapping[int, Sequence[Item]]
-) -> tuple[Compaction, int]:
-    """`(m', U, D)` as far as the items bear it out, and how many notes and changes were refused."""
+) -> tuple[Compaction, list[str]]:
+    """`(m', U, D)` as far as the items bear it out, and why notes and changes were refused."""
     items, refused = _refined(answer.items, new)
     updates: list[ItemUpdate] = []
     old_of = {(chunk, item.id): item for chunk, those in related.items() for item in those}
@@ -43,11 +43,11 @@ def carried_out(
         if update:
             updates.append(update)
         else:
-            refused += 1
+            refused.append(f"{change} is not borne out")
     return Compaction(tuple(items), tuple(updates)), refused
 
 
-def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], int]:
+def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], list[str]]:
     """The notes that say what their items say, and the items that no note tells whole."""
     new_of = {item.id: item for item in new}
     entries, refused = grounded(notes, {item.id: [item] for item in new}, {})
@@ -57,7 +57,11 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], in
     kept = [(min(note.sources), _item(note, new_of)) for note in telling]
     kept += [(item.id, item) for item in new if item.id not in whole]
     ordered = [item for _, item in sorted(kept, key=lambda pair: pair[0])]
-    partly = sum(1 for note in stands if not whole.issuperset(note.sources))
+    partly = [
+        f"{note.text!r} leaves out what its notes say"
+        for note in stands
+        if not whole.issuperset(note.sources)
+    ]
     return [replace(item, id=number) for number, item in enumerate(ordered, 1)], refused + partly
 
 

@@ -11,6 +11,7 @@ import regex
 from pydantic import Field
 
 from zibaldone.core import Message
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.task import (
     NOT_SENT,
     ShownMessage,
@@ -19,7 +20,7 @@ from zibaldone.models.task import (
     shown_message,
 )
 from zibaldone.text.dated_text import day_in_words, resolved
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
@@ -150,10 +151,14 @@ class Narrate(Task[Narrated]):
         given = SourceTexts([_text(message) for message in self.messages], _context(self.messages))
         text = result.narrative
         spans = sentences(text)
-        kept = [(start, end) for start, end in spans if not _strays(text[start:end], given)]
+        strays = {span: _strays(text[slice(*span)], given) for span in spans}
+        kept = [span for span in spans if not strays[span]]
+        faults = [f"{text[slice(*span)]!r} has {strays[span]}" for span in spans if strays[span]]
         offline = self.offline()
+        titled = _strays(result.title, given)
+        note_parts(self.name, len(spans) + 1, [*faults, *([f"title {result.title!r}"] if titled else [])])
         grounded = Narrated(
-            title=offline.title if _strays(result.title, given) else result.title,
+            title=offline.title if titled else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
         )
         try:
@@ -179,7 +184,10 @@ class Predict(Task[Expected]):
     def borne_out(self, result: Expected) -> Expected:
         """Less what has a number that nothing given has: it would make news look known."""
         given = set(_numbers(" ".join([self.title, *(f"{fact.day} {fact.text}" for fact in self.known)])))
-        return Expected(expected=[text for text in result.expected if given.issuperset(_numbers(text))])
+        kept = [text for text in result.expected if given.issuperset(_numbers(text))]
+        dropped = [f"{text!r} has a number of its own" for text in result.expected if text not in kept]
+        note_parts(self.name, len(result.expected), dropped)
+        return Expected(expected=kept)
 
 
 @dataclass(frozen=True)
@@ -210,12 +218,19 @@ class Distil(Task[NewFacts]):
         context = _context(self.messages)
         facts: list[StatedFact] = []
         refused: list[tuple[StatedFact, str]] = []
+
+        def read(seqs: Sequence[int]) -> SourceTexts:
+            return SourceTexts([_text(by_seq[seq]) for seq in seqs], context)
+
         for fact in result.statements:
             sources = [seq for seq in dict.fromkeys(fact.sources) if seq in by_seq]
-            known = StatedFact(text=fact.text, sources=sources)
             if not sources:
-                refused.append((known, f"the fact {fact.text[:60]!r} names no message of the episode"))
-            elif why := SourceTexts([_text(by_seq[seq]) for seq in sources], context).refusal(fact.text):
+                why = f"the fact {fact.text[:60]!r} names no message of the episode"
+                refused.append((StatedFact(text=fact.text, sources=[]), why))
+                continue
+            sources, why = with_sources(fact.text, sources, nearest(sources, by_seq), read)
+            known = StatedFact(text=fact.text, sources=sources)
+            if why:
                 refused.append((known, why))
             else:
                 facts.append(known)

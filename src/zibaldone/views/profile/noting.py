@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from zibaldone.core import MACHINES, Message
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import shown_message
 from zibaldone.text.faithfulness import SourceTexts
@@ -51,7 +52,9 @@ def note_entries(
                 entries[message.seq] = [replace(entry, made_by=OFFLINE) for entry in entries[message.seq]]
         shown = {message.seq: message for message in some}
         for noted in answer.result.entries:
-            if _is_borne_out(noted, shown, own):
+            fault = _fault(noted, shown, own)
+            note_parts(task.name, 1, [f"{noted.text!r} {fault}"] if fault else [])
+            if not fault:
                 seq, entry = _in_message(noted, shown, answer.made_by)
                 known = [entry for source in noted.sources for entry in entries[source]]
                 if not any(_says(read, entry, shown[seq].content) for read in known):
@@ -84,15 +87,17 @@ def _portions(messages: Sequence[Message], own: Mapping[int, str]) -> Iterator[l
         yield portion
 
 
-def _is_borne_out(noted: NotedEntry, shown: Mapping[int, Message], own: Mapping[int, str]) -> bool:
-    """Whether its sources were given, are one person's, and say it."""
+def _fault(noted: NotedEntry, shown: Mapping[int, Message], own: Mapping[int, str]) -> str:
+    """Why its sources, which have to be given and one person's, do not say it; "" when they do."""
     if not noted.sources or not shown.keys() >= set(noted.sources):
-        return False
+        return "names no source that was given"
     speakers = {shown[seq].speaker for seq in noted.sources}
     if len(speakers) > 1:
-        return False
+        return "mixes what different people said"
     sources = SourceTexts([own[seq] for seq in noted.sources], context=speakers.pop())
-    return not sources.refusal(noted.text) and not sources.invented(noted.topic)
+    if new := sources.invented(noted.topic):
+        return f"names the topic {new}, which no source of it says"
+    return sources.refusal(noted.text)
 
 
 def _in_message(noted: NotedEntry, shown: Mapping[int, Message], made_by: str) -> tuple[int, EntryInMessage]:

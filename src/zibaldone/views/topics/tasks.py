@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
-from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten, check_complete
+from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONGEST_FACT = 2000  # characters
@@ -30,7 +30,7 @@ class Extracted(TaskResult):
 
 
 class Line(TaskResult):
-    """One entry of a rewritten text; an empty `text` leaves the words as they are."""
+    """One entry that stands for several; an empty `text` leaves the words of the newest."""
 
     entries: list[int]
     text: str = ""
@@ -40,7 +40,8 @@ class SectionWritten(TaskResult):
     """A heading with what stands below it."""
 
     heading: str
-    lines: list[Line]
+    entries: list[int] = Field(default=[])  # that stay as they are
+    lines: list[Line] = Field(default=[])
 
 
 class Superseding(TaskResult):
@@ -51,7 +52,7 @@ class Superseding(TaskResult):
 
 
 class Rewritten(TaskResult):
-    """REWRITE_CURRENT, or a document: prompts B and D."""
+    """REWRITE_CURRENT, or a document: prompts B and D. An entry that it does not name stays where it is."""
 
     title: str = ""
     summary: str = ""
@@ -87,16 +88,11 @@ class Groups(TaskResult):
 
 
 @dataclass(frozen=True)
-class EntryShown:
-    """An entry as a model sees it: its metadata are shown, and kept by us."""
+class SectionShown:
+    """Entries below a heading ("" for none) as a model sees them, a line each: number, metadata, text."""
 
-    entry: int
-    seq: str
-    time: str
-    source: str
-    text: str
-    superseded: bool
-    heading: str  # below which it stands; "" for none
+    heading: str
+    entries: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -153,13 +149,13 @@ class RewriteCurrent(Task[Rewritten]):
     result = Rewritten
     max_tokens = 8192
 
-    entries: tuple[EntryShown, ...]
+    entries: tuple[str, ...]
     given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
     offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
-        """Every entry has a place; what the lines say is compared when they are carried out."""
-        check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
+        """It is about what was given."""
+        _check_places(result, self.given)
 
 
 @dataclass(frozen=True)
@@ -195,14 +191,14 @@ class RewriteDocument(Task[Rewritten]):
     max_tokens = 8192
 
     title: str
-    old: tuple[EntryShown, ...]
-    new: tuple[EntryShown, ...]
+    old: tuple[SectionShown, ...]
+    new: tuple[SectionShown, ...]
     given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
     offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Rewritten) -> None:
-        """Every entry has a place; what the lines say is compared when they are carried out."""
-        check_complete(self.given, [line for part in result.sections for line in lines_of(part)])
+        """It is about what was given."""
+        _check_places(result, self.given)
 
 
 @dataclass(frozen=True)
@@ -236,23 +232,31 @@ class ChooseMerges(Task[Groups]):
 
 def lines_of(part: SectionWritten) -> list[LineWritten]:
     """A section's lines, as they are compared with the entries."""
-    return [LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines]
+    alone = [LineWritten((number,)) for number in part.entries]
+    return [*alone, *(LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines)]
 
 
-def shown_entries(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[EntryShown, ...]:
-    """Entries as a model sees them."""
-    return tuple(
-        EntryShown(
-            entry=number,
-            seq=entry.seq,
-            time=entry.time.text if entry.time else "",
-            source=entry.source or "user",
-            text=entry.text,
-            superseded=not entry.current,
-            heading=headings.get(number, ""),
-        )
-        for number, entry in numbered.items()
-    )
+def shown_entry(number: int, entry: Entry) -> str:
+    """Its number, in parentheses its seq, its time, who said it and whether it holds; what it says."""
+    about = [f"seq {entry.seq}", str(entry.time or ""), entry.source or "user"]
+    if not entry.current:
+        about.append("superseded")
+    return f"{number} ({', '.join(filter(None, about))}) {entry.text}"
+
+
+def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[SectionShown, ...]:
+    """Entries below their headings, in the order in which these come."""
+    sections: dict[str, list[str]] = {}
+    for number, entry in numbered.items():
+        sections.setdefault(headings.get(number, ""), []).append(shown_entry(number, entry))
+    return tuple(SectionShown(heading, tuple(entries)) for heading, entries in sections.items())
+
+
+def _check_places(result: Rewritten, given: Mapping[int, Entry]) -> None:
+    """Raises ValueError when entries are named, and none of them was given."""
+    named = [number for part in result.sections for line in lines_of(part) for number in line.entries]
+    if named and given.keys().isdisjoint(named):
+        raise ValueError(f"there are no entries {named[:8]}: name only those that were given")
 
 
 def _check_numbers(placed: Sequence[int], known: Sequence[int], what: str) -> None:

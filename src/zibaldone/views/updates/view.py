@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import shown_message
 from zibaldone.search.explanation import Explanation
@@ -115,9 +116,13 @@ class UpdatesView(RestingView):
             ),
         )
         answer = self._asker.ask(task, user=user, patient=patient)
+        unknown = [
+            f"{pair} has no such number" for pair in answer.result.ended if not _is_known(pair, older, newer)
+        ]
+        note_parts(task.name, len(answer.result.ended), unknown)
         links = []
         for pair in answer.result.ended:
-            if pair.older in range(len(older)) and pair.newer in range(len(newer)):
+            if _is_known(pair, older, newer):
                 old, new = older[pair.older], newer[pair.newer]
                 rule = sure[old, new] if answer.made_by == OFFLINE else answer.made_by
                 links.append((old, new, rule))
@@ -178,6 +183,10 @@ class UpdatesView(RestingView):
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Where rows disagree with the log."""
         return table.faults(connection, generation)
+
+
+def _is_known(pair: EndedPair, older: Sequence[Place], newer: Sequence[Place]) -> bool:
+    return pair.older in range(len(older)) and pair.newer in range(len(newer))
 
 
 def _numbered(places: Sequence[Place], detector: Detector) -> list[NumberedSentence]:

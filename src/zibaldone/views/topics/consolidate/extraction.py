@@ -8,16 +8,18 @@ it says of each is held against that message and the one before it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 
 from zibaldone.core import Message
+from zibaldone.models.answer_log import note_parts
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
 from zibaldone.text.facts import day_of, facts_of, heard_before
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, with_sources
 from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms
@@ -62,8 +64,12 @@ class _Reading:
     """A message, and what it says without a model."""
 
     message: Message
-    before: Message | None
+    earlier: tuple[Message, ...]  # of its session, the nearest first; as far as a fact may reach
     plain: tuple[Entry, ...]
+
+    @property
+    def before(self) -> Message | None:
+        return self.earlier[0] if self.earlier else None
 
     @property
     def tells(self) -> bool:
@@ -72,11 +78,11 @@ class _Reading:
 
 
 def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
-    last = dict(previous)
+    last = {session: deque([message], maxlen=REACH) for session, message in previous.items()}
     for message in messages:
-        before = last.get(message.session)
-        yield _Reading(message, before, tuple(_plain(message, before, work)))
-        last[message.session] = message
+        earlier = last.setdefault(message.session, deque(maxlen=REACH))
+        yield _Reading(message, tuple(earlier), tuple(_plain(message, earlier[0] if earlier else None, work)))
+        earlier.appendleft(message)
 
 
 def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
@@ -161,16 +167,25 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
     assert message.time is not None  # what is stored has one
     speakers = [message.speaker] if before is None else [message.speaker, before.speaker]
     context = " ".join([*speakers, message.time.isoformat(), source_of(message) or ""])
-    content = resolved(message.content, day_of(message), in_iso)
-    alone = SourceTexts([content], context)
-    both = SourceTexts([content, before.content], context) if before else alone
+    texts = {one.seq: one.content for one in reading.earlier}
+    texts[message.seq] = resolved(message.content, day_of(message), in_iso)
+
+    def read(seqs: Sequence[int]) -> SourceTexts:
+        return SourceTexts([texts[seq] for seq in seqs], context)
+
     taken: list[Entry] = []
+    refused: list[str] = []
     for fact in facts:
         entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
-        if not alone.refusal(entry.text):
-            taken.append(entry)
-        elif before is not None and not both.refusal(entry.text):
-            taken.append(replace(entry, sources=(before.seq, message.seq)))
+        earlier = [one.seq for one in reading.earlier]
+        sources, fault = with_sources(entry.text, [message.seq], earlier, read)
+        if fault and before is not None and not read([before.seq, message.seq]).refusal(entry.text):
+            sources, fault = [before.seq, message.seq], ""  # what is said there is denied here, by "no"
+        if fault:
+            refused.append(f"{entry.text!r} {fault}")
+        else:
+            taken.append(entry if len(sources) == 1 else replace(entry, sources=tuple(sources)))
+    note_parts("topics.extract", len(facts), refused)
     missing = left_out(taken, offline, message.content, speakers)
     if len(taken) < len(facts):
         covered = {term for entry in taken for term in terms(entry.text)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from zibaldone.models.answer_log import note_parts
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
@@ -145,7 +146,9 @@ def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
     for new in planned.new_documents:
         if new.blocks:
             entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
-            name = heading_of(new.title, entries, portions[new.blocks[0] - 1].title)
+            name = heading_of(new.title, entries, "")
+            note_parts("topics.plan_updates", 1, [] if name else [f"title {new.title!r}"])
+            name = name or portions[new.blocks[0] - 1].title
             plan.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
     plan.updates = {doc_id: group for doc_id, group in plan.updates.items() if group}
     return plan

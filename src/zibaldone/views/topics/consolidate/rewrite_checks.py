@@ -1,13 +1,12 @@
 """Whether a rewriting kept everything that it was given: compared entry by entry, and never trusted.
 
-What it does to the numbers of entries makes it invalid as a whole, by a ValueError in words that a model can
-act on. A line whose text its entries do not bear out keeps their own words, and the rest stands.
+Each entry has one place: the first that it is given, or its own. A line whose text its entries do not bear
+out keeps their own words, and the rest stands.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -22,7 +21,6 @@ from zibaldone.views.topics.markdown.entry import AI, Entry
 
 _NUMBER = regex.compile(r"\p{N}")
 _VALUE_ALONE = 1  # content words beside a value, in what says no more than that
-_SHOWN = 8  # ids in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +34,27 @@ class LineWritten:
     text: str = ""
 
 
-def check_complete(given: Mapping[int, Entry], lines: Sequence[LineWritten]) -> None:
-    """Each given entry is in one line. Raises ValueError."""
-    used = Counter(number for line in lines for number in line.entries)
-    if unknown := sorted(used.keys() - given.keys()):
-        raise ValueError(f"there are no entries {unknown[:_SHOWN]}: name only those that were given")
-    if lost := sorted(given.keys() - used.keys()):
-        raise ValueError(f"entries {lost[:_SHOWN]} are in no line: put every entry in exactly one line")
-    if twice := sorted(number for number, times in used.items() if times > 1):
-        raise ValueError(f"entries {twice[:_SHOWN]} are in more than one line: put each in exactly one")
-    if not all(line.entries for line in lines):
-        raise ValueError("a line names no entries: every line stands for at least one")
+def placed_once(
+    given: Collection[int], sections: Sequence[Sequence[LineWritten]]
+) -> tuple[list[list[LineWritten]], list[str]]:
+    """The sections' lines with each given entry at its first place only, and what was wrong with the others.
+
+    A number that was not given is left out, and so is a line without any. What is in no line, is not here.
+    """
+    used: set[int] = set()
+    faults: list[str] = []
+    placed: list[list[LineWritten]] = []
+    for lines in sections:
+        kept: list[LineWritten] = []
+        for line in lines:
+            numbers = tuple(n for n in dict.fromkeys(line.entries) if n in given and n not in used)
+            used.update(numbers)
+            if len(numbers) < len(line.entries) or not numbers:
+                faults.append(f"{line.entries}: not given, or in another line")
+            if numbers:  # a text for several does not fit some of them
+                kept.append(LineWritten(numbers, line.text if numbers == line.entries else ""))
+        placed.append(kept)
+    return placed, faults
 
 
 def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]:

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from zibaldone.models.answer_log import note_parts
 from zibaldone.models.base import Vectors
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
 from zibaldone.views.topics.consolidate.grouping import cluster
-from zibaldone.views.topics.consolidate.rewrite_checks import faithful, may_supersede
+from zibaldone.views.topics.consolidate.rewrite_checks import (
+    LineWritten,
+    faithful,
+    line_fault,
+    may_supersede,
+    placed_once,
+)
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
-    Line,
     RewriteCurrent,
     RewriteDocument,
     Rewritten,
     SectionWritten,
     lines_of,
-    shown_entries,
+    shown_entry,
+    shown_sections,
 )
 
 _REACH = 2.0  # messages over which the context of an entry fades
+_SHOWN_OLD = 32  # entries of a document
 _TOGETHER = 4  # entries of a message that still have one subject
 _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
 
@@ -79,22 +87,34 @@ def rewrite_document(
         number: portion.title
         for number, portion in enumerate((p for p in portions for _ in p.entries), len(old) + 1)
     }
-    shown = shown_entries(numbered, headings)
+    near = _nearest(old, new, work)
     task = RewriteDocument(
         title=offline.title,
-        old=shown[: len(old)],
-        new=shown[len(old) :],
+        old=shown_sections({number: numbered[number] for number in near}, headings),
+        new=shown_sections(dict(enumerate(new, len(old) + 1)), headings),
         given=numbered,
         offline=lambda: _as_answer(offline, numbered),
     )
     answer = work.ask(task)
     if answer.degraded:
         return offline, ""
-    summary = answer.result.summary if _summarises(answer.result.summary, numbered.values()) else ""
+    summary = answer.result.summary
+    if fault := _summary_fault(summary, numbered.values()):
+        summary = ""
+    note_parts(f"{task.name}.summary", 1, [f"{answer.result.summary!r} {fault}"] if fault else [])
     keeps = bool(document.body and portions)  # a merged one may be called anew
     name = document.title if keeps else heading_of(answer.result.title, [*old, *new], offline.title)
-    made = realised(answer.result, numbered, work)
+    made = realised(answer.result, numbered, headings, work, task.name)
     return document.with_body((*body_of(name, made), *_texts(document))), summary
+
+
+def _nearest(old: Sequence[Entry], new: Sequence[Entry], work: Work) -> list[int]:
+    """Numbers of the old entries that a model is shown: those most like a new one. A prompt does not grow."""
+    if len(old) <= _SHOWN_OLD or not new:
+        return list(range(1, len(old) + 1))
+    vectors = work.workbench.vectors([entry.text for entry in (*old, *new)])
+    likeness = (vectors[: len(old)] @ vectors[len(old) :].T).max(axis=1)
+    return sorted(int(row) + 1 for row in np.argsort(-likeness, kind="stable")[:_SHOWN_OLD])
 
 
 def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
@@ -110,26 +130,49 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work, name: 
     return document
 
 
-def realised(result: Rewritten, numbered: Mapping[int, Entry], work: Work) -> list[Portion]:
-    """What a model wrote, as far as the entries bear it out, with their own metadata."""
+def realised(
+    result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work, task: str
+) -> list[Portion]:
+    """What a model wrote for the task, as far as the entries bear it out, with their own metadata.
+
+    Entries that it does not name stand below their own headings.
+    """
+    places, refused = placed_once(numbered, [lines_of(part) for part in result.sections])
+    line_of = {n: line for lines in places for line in lines for n in line.entries}
     marked = dict(numbered)
-    line_of = {n: line for part in result.sections for line in lines_of(part) for n in line.entries}
     for pair in result.superseded:
-        if may_supersede(numbered, pair.older, pair.newer) and line_of[pair.older] != line_of[pair.newer]:
+        apart = pair.older not in line_of or line_of[pair.older] != line_of.get(pair.newer)
+        if apart and may_supersede(numbered, pair.older, pair.newer):
             newer, older = superseding(marked[pair.newer], marked[pair.older])
             marked |= {pair.newer: newer, pair.older: older}
-    portions = []
-    for part in result.sections:
-        lines = [true for line in lines_of(part) for true in faithful(numbered, line)]
+        else:
+            refused.append(f"{pair}: not of one thing, or not newer")
+    sections: dict[str, list[LineWritten]] = {}
+    for part, lines in zip(result.sections, places, strict=True):
         if lines:
             entries = [marked[n] for line in lines for n in line.entries]
-            name = heading_of(part.heading, entries, "") or title(entries, work)
-            portions.append(
-                Portion(
-                    name, tuple(work.merge([marked[n] for n in line.entries], line.text) for line in lines)
-                )
-            )
-    return portions
+            name = heading_of(part.heading, entries, "")
+            if not name:
+                refused.append(f"heading {part.heading!r}")
+            sections.setdefault(name or title(entries, work), []).extend(lines)
+    for line in (line for lines in places for line in lines):
+        if fault := line_fault(line, [numbered[n] for n in line.entries]):
+            refused.append(f"{line.text!r}: {fault}")
+    for number in numbered.keys() - line_of.keys():
+        name = headings.get(number, "") or title([marked[number]], work)
+        sections.setdefault(name, []).append(LineWritten((number,)))
+    given = sum(len(lines_of(part)) + 1 for part in result.sections)
+    note_parts(task, given + len(result.superseded), refused)
+    return [Portion(name, tuple(_written(lines, numbered, marked, work))) for name, lines in sections.items()]
+
+
+def _written(
+    lines: Iterable[LineWritten], numbered: Mapping[int, Entry], marked: Mapping[int, Entry], work: Work
+) -> Iterator[Entry]:
+    """In the order of their numbers."""
+    for line in sorted(lines, key=lambda line: min(line.entries)):
+        for true in faithful(numbered, line):
+            yield work.merge([marked[n] for n in true.entries], true.text)
 
 
 def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
@@ -142,12 +185,14 @@ def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
     return name if name and names_and_numbers(name).isdisjoint(new) else other
 
 
-def _summarises(text: str, entries: Iterable[Entry]) -> bool:
-    """Whether the entries bear out a summary: telling words, a semicolon, and a sentence."""
+def _summary_fault(text: str, entries: Iterable[Entry]) -> str:
+    """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence."""
     entries = list(entries)
     known = SourceTexts([entry.text for entry in entries], " ".join(entry.source or "" for entry in entries))
     telling, mark, sentence = text.partition(";")
-    return not (known.invented(telling) or known.refusal(sentence)) if mark else not known.refusal(text)
+    if mark and (new := known.invented(telling)):
+        return f"says {new[:8]}, which no entry says"
+    return known.refusal(sentence if mark else text)
 
 
 def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
@@ -235,12 +280,20 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
     task = RewriteCurrent(
-        entries=shown_entries(numbered, {}),
+        entries=tuple(shown_entry(number, entry) for number, entry in numbered.items()),
         given=numbered,
         offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
     )
     answer = work.ask(task)
-    return offline if answer.degraded else realised(answer.result, numbered, work)
+    if answer.degraded:
+        return offline
+    headings = {number: portion.title for number, portion in _numbered(offline, numbered)}
+    return realised(answer.result, numbered, headings, work, task.name)
+
+
+def _numbered(portions: Iterable[Portion], numbered: Mapping[int, Entry]) -> Iterator[tuple[int, Portion]]:
+    number = {id(entry): n for n, entry in numbered.items()}
+    return ((number[id(entry)], portion) for portion in portions for entry in portion.entries)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
@@ -265,9 +318,7 @@ def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
     """A document of these entries as a model would have written it."""
     number = {id(entry): n for n, entry in numbered.items()}
     sections = [
-        SectionWritten(
-            heading=section.title, lines=[Line(entries=[number[id(entry)]]) for entry in section.entries]
-        )
+        SectionWritten(heading=section.title, entries=[number[id(entry)] for entry in section.entries])
         for section in document.partitions()
     ]
     return Rewritten(title=document.title, sections=sections)

@@ -1,0 +1,87 @@
+"""One spelling for what people write in several: "gonna" and "going to", "took" and "take". English."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import regex
+
+# Colloquial words, and what they stand for. Both sides of a comparison are spelled alike.
+_SHORT: Final = {
+    "gonna": "going to",
+    "wanna": "want to",
+    "gotta": "got to",
+    "kinda": "kind of",
+    "sorta": "sort of",
+    "cuz": "because",
+    "fav": "favorite",
+    "fave": "favorite",
+    "faves": "favorites",
+    "fam": "family",
+    "edu": "education",
+    "comp": "competition",
+    "comps": "competitions",
+    "biz": "business",
+    "pic": "picture",
+    "pics": "pictures",
+    "photo": "picture",
+    "photos": "pictures",
+    "photograph": "picture",
+    "photography": "picture",
+    "info": "information",
+    "bday": "birthday",
+    "mom": "mother",
+    "mum": "mother",
+    "dad": "father",
+    "grandma": "grandmother",
+    "grandpa": "grandfather",
+    "apt": "apartment",
+    "convo": "conversation",
+    "rec": "recommendation",
+    "recs": "recommendations",
+    "mon": "monday",
+    "tue": "tuesday",
+    "tues": "tuesday",
+    "thu": "thursday",
+    "thurs": "thursday",
+    "fri": "friday",
+    "cannot": "can not",
+}
+_SHORT_WORD = regex.compile(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
+# What says that something is not sure: a statement with it says less. The month is written "May".
+_UNSURE = regex.compile(
+    r"\b(?:might|maybe|perhaps|possibly)\b"
+    r"|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
+)
+_BRITISH = regex.compile(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
+
+# A verb's base and its forms that no stemmer joins.
+_IRREGULAR: Final = {
+    form: base
+    for base, *forms in map(
+        str.split,
+        """become became|begin began begun|break broke broken|bring brought|build built|buy bought
+        catch caught|choose chose chosen|come came|do does doing done did|draw drew drawn|drink drank drunk
+        drive drove driven|eat ate eaten|fall fell fallen|feel felt|fight fought|find found|fly flew flown
+        forget forgot forgotten|forgive forgave forgiven|freeze froze frozen|get got gotten|give gave given
+        go goes going went gone|grow grew grown|hang hung|hear heard|hide hid hidden|hold held|keep kept
+        know knew known|lead led|leave left|lend lent|lose lost|make made making makes|mean meant
+        meet met|pay paid|ride rode ridden|ring rang rung|rise rose risen|run ran running|sell sold|send sent
+        shake shook shaken|shoot shot|show shown|sing sang sung|sit sat|sleep slept|speak spoke spoken
+        spend spent|stand stood|steal stole stolen|stick stuck|swim swam swum|take took taken|teach taught
+        tear tore torn|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn
+        win won|write wrote written""".replace("\n", "|").split("|"),
+    )
+    for form in forms
+}
+
+
+def spelled(text: str) -> str:
+    """With words that people shorten written out, in American spelling, and without "may" and "perhaps"."""
+    text = _SHORT_WORD.sub(lambda short: _SHORT[short[0].lower()], _UNSURE.sub("", text))
+    return _BRITISH.sub(r"\1\2", text)
+
+
+def base_form(word: str) -> str:
+    """Of an irregular verb, in lower case; any other word itself."""
+    return _IRREGULAR.get(word, word)

@@ -1,0 +1,50 @@
+"""A weak model through every prompt: whatever it answers, nothing is lost and nothing is invented.
+
+TURNS says how many messages (12), DATA of which file (the demo's conversation).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zibaldone.bench.outcome import Run
+from zibaldone.bench.prompting.run import VIEWS, run
+from zibaldone.bench.registry import PromptsOptions
+from zibaldone.models import OpenAIChat
+
+pytestmark = [
+    pytest.mark.enable_socket,
+    pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"]),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's and Transformers' own
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, capsys: Any) -> None:
+    """Every message stays in the log and is read; what is found says nothing that no message says."""
+    data = os.environ.get("DATA")
+    options = PromptsOptions(
+        path=Path(data) if data else None,
+        views=(view,),
+        talks=1,
+        messages=int(os.environ.get("TURNS", "12")),
+        gate=256,
+        extraction=512,
+        workers=1,
+    )
+    chat = OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
+    measured = run(options, Run("", tmp_path, chat=chat))
+    (made,) = measured.figures["views"]  # type: ignore[misc] # of this one view
+    assert made.unread == 0
+    for audit in made.audits:
+        assert (audit.lost, audit.faults, audit.invented) == (0, (), ())
+    with capsys.disabled():
+        for row in measured.figures["tasks"]:  # type: ignore[attr-defined] # a list of rows
+            print(
+                f"\n{row.task}: {row.questions} asked, {row.valid} valid, {row.repaired} repaired,", end=" "
+            )
+            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused")
