@@ -54,7 +54,7 @@ _HIERARCHY_FAULTS = (
     Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, behind the cursor"),
     Plant(f"DELETE {_EPISODES}", "episode 1 has no text"),
     Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
-    Plant("DELETE FROM hierarchy_themes", "semantic 1 is in theme 1, which has no row"),
+    Plant("UPDATE hierarchy_semantics SET theme = 7", "semantic 1 is in theme 7, which has no row"),
     Plant("DELETE FROM hierarchy_episodes", "semantic 1 is of episode 1, which has no row"),
 )
 
