@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.audit import note_read
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
@@ -97,7 +98,7 @@ def forget(
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
-    A dry run reads the same counts in a read transaction and changes nothing. With `keep_texts` the receipt
+    A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read. With `keep_texts` the receipt
     has what the messages said.
     """
     if dry_run:
@@ -105,6 +106,7 @@ def forget(
             seqs = _select(connection, user, selected)
             texts = _texts(connection, user, seqs) if keep_texts else ()
             lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        note_read(database, user, seqs)
         return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
     with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)

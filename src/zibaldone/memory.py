@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
 from zibaldone import retention as retaining
-from zibaldone.audit import AuditEntry, audited, entries, note_read
+from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -637,6 +637,7 @@ class Memory:
             elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
         )
 
+    @audited("write")
     def retain(self, policy: Retention | None, *, user: Key) -> None:
         """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
 
@@ -646,6 +647,7 @@ class Memory:
         option("policy", policy, Retention)
         with self._database.write() as connection:
             retaining.set_for(connection, user, policy, self._now())
+            note(connection, user, "write", 1)
         if self._worker is not None:
             self._worker.notify(user)
 
