@@ -621,7 +621,8 @@ class Memory:
         are files and folders of yours to look through, such as backups. What anybody's messages still say is
         not looked for where it may stand.
 
-        Raises InvalidInput for a dry run's receipt, and StorageUnusable for a file that cannot be read.
+        Raises InvalidInput for the receipt of a dry run or of another memory, and StorageUnusable for a file
+        that cannot be read.
         """
         if not isinstance(receipt, Receipt):
             receipt = read_receipt(file_path("receipt", receipt))

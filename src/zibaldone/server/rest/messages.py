@@ -134,7 +134,7 @@ async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None
     What is edited of it goes with it, whoever wrote the edit: the receipt counts that, and has no word of it.
     """
     if call.body.keep_texts:
-        raise Problem(403, "other-agent", "this key is for one agent's messages: edits by others would be told")
+        raise Problem(403, "other-agent", "this key is for one agent's messages: no texts of others")
     if call.body.seqs is None:
         raise Problem(403, "other-agent", "this key is for one agent's messages: forget by seqs")
     for seq in call.body.seqs:
