@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import InvalidInput, Memory, Retention
+from zibaldone import InvalidInput, Memory, Retention, StorageBusy
 from zibaldone.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -137,3 +137,17 @@ def test_a_folder_of_before_is_audited_from_now_on(opened):
     with Memory(opened().path, audit=True) as memory:
         memory.add("More.", user="ann")
         assert [(entry.number, entry.count) for entry in memory.audit()] == [(1, 1)]
+
+
+def test_a_read_that_cannot_be_noted_gives_nothing(opened):
+    """While another holds the database; the error is of the read, and nothing of it is noted."""
+    noted = opened(embedder=HashEmbedder(16), audit=True, busy_timeout_s=0.05)
+    noted.add(SECRET, user="ann")
+    with closing(sqlite3.connect(noted.path / "zibaldone.sqlite3", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageBusy, match="this read could not be noted") as caught:
+            noted.get(1, user="ann")
+        other.execute("ROLLBACK")
+    assert "stored" not in str(caught.value)
+    assert noted.get(1, user="ann").content == SECRET
+    assert lines(noted) == [("write", "add", "library", 1), ("read", "get", "library", 1)]

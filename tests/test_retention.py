@@ -1,11 +1,14 @@
 """Retention: what goes by itself when it is old enough, and what merely fades."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
-from zibaldone import InvalidInput, Retention, RetentionRule
+from zibaldone import InvalidInput, Retention, RetentionRule, StorageCorrupt
+from zibaldone.storage.database import Database
 from zibaldone.testing import HashEmbedder
 
 DAYS = [400, 100, 40, 10, 0]
@@ -43,7 +46,7 @@ def ages(memory, user="ann"):
     ("rules", "user_s", "assistant_s"),
     [
         ([RetentionRule(50)], [40, 10, 0], [40, 10, 0]),
-        ([RetentionRule(0)], [], []),
+        ([RetentionRule(0.0001)], [], []),
         ([RetentionRule(365, roles=("user",)), RetentionRule(30, roles=["assistant"])], DAYS[1:], [10, 0]),
         ([RetentionRule(1, session="river")], [400, 40, 10, 0], [400, 40, 10, 0]),
         ([RetentionRule(1, session="river", roles=("user",))], [400, 40, 10, 0], DAYS),
@@ -86,32 +89,87 @@ def test_items_stay(told, clock):
     assert len(told.messages(user="ann")) == 1
 
 
-def test_decay_lowers_the_rank_of_what_is_old(told):
+def test_decay_lowers_the_rank_of_what_is_old(opened, clock):
     """What is as good and newer comes first; all is found as before, and nothing is deleted."""
-    before = told.search("herons by the river", user="ann", limit=20)
-    told.retain(Retention(decay_days=10), user="ann")
-    after = told.search("herons by the river", user="ann", limit=20)
-    assert [unit.time for unit in after] == sorted((unit.time for unit in after), reverse=True)
+    memory = opened(embedder=HashEmbedder(16))
+    for age in DAYS:
+        time = clock() - timedelta(days=age)
+        memory.add({"content": "Herons by the river.", "session": str(age), "time": time}, user="ann")
+    before = memory.search("herons by the river", user="ann", limit=20)
+    memory.retain(Retention(decay_days=100), user="ann")
+    after = memory.search("herons by the river", user="ann", limit=20)
+    assert [unit.session for unit in after] == ["0", "10", "40", "100", "400"]
     assert {unit.sources for unit in after} == {unit.sources for unit in before}
-    recalled = told.recall("herons by the river", user="ann", floor=0, budget_tokens=60)
-    assert {message.seq for message in told.messages(user="ann")} == set(range(1, 11))
-    assert min(unit.time for unit in recalled.evidence) > before[0].time - timedelta(days=41)
-    assert told.maintain().forgotten == ()
-    told.retain(None, user="ann")
-    assert told.search("herons by the river", user="ann", limit=20) == before
+    recalled = memory.recall("herons by the river", user="ann", floor=0, budget_tokens=20)
+    assert recalled.evidence[0].session == "0"
+    assert memory.maintain().forgotten == ()
+    assert len(memory.messages(user="ann")) == len(DAYS)
+    memory.retain(None, user="ann")
+    assert memory.search("herons by the river", user="ann", limit=20) == before
 
 
-def test_decay_deletes_where_that_is_asked_for(told):
-    """What counts less than 1/e goes when it is older than the decay's days."""
-    told.retain(Retention(decay_days=50, forget_below=0.3678), user="ann")
-    told.maintain()
-    assert ages(told) == ([40, 10, 0], [40, 10, 0])
+def test_an_old_exact_answer_beats_new_ones_that_are_beside_the_point(opened, clock):
+    """However old it is, decay costs it no more than a bounded part of its odds."""
+    memory = opened()
+    for age, text in [(3650, "My passport number is X4471 and it is kept in the blue drawer.")] + [
+        (day, f"I looked at the drawer of the cupboard, day {day}, nothing about it.") for day in range(40)
+    ]:
+        memory.add({"content": text, "time": clock() - timedelta(days=age)}, user="ann")
+    for days in (90, 7):
+        memory.retain(Retention(decay_days=days), user="ann")
+        assert memory.search("What is my passport number?", user="ann")[0].sources == (1,)
+        recalled = memory.recall("What is my passport number?", user="ann", budget_tokens=60)
+        assert "X4471" in recalled.text
+    memory.retain(Retention(decay_days=7), user="ann")
+    drawers = memory.search("drawer of the cupboard", user="ann", limit=5)
+    assert all(unit.time > clock() - timedelta(days=7) for unit in drawers)
+
+
+def test_a_damaged_policy_holds_nobody_else_up(told, opened):
+    """Nothing goes by it; whoever asks for it, and the check of all, learns how it is mended."""
+    told.retain(Retention([RetentionRule(50)]), user="ann")
+    told.retain(Retention([RetentionRule(50)]), user="bea")
+    with closing(sqlite3.connect(told.path / "zibaldone.sqlite3")) as connection:
+        connection.execute("UPDATE retention SET policy = '{' WHERE user = 'ann'")
+        connection.commit()
+    memory = opened(embedder=HashEmbedder(16), retention=Retention([RetentionRule(5)]))
+    assert memory.maintain(user="ann").forgotten == ()
+    assert [receipt.user for receipt in memory.maintain().forgotten] == ["bea"]
+    assert memory._users_behind() == []
+    assert ages(memory) == (DAYS, DAYS)
+    assert memory.recall("herons", user="bea", floor=0).evidence
+    with pytest.raises(StorageCorrupt, match="retention of user 'ann' is damaged"):
+        memory.retention(user="ann")
+    (fault,) = memory.check_integrity().faults
+    assert "retain(None, user='ann')" in fault
+    memory.retain(None, user="ann")
+    assert memory.check_integrity().ok
+    assert [receipt.user for receipt in memory.maintain().forgotten] == ["ann"]
+
+
+def test_the_files_are_written_anew_once_for_all_users(told, monkeypatch):
+    """However many have something that goes: it takes as long as the memory is large."""
+    purges = []
+    purge = Database.purge
+    monkeypatch.setattr(Database, "purge", lambda self: purges.append(self) or purge(self))
+    for user in ("ann", "bea"):
+        told.retain(Retention([RetentionRule(50)]), user=user)
+    done = told.maintain()
+    assert [(receipt.user, receipt.purged) for receipt in done.forgotten] == [("ann", True), ("bea", True)]
+    assert len(purges) == 1
+    assert not told._database.purge_waits()
 
 
 @pytest.mark.parametrize(
     "bad",
     [
         lambda: RetentionRule(-1),
+        lambda: RetentionRule(0),
+        lambda: RetentionRule(3, roles=None),
+        lambda: RetentionRule(3, roles=5),
+        lambda: Retention(5),
+        lambda: Retention(RetentionRule(3)),
+        lambda: Retention(decay_days=9, forget_below=1),
         lambda: RetentionRule("30"),
         lambda: RetentionRule(1, session=""),
         lambda: RetentionRule(1, roles="user"),
@@ -145,7 +203,7 @@ def test_the_command_line(run, tmp_path):
     assert (code, out.splitlines()[0]) == (0, "what is older than 30 days goes, of user")
     assert "would forget 1 message of 'me' (seq 1)" in out
     assert run("retention")[1] == "everything stays\n"
-    run("retention", "--days", "30")
+    run("retention", "--days", "30", "--yes")
     run("retention", "--decay", "90")
     shown = json.loads(run("retention", "--json")[1])
     assert shown["rules"] == [{"days": 30.0, "session": None, "roles": []}]
@@ -153,3 +211,28 @@ def test_the_command_line(run, tmp_path):
     assert "forgot 1 message of 'me' (seq 1)" in run("maintain")[1]
     assert run("retention", "--off")[1] == "everything stays\n"
     assert run("retention", "--session", "x")[0] == 2
+
+
+def test_the_command_line_asks_before_something_goes(run):
+    """Only where a new rule lets go of what is there; a dry run and --yes are the ways round."""
+    run("add", "Old news of the river.", "--time", "2001-01-01")
+    code, _, err = run("retention", "--days", "30")
+    assert code == 2
+    assert "the next maintenance would forget 1 message of 'me' (seq 1)" in err
+    assert run("retention")[1] == "everything stays\n"
+    assert run("retention", "--days", "300000")[0] == 0
+    assert run("retention", "--days", "30", "--yes")[0] == 0
+    assert run("retention", "--decay", "9")[0] == 0
+    assert run("retention", "--decay", "9", "--forget-below", "0.5")[0] == 2
+
+
+def test_the_command_line_takes_a_rule_back(run):
+    """The one that is named, whatever others there are."""
+    run("add", "News.", "--session", "river-walk")
+    run("retention", "--days", "30", "--role", "user")
+    run("retention", "--days", "30", "--session", "river")
+    assert run("retention", "--days", "9", "--drop")[0] == 2
+    code, out, _ = run("retention", "--days", "30", "--role", "user", "--drop")
+    assert (code, out) == (0, "what is older than 30 days goes, of session 'river-walk'\n")
+    assert run("retention", "--days", "3", "--session", "lake")[0] == 2
+    assert run("retention", "--drop")[0] == 2

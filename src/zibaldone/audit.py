@@ -16,6 +16,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection, func, select
 
+from zibaldone.errors import StorageBusy
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import audit as table
 from zibaldone.validation import key
@@ -100,10 +101,20 @@ def operations() -> frozenset[str]:
 
 
 def note_read(database: Database, user: object, result: object) -> None:
-    """An entry of what a method gave; none where nobody in particular is read of, or nothing is audited."""
-    if database.audit_clock is not None and user is not None:
+    """An entry of what a method gave; none where nobody in particular is read of, or nothing is audited.
+
+    Raises StorageBusy where others hold the database: then the caller gets nothing.
+    """
+    if database.audit_clock is None or user is None:
+        return
+    try:
         with database.write() as connection:
             note(connection, key("user", user), "read", _size(result))
+    except StorageBusy as error:
+        raise StorageBusy(
+            f"{str(database.path)!r} was locked by others, so this read could not be noted in the audit log,"
+            " and what is not noted is not given out: try again, or raise busy_timeout_s"
+        ) from error
 
 
 def note(connection: Connection, user: str, action: Action, count: int) -> None:

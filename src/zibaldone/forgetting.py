@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -102,12 +102,63 @@ def forget(
     With `keep_texts` the receipt has what the messages said.
     """
     if dry_run:
-        with damage_is_named(database, user, views), database.read() as connection:
-            seqs = _select(connection, user, selected)
-            texts = _texts(connection, user, seqs) if keep_texts else ()
-            lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-        note_read(database, user, seqs)
-        return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
+        return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
+    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now)
+    return replace(receipt, purged=receipt.purged and _purge(database)) if receipt.seqs else receipt
+
+
+@sweeping()
+def forget_each(
+    database: Database,
+    views: Sequence[ViewStore],
+    selected: Mapping[str, Selector],
+    *,
+    dry_run: bool,
+    now: datetime,
+) -> list[Receipt]:
+    """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
+    if dry_run:
+        return [
+            _preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
+        ]
+    receipts: list[Receipt] = []
+    purged = True
+    try:
+        for user, its in selected.items():
+            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now))
+    finally:
+        if any(receipt.seqs for receipt in receipts):
+            purged = _purge(database)
+    return [replace(receipt, purged=receipt.purged and purged) for receipt in receipts]
+
+
+def _preview(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    keep_texts: bool,
+    now: datetime | None,
+) -> Receipt:
+    with damage_is_named(database, user, views), database.read() as connection:
+        seqs = _select(connection, user, selected)
+        texts = _texts(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+    note_read(database, user, seqs)
+    return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
+
+
+def _remove(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    keep_texts: bool,
+    now: datetime | None,
+) -> Receipt:
+    """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
     with damage_is_named(database, user, views), database.write() as connection:
         seqs = _select(connection, user, selected)
         log.empty_damaged(connection, user, seqs)
@@ -119,17 +170,25 @@ def forget(
     if not seqs:
         return Receipt(user, False, (), removed, purged=True, time=now)
     forget_texts()
+    refreshed = True
     try:
         for view in views:
             with database.read() as connection:
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):
                 view.refresh(database, user, generation)
-        purged = database.purge()
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
+        _logger.warning("the views could not let go yet: %s", error)
+        refreshed = False
+    return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
+
+
+def _purge(database: Database) -> bool:
+    try:
+        return database.purge()
+    except StorageError as error:  # as above
         _logger.warning("the files could not be purged yet: %s", error)
-        purged = False
-    return Receipt(user, False, tuple(seqs), removed, purged, time=now, texts=texts)
+        return False
 
 
 def texts_of(message: Message) -> Iterator[str]:

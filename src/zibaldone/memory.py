@@ -676,13 +676,8 @@ class Memory:
                 names = self.users() if user is None else [user]
                 going = dict.fromkeys(names, policy)
             else:
-                waiting = retaining.due(connection, self._retention, now, user)
-                going = {name: retaining.of_user(connection, name, self._retention) for name in waiting}
-        receipts = (
-            retaining.apply(self._database, self._stores(), name, its, now, dry_run=dry_run)
-            for name, its in going.items()
-        )
-        return [receipt for receipt in receipts if receipt is not None]
+                going = retaining.due(connection, self._retention, now, user)
+        return retaining.apply(self._database, self._stores(), going, now, dry_run=dry_run)
 
     def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
         """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
@@ -849,8 +844,10 @@ class Memory:
         return inspection.stats(self._database, list(self._views.values()), self._meter, user)
 
     def check_integrity(self) -> Integrity:
-        """Compare the database file, the log and every view with each other; repairs nothing."""
-        return inspection.check_integrity(self._database, self._stores())
+        """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        integrity = inspection.check_integrity(self._database, self._stores())
+        with self._database.read() as connection:
+            return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
 
     def rebuild(self, *, user: Key, view: str = "messages") -> None:
         """Make a view anew from the log; the old one serves until the new one is complete."""

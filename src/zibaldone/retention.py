@@ -2,15 +2,17 @@
 
 A rule names an age, and where it is wanted a session and roles: what is older goes in the next maintenance,
 with a receipt, as if it was forgotten by hand. Decay is MemoryBank's forgetting curve (Zhong et al. 2023,
-R = exp(-t / S)): it only puts old evidence behind newer one, unless deletion below some R is asked for.
+R = exp(-t / S)): it only puts old evidence behind newer one that fits about as well, unless deletion below
+some R is asked for.
 Off unless somebody sets it.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -27,7 +29,12 @@ from zibaldone.validation import key, number, shown
 from zibaldone.views.base import ViewStore
 
 _LONGEST_DAYS = 365_000
-_RANKS = 60  # of reciprocal rank fusion: how little two neighbours in a ranking differ
+_INSTANT_DAYS = 1e-9
+_LEAST_WEIGHT = (
+    0.05  # of what is ever so old: it costs three log-odds at most, so an exact answer stays ahead
+)
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +46,11 @@ class RetentionRule:
     roles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        number("days", self.days, least=0, most=_LONGEST_DAYS)
+        if not number("days", self.days, least=0, most=_LONGEST_DAYS):
+            raise InvalidInput("days must be above 0: forget(everything=True) deletes all, once")
         if self.session is not None:
             key("session", self.session)
-        if isinstance(self.roles, str):
+        if isinstance(self.roles, str) or not isinstance(self.roles, Iterable):
             raise InvalidInput(f"roles must be names, such as ('assistant',), not {shown(self.roles)}")
         object.__setattr__(self, "roles", tuple(key("a role", role) for role in self.roles))
 
@@ -53,19 +61,20 @@ class Retention:
 
     rules: tuple[RetentionRule, ...] = ()
     decay_days: float | None = None  # S: evidence of that age counts 1/e of what it would; None: no decay
-    forget_below: float | None = None  # R, 0 to 1: what has faded further goes; None: decay deletes nothing
+    forget_below: float | None = None  # R, from 0, below 1: what faded further goes; None: nothing does
 
     def __post_init__(self) -> None:
-        rules = tuple(self.rules)
-        if not all(isinstance(rule, RetentionRule) for rule in rules):
-            raise InvalidInput(f"rules must be RetentionRules, not {shown(self.rules)}")
+        rules = tuple(self.rules) if isinstance(self.rules, Iterable) else None
+        if rules is None or not all(isinstance(rule, RetentionRule) for rule in rules):
+            raise InvalidInput(f"rules must be a list of RetentionRules, not {shown(self.rules)}")
         object.__setattr__(self, "rules", rules)
         if self.decay_days is not None and not number(
             "decay_days", self.decay_days, least=0, most=_LONGEST_DAYS
         ):
             raise InvalidInput("decay_days must be above 0: None switches decay off")
         if self.forget_below is not None:
-            number("forget_below", self.forget_below, least=0, most=1)
+            if number("forget_below", self.forget_below, least=0, most=1) == 1:
+                raise InvalidInput("forget_below must be below 1: all has faded below that at once")
             if self.decay_days is None:
                 raise InvalidInput("forget_below says how far decay may go: give decay_days, too")
 
@@ -75,7 +84,7 @@ class Retention:
         if self.decay_days is None or not self.forget_below:
             return self.rules
         age = -self.decay_days * math.log(self.forget_below)
-        return (*self.rules, RetentionRule(min(age, _LONGEST_DAYS)))
+        return (*self.rules, RetentionRule(min(max(age, _INSTANT_DAYS), _LONGEST_DAYS)))
 
 
 def of_user(connection: Connection, user: str, default: Retention) -> Retention:
@@ -92,57 +101,92 @@ def set_for(connection: Connection, user: str, retention: Retention | None, now:
         connection.execute(table.insert().values(**row))
 
 
-def due(connection: Connection, default: Retention, now: datetime, only: str | None = None) -> list[str]:
-    """Users, or the one given, who have messages that are to go."""
+def due(
+    connection: Connection, default: Retention, now: datetime, only: str | None = None
+) -> dict[str, Retention]:
+    """Users, or the one given, who have messages that are to go, in their order, with what holds for them.
+
+    A damaged policy holds nobody else up: nothing goes by it, and check_integrity reports it.
+    """
     c = messages.c
-    rows = connection.execute(select(table.c.user, table.c.policy)).all()
-    own = {row.user: _from_json(row.user, row.policy) for row in rows}
-    waiting: set[str] = set()
+    query = select(table.c.user, table.c.policy)
+    rows = connection.execute(query if only is None else query.where(table.c.user == only)).all()
+    own = {row.user for row in rows}
+    waiting: dict[str, Retention] = {}
     if default.deleting:
         query = select(c.user).where(_any(default.deleting, now)).distinct()
         query = query if only is None else query.where(c.user == only)
-        waiting.update(name for name in connection.execute(query).scalars() if name not in own)
-    for user, retention in own.items():
-        if retention.deleting and only in (None, user):
-            query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).limit(1)
-            if connection.execute(query).first() is not None:
-                waiting.add(user)
-    return sorted(waiting)
+        waiting |= {name: default for name in connection.execute(query).scalars() if name not in own}
+    for row in rows:
+        try:
+            retention = _from_json(row.user, row.policy)
+        except StorageCorrupt as error:
+            _logger.warning("nothing goes by it: %s", error)
+            continue
+        if retention.deleting:
+            going = select(c.seq).where(c.user == row.user, _any(retention.deleting, now)).limit(1)
+            if connection.execute(going).first() is not None:
+                waiting[row.user] = retention
+    return dict(sorted(waiting.items()))
+
+
+def faults(connection: Connection) -> list[str]:
+    """Policies that cannot be read."""
+    damaged = []
+    for row in connection.execute(select(table.c.user, table.c.policy).order_by(table.c.user)):
+        try:
+            _from_json(row.user, row.policy)
+        except StorageCorrupt as error:
+            damaged.append(str(error))
+    return damaged
 
 
 def apply(
     database: Database,
     views: Sequence[ViewStore],
-    user: str,
-    retention: Retention,
+    going: Mapping[str, Retention],
     now: datetime,
     *,
     dry_run: bool = False,
-) -> Receipt | None:
-    """Forget what is to go now; None where nothing is."""
-    if not retention.deleting:
-        return None
+) -> list[Receipt]:
+    """Forget what is to go now, of each of these users: a receipt for each of whom anything is."""
     c = messages.c
+    selected: dict[str, Selector] = {}
     with database.read() as connection:
-        query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).order_by(c.seq)
-        seqs = tuple(connection.execute(query).scalars())
-    if not seqs:
-        return None
-    return forgetting.forget(database, views, user, Selector(seqs=seqs), dry_run=dry_run, now=now)
+        for user, retention in going.items():
+            if retention.deleting:
+                due_now = _any(retention.deleting, now)
+                query = select(c.seq).where(c.user == user, due_now).order_by(c.seq)
+                if seqs := tuple(connection.execute(query).scalars()):
+                    selected[user] = Selector(seqs=seqs)
+    return forgetting.forget_each(database, views, selected, dry_run=dry_run, now=now)
 
 
 def faded(candidates: Sequence[Evidence], decay_days: float | None, now: datetime) -> list[Evidence]:
-    """Candidates, best first, with the old ones behind: by the reciprocal rank times R = exp(-age / S)."""
+    """Candidates, best first, with the old ones behind newer ones that fit about as well.
+
+    The ranker's scores are log-odds: the odds of each count R = exp(-age / S) of what they would, and a
+    twentieth at least. Scores compare inside one view, so each view's evidence keeps that view's places.
+    """
     if decay_days is None:
         return list(candidates)
-    days = decay_days
+    views: dict[str, list[Evidence]] = {}
+    for unit in candidates:
+        views.setdefault(unit.view, []).append(unit)
+    ranked = {view: iter(_faded(units, decay_days, now)) for view, units in views.items()}
+    return [next(ranked[unit.view]) for unit in candidates]
 
-    def weight(ranked: tuple[int, Evidence]) -> float:
-        rank, unit = ranked
+
+def _faded(units: Sequence[Evidence], days: float, now: datetime) -> list[Evidence]:
+    """Of one view. A rank has the score that belongs to it: a partner or a correction may have another's."""
+    scores = sorted((unit.score for unit in units), reverse=True)
+
+    def odds(ranked: tuple[float, Evidence]) -> float:
+        score, unit = ranked
         age = max(0.0, (now - unit.time) / timedelta(days=1))
-        return math.log(_RANKS + rank) + age / days  # -log of the product: it does not vanish
+        return score + math.log(_LEAST_WEIGHT + (1 - _LEAST_WEIGHT) * math.exp(-age / days))
 
-    return [unit for _, unit in sorted(enumerate(candidates, 1), key=weight)]
+    return [unit for _, unit in sorted(zip(scores, units, strict=True), key=odds, reverse=True)]
 
 
 def _any(rules: Sequence[RetentionRule], now: datetime) -> ColumnElement[bool]:
@@ -169,5 +213,6 @@ def _from_json(user: str, policy: str) -> Retention:
         return Retention(rules, given["decay_days"], given["forget_below"])
     except (ValueError, KeyError, TypeError, InvalidInput) as error:
         raise StorageCorrupt(
-            f"the retention of user {user!r} is damaged: set it again with retain(user={user!r})"
+            f"the retention of user {user!r} is damaged: set it again with retain(policy, user={user!r}), or"
+            f" retain(None, user={user!r}) for the default"
         ) from error

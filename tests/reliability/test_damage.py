@@ -393,7 +393,7 @@ def test_a_damaged_message_can_be_forgotten(built, tmp_path, change):
 
 def test_a_damaged_view_can_be_made_anew(built, tmp_path):
     """Rows that do not fit together are told when something is forgotten, and a rebuild mends them."""
-    with damaged(built, tmp_path, "DELETE FROM hierarchy_states") as memory:
+    with damaged(built, tmp_path, "UPDATE hierarchy_semantics SET time_us = 1 << 62") as memory:
         with pytest.raises(StorageCorrupt, match=r"rebuild\(user='ann', view='hierarchy'\)"):
             memory.forget(user="ann", seqs=[3])
         memory.rebuild(user="ann", view="hierarchy")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, Roles, User, memory_of
+from zibaldone.cli.completing import sessions_of
+from zibaldone.cli.input import MYSELF, AsJson, Folder, Roles, User, confirmed, memory_of, whole_session
+from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.retention import Retention
+    from zibaldone.retention import Retention, RetentionRule
 
 
 def retention(
@@ -22,7 +25,14 @@ def retention(
         typer.Option("--days", help="Add a rule: what is older goes.", show_default=False),
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", "-s", help="Of this session alone.", show_default=False)
+        str | None,
+        typer.Option(
+            "--session",
+            "-s",
+            help="Of this session alone: its name, or how that begins.",
+            show_default=False,
+            autocompletion=sessions_of,
+        ),
     ] = None,
     roles: Roles = None,
     decay: Annotated[
@@ -33,10 +43,14 @@ def retention(
         float | None,
         typer.Option("--forget-below", help="What counts less than this goes (0 to 1).", show_default=False),
     ] = None,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Take back the rule of these --days, --session and --role.")
+    ] = False,
     off: Annotated[bool, typer.Option("--off", help="Keep everything from now on.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing: show what would go now.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
@@ -44,18 +58,25 @@ def retention(
     """Show or set what goes by itself in the next maintenance, and how old words fade."""
     from zibaldone.retention import Retention, RetentionRule
 
-    if (session or roles) and days is None:
-        raise InvalidInput("--session and --role say of what a rule is: give --days, too")
+    if (session or roles or drop) and days is None:
+        raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
     with memory_of(memory, user) as opened:
-        wanted = Retention() if off else opened.retention(user=user)
+        now_set = opened.retention(user=user)
+        wanted = Retention() if off else now_set
         if days is not None:
-            wanted = replace(wanted, rules=(*wanted.rules, RetentionRule(days, session, tuple(roles or ()))))
+            named = session if drop else whole_session(opened, user, session)
+            rule = RetentionRule(days, named, tuple(roles or ()))
+            wanted = replace(wanted, rules=_without(wanted.rules, rule) if drop else (*wanted.rules, rule))
         if decay is not None or forget_below is not None:
             kept = wanted.decay_days if decay is None else decay
             wanted = replace(wanted, decay_days=kept, forget_below=forget_below)
         if dry_run:
             receipts = opened.apply_retention(user=user, policy=wanted, dry_run=True)
-        elif wanted != opened.retention(user=user):
+        elif wanted != now_set:
+            if not (yes or set(wanted.deleting) <= set(now_set.deleting)):
+                for receipt in opened.apply_retention(user=user, policy=wanted, dry_run=True):
+                    if not confirmed(f"the next maintenance {out.receipt_summary(receipt)}"):
+                        raise typer.Exit(NOTHING_FOUND)
             opened.retain(wanted, user=user)
     if as_json:
         shown = {"user": user, **out.fields_of(wanted)}
@@ -70,6 +91,12 @@ def retention(
             out.write(out.receipt_summary(receipt))
         if not receipts:
             out.note("nothing would go now")
+
+
+def _without(rules: Sequence[RetentionRule], rule: RetentionRule) -> tuple[RetentionRule, ...]:
+    if rule not in rules:
+        raise InvalidInput("no such rule: 'zibaldone retention' shows those that there are")
+    return tuple(other for other in rules if other != rule)
 
 
 def _lines(wanted: Retention) -> list[str]:

@@ -86,6 +86,7 @@ DEFAULT_WEIGHTS = TalkWeights(
 )
 
 FEATURES = tuple(field.name for field in fields(Weights))
+_STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
 _LEANING = (*_WINDOWED, "proper_nouns")  # a turn of many words says itself what it is about
 _CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
@@ -156,8 +157,26 @@ def score(
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
+    _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.asks_assistant else _BESIDE
     return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
+
+
+def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
+    """Of a message that was cut, the passage that says most itself gets the best of its passages' totals."""
+    rows = np.flatnonzero(index.windows[0].sizes > 1)
+    if not len(rows):
+        return
+    idfs = np.zeros(len(index), dtype=np.float32)
+    for _, term in question.terms:
+        where, _ = index.lexical.postings(term)
+        idfs[where] += index.lexical.idf(term)
+    own = idfs[rows] + np.einsum("ij,j->i", index.vectors.rows[rows], vector)
+    seqs = index.seqs[rows]
+    totals = total[rows[np.lexsort((-total[rows], seqs))]]
+    counts = np.unique(seqs, return_counts=True)[1]
+    in_message = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    total[rows[np.lexsort((-own, seqs))]] = totals - np.float32(_STEP) * in_message
 
 
 def features(

@@ -209,7 +209,10 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
     try:
         return Semantic(row.id, row.episode, tuple(stated[key][0] for key in row.units), row.time)
     except KeyError as error:
-        raise StorageCorrupt(f"semantic {row.id} has lost a statement: rebuild the hierarchy") from error
+        raise StorageCorrupt(
+            f"semantic {row.id} has lost a statement:"
+            " memory.rebuild(user=..., view='hierarchy') makes it anew"
+        ) from error
 
 
 def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
