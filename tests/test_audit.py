@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import InvalidInput, Memory, StorageBusy
+from zibaldone import InvalidInput, Memory, Retention, StorageBusy
 from zibaldone.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -51,14 +51,22 @@ def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
         ("write", "update", "library", 1),
         ("read", "export", "library", 3),
         ("read", "profile", "library", 1),
+        ("read", "forget", "library", 1),
         ("forget", "forget", "library", 3),
         ("read", "verify", "library", 3),
         ("read", "items", "library", 1),
         ("write", "add", "library", 1),
     ]
     entries = noted.audit()
-    assert [entry.number for entry in entries] == list(range(1, 14))
+    assert [entry.number for entry in entries] == list(range(1, 15))
     assert {(entry.user, entry.time, entry.key) for entry in entries} == {("ann", clock(), None)}
+
+
+def test_setting_what_goes_by_itself(noted):
+    """It is a write: who set it is known, also where the default was set again."""
+    noted.retain(Retention(decay_days=90), user="ann")
+    noted.retain(None, user="ann")
+    assert lines(noted) == [("write", "retain", "library", 1)] * 2
 
 
 def test_no_word_of_what_it_was(noted):

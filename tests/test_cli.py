@@ -407,6 +407,21 @@ def test_forget_verify(filled, tmp_path):
     assert json.loads(receipt.read_text())["verified"]["ok"] is True
     done = filled("forget", "--verify", receipt)
     assert "no text was looked for" in done.stderr
+    evidence = receipt.read_text()
+    assert "no text to take out" in filled("forget", "--verify", receipt, "--seal", code=2).stderr
+    assert receipt.read_text() == evidence
+
+
+def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
+    """The receipt that was written before says as much as the one afterwards: it verifies."""
+    receipt, kept = tmp_path / "receipt.json", []
+    save = Memory.save_receipt
+    monkeypatch.setattr(
+        Memory, "save_receipt", lambda *given: (save(*given), kept.append(receipt.read_text()))[0]
+    )
+    filled("forget", "--session", "2", "--yes", "--receipt", receipt)
+    receipt.write_text(kept[0])
+    assert filled("forget", "--verify", receipt).stdout.endswith("nothing is left\n")
 
 
 def test_forget_verify_alone(filled, tmp_path):

@@ -104,7 +104,8 @@ def in_an_export(memory, text):
 
 def beside_an_export(memory, text):
     """In what a crash left of writing an export."""
-    path = memory.path.parent / ".export.jsonl.x1y2"
+    memory.export(user="ann", path=memory.path.parent / "my[1].jsonl")
+    path = memory.path.parent / ".my[1].jsonl.x1y2"
     path.write_text(text, encoding="utf-8")
     return f"{path}, bytes "
 
@@ -250,6 +251,44 @@ def test_what_is_still_said_proves_nothing(opened, tmp_path):
     assert [left.where[:18] for left in memory.verify(receipt).leftovers] == ["table model_usage,"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "messages",
+        "hierarchy",
+        "assistant",
+        "generation",
+        "document",
+        "semantic",
+        "fingerprint of the embedder",
+        "titled sessions",
+        "What is in messages_by_session or in hierarchy_states?",
+    ],
+)
+def test_words_of_memory_itself(opened, said):
+    """Names of tables, views, roles and the like stand in every memory: they are no leftovers."""
+    memory = opened(embedder=HashEmbedder(16), audit=True, maintained=VIEWS)
+    memory.add([said, {"content": "Fine.", "role": "assistant"}], user="ann")
+    memory.titled_sessions(user="ann")
+    memory.maintain()
+    receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
+    memory.maintain()
+    verified = memory.verify(receipt)
+    assert (verified.ok, verified.leftovers) == (True, ())
+
+
+def test_what_memory_notes_of_a_correction(opened):
+    """Whose words are corrected is no text of the user's; metadata of the user's own is."""
+    memory = opened(embedder=HashEmbedder(16))
+    talk = [{"content": text, "role": "assistant", "metadata": {"mood": "serene"}} for text in ALIVE]
+    memory.add(talk, user="ann")
+    memory.update(2, "Black tea, then.", user="ann")
+    receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
+    assert {"mood", "serene", "Black tea, then."} <= set(receipt.texts)
+    assert not {"corrects", "assistant", "role"} & set(receipt.texts)
+    assert memory.verify(receipt).leftovers == ()
+
+
 def test_rows_that_refer_to_what_is_gone(opened):
     """Such a row is a leftover without a word of text; it is found without the texts, too."""
     memory = opened(embedder=HashEmbedder(16))
@@ -312,6 +351,18 @@ def test_a_receipt_is_not_kept_in_the_memory_itself(memory):
     receipt = memory.forget(user="ann", everything=True, keep_texts=True)
     with pytest.raises(InvalidInput, match="inside the memory's own folder"):
         memory.save_receipt(receipt, memory.path / "receipt.json")
+
+
+def test_a_receipt_of_another_memory(memory, opened):
+    """That nothing is left where it never was proves nothing; after a forgetting of everything it does."""
+    memory.add([SECRET, "More."], user="ann")
+    receipt = memory.forget(user="ann", everything=True, keep_texts=True)
+    assert memory.verify(receipt).ok
+    other = opened("other")
+    for never in ("had the user 'ann'", "had message 2 of user 'ann'"):
+        with pytest.raises(InvalidInput, match=never):
+            other.verify(receipt)
+        other.add("Hello.", user="ann")
 
 
 def test_a_dry_run_cannot_be_verified(memory):
@@ -389,6 +440,13 @@ def test_short_texts_and_rare_words():
     needles.excuse(["Zbigniew, and my pin"])
     assert needles.first_in(b"zbigniew") is None
     assert needles.first_in(b"pin 4711 0815") is not None
+
+
+def test_texts_too_short_to_look_for(memory):
+    """They are counted: that nothing is left says nothing of them."""
+    memory.add(["Code 99", "Größe 7!", "PIN 4711"], user="ann", session="a")
+    receipt = memory.forget(user="ann", everything=True)
+    assert memory.verify(receipt, texts=["Code 99", "Größe 7!", "PIN 4711"]).too_short == 1
 
 
 def test_bytes_of_no_text():

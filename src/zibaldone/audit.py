@@ -50,6 +50,7 @@ class AuditEntry:
 
 
 _actor: ContextVar[Actor] = ContextVar("actor", default=Actor())  # noqa: B039 - it is frozen
+_operations: set[str] = set()
 _operation: ContextVar[str | None] = ContextVar("operation", default=None)
 
 
@@ -72,6 +73,8 @@ def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A method of Memory that reads, writes or forgets; what it calls of the others is part of it."""
 
     def around(method: Callable[P, R]) -> Callable[P, R]:
+        _operations.add(method.__name__)
+
         @wraps(method)
         def call(*args: P.args, **options: P.kwargs) -> R:
             if _operation.get() is not None:
@@ -90,6 +93,11 @@ def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return call
 
     return around
+
+
+def operations() -> frozenset[str]:
+    """The names that entries have for what was done."""
+    return frozenset(_operations)
 
 
 def note_read(database: Database, user: object, result: object) -> None:

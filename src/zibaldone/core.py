@@ -19,6 +19,7 @@ NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
 PROFILE = "profile"  # in a message's metadata: a kind of profile entry, which each of its sentences is
 EDITOR = "editor"  # the role of who corrects what memory has
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
+OWN_METADATA = frozenset({CORRECTS, TIME_KNOWN, AGENT, NOISE, PROFILE, "attachments"})  # keys that we write
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import Message
+from zibaldone.audit import note_read
+from zibaldone.core import CORRECTS, OWN_METADATA, Message
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
@@ -97,8 +98,8 @@ def forget(
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
-    A dry run reads the same counts in a read transaction and changes nothing. With `keep_texts` the receipt
-    has what the messages said.
+    A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
+    With `keep_texts` the receipt has what the messages said.
     """
     if dry_run:
         return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
@@ -144,6 +145,7 @@ def _preview(
         seqs = _select(connection, user, selected)
         texts = _texts(connection, user, seqs) if keep_texts else ()
         lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+    note_read(database, user, seqs)
     return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
 
 
@@ -190,10 +192,14 @@ def _purge(database: Database) -> bool:
 
 
 def texts_of(message: Message) -> Iterator[str]:
-    """All that a message says, and all that is said of it."""
+    """All that a message says, and all that is said of it, but not what memory itself wrote there."""
     yield message.content
     yield from (text for text in (message.name, message.id, message.session) if text)
-    yield from _strings(message.metadata)
+    for name, value in message.metadata.items():
+        if name not in OWN_METADATA:
+            yield name
+        if name != CORRECTS:  # seqs, ids and a role
+            yield from _strings(value)
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
 from zibaldone import retention as retaining
-from zibaldone.audit import AuditEntry, audited, entries, note_read
+from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -621,7 +621,8 @@ class Memory:
         are files and folders of yours to look through, such as backups. What anybody's messages still say is
         not looked for where it may stand.
 
-        Raises InvalidInput for a dry run's receipt, and StorageUnusable for a file that cannot be read.
+        Raises InvalidInput for the receipt of a dry run or of another memory, and StorageUnusable for a file
+        that cannot be read.
         """
         if not isinstance(receipt, Receipt):
             receipt = read_receipt(file_path("receipt", receipt))
@@ -637,6 +638,7 @@ class Memory:
             elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
         )
 
+    @audited("write")
     def retain(self, policy: Retention | None, *, user: Key) -> None:
         """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
 
@@ -646,6 +648,7 @@ class Memory:
         option("policy", policy, Retention)
         with self._database.write() as connection:
             retaining.set_for(connection, user, policy, self._now())
+            note(connection, user, "write", 1)
         if self._worker is not None:
             self._worker.notify(user)
 

@@ -161,6 +161,13 @@ def test_an_agent_s_key_has_that_agent_s_messages(walled):
     assert SECRET in walled["ann"].get("/v1/memory/export").text
 
 
+def test_an_agent_is_not_told_what_others_wrote(walled):
+    """What it forgets takes edits of it along, which the user wrote: no receipt of an agent has words."""
+    own = {"seqs": [10**6], "dry_run": True, "keep_texts": True}
+    assert walled["notes"].post("/v1/memory/forget", json=own).status_code == 403
+    assert walled["ann"].post("/v1/memory/forget", json=own).status_code == 200
+
+
 def test_an_agent_is_not_forged_by_metadata(walled):
     """A message that names another agent in its metadata is stored as the key's agent's, or not at all."""
     forged = {"messages": [{"content": "From elsewhere.", "metadata": {"agent": "other"}}]}

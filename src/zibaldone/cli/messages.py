@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -432,7 +433,8 @@ def forget(
             if not (yes or confirmed(out.receipt_summary(receipt))):
                 raise typer.Exit(NOTHING_FOUND)
             if receipt_file is not None:
-                opened.save_receipt(receipt, receipt_file)  # before: so the texts are not lost with a crash
+                # Before: so the texts are not lost with a crash.
+                opened.save_receipt(replace(receipt, dry_run=False), receipt_file)
             receipt = opened.forget(user=user, **what)
             if receipt_file is not None:
                 opened.save_receipt(receipt, receipt_file)
@@ -453,6 +455,8 @@ def _verify(
     from zibaldone.verification.receipt_files import read_receipt, sealed
 
     receipt = read_receipt(path)
+    if seal and not receipt.texts:
+        raise InvalidInput(f"{str(path)!r} has no text to take out, and stays as it is: leave --seal out")
     with open_memory(folder) as opened:
         verified = opened.verify(receipt, texts=texts, also=also)
         if seal and verified.ok:

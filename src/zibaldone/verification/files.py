@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from glob import escape
 from pathlib import Path
 
 from zibaldone.storage.database import Database
@@ -35,7 +36,7 @@ def look_through_folder(
 def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tuple[LookedAt, list[Where]]]:
     """What was written elsewhere: files, folders, and beside a file what a crash left of writing it."""
     for path in paths:
-        beside = path.parent.glob(f".{path.name}.*") if path.parent.is_dir() else ()
+        beside = path.parent.glob(f".{escape(path.name)}.*") if path.parent.is_dir() else ()
         inside = path.rglob("*") if path.is_dir() else [path]
         for file in sorted({*inside, *beside}):
             if file.is_file():

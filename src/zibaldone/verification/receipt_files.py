@@ -110,5 +110,6 @@ def summary(verified: Verification) -> dict[str, Any]:
         "texts": verified.texts,
         "looked_for": verified.looked_for,
         "excused": verified.excused,
+        "too_short": verified.too_short,
         "leftovers": len(verified.leftovers),
     }

@@ -39,6 +39,7 @@ class Verification:
     texts: int  # that were looked for; 0: only references were
     looked_for: int  # every 24 bytes in a row of these, short texts, telling words
     excused: int  # of those, how many stand in messages that are still there, and so prove nothing
+    too_short: int  # texts of less than 8 bytes: they stand in any file by chance, and were not looked for
     purge_is_due: bool  # files are still to be written anew: whoever opens the memory next does it
     looked_at: tuple[LookedAt, ...]
     leftovers: tuple[Leftover, ...]

@@ -7,7 +7,6 @@ cannot tell whose a piece of a free page was.
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -25,14 +24,15 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.schema import exports
 from zibaldone.text.remembered import sweeping
 from zibaldone.verification.files import look_through_exports, look_through_folder
+from zibaldone.verification.folding import folded
+from zibaldone.verification.own_words import own_words
 from zibaldone.verification.result import FoundAs, Leftover, LookedAt, Verification
 from zibaldone.verification.tables import look_through, references
-from zibaldone.verification.wanted import Occurrence, Wanted
+from zibaldone.verification.wanted import SHORTEST_BYTES, Occurrence, Wanted
 from zibaldone.views.base import ViewStore
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _MOST = 1000  # leftovers that are listed
-_OWN_WORDS = (*calendar.day_name, *calendar.month_name)  # that memory itself writes, where a day is meant
 _PAGE = 1000  # messages that are in memory at once
 
 
@@ -51,14 +51,15 @@ def verify(
     """Look for the receipt's texts, these too, and for references to its messages.
 
     `elsewhere` are files and folders besides the exports that the memory has noted. Raises InvalidInput for
-    the receipt of a dry run, and StorageUnusable for a file that cannot be read.
+    the receipt of a dry run or of another memory, and StorageUnusable for a file that cannot be read.
     """
     if receipt.dry_run:
         raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
+    _must_be_known(database, receipt)
     wanted = list(dict.fromkeys((*receipt.texts, *texts)))
     of_user = Wanted(wanted, tokens_of)
     looked_for = len(of_user)
-    of_all = _excused(database, receipt.user, of_user)
+    of_all = _excused(database, views, receipt.user, of_user)
     looked_at: list[LookedAt] = []
     left: list[Leftover] = []
     try:
@@ -77,10 +78,22 @@ def verify(
         texts=len(wanted),
         looked_for=looked_for,
         excused=looked_for - len(of_user),
+        too_short=sum(len(folded(text)) < SHORTEST_BYTES for text in wanted),
         purge_is_due=database.purge_waits(),
         looked_at=tuple(looked_at),
         leftovers=tuple(left[:_MOST]),
     )
+
+
+def _must_be_known(database: Database, receipt: Receipt) -> None:
+    """That nothing is left where it never was proves nothing; a user's counters outlive any forgetting."""
+    with database.read() as connection:
+        last_seq = log.state(connection, receipt.user).last_seq
+    if not last_seq or max(receipt.seqs, default=0) > last_seq:
+        which = f"never had message {max(receipt.seqs)} of user" if last_seq else "never had the user"
+        raise InvalidInput(
+            f"this memory {which} {receipt.user!r}: verify in the folder in which it was forgotten"
+        )
 
 
 def _everywhere(
@@ -91,11 +104,11 @@ def _everywhere(
     yield from look_through_exports((*_exported(database), *elsewhere), of_all)
 
 
-def _excused(database: Database, user: str, of_user: Wanted) -> Wanted:
-    """Take out what the user's own messages say; and another object, without what anybody's do."""
+def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: Wanted) -> Wanted:
+    """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
     with database.read() as connection:
         names = log.all_users(connection)
-    of_user.excuse([*names, *_OWN_WORDS])
+        of_user.excuse([*names, *own_words(connection, views)])
     _excuse_messages(database, user, of_user)
     of_all = of_user.copy()
     for name in names:
@@ -107,7 +120,7 @@ def _excused(database: Database, user: str, of_user: Wanted) -> Wanted:
 def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
-        needles.excuse(text for message in page for text in texts_of(message))
+        needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
         after = page[-1].seq
 
 

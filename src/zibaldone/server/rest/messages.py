@@ -129,7 +129,12 @@ async def verify(call: RestCall[UserQuery, VerifyJson]) -> Reply:
 
 
 async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None:
-    """A key of one agent may forget what that agent said and heard, message by message, and nothing else."""
+    """A key of one agent may forget what that agent said and heard, message by message, and nothing else.
+
+    What is edited of it goes with it, whoever wrote the edit: the receipt counts that, and has no word of it.
+    """
+    if call.body.keep_texts:
+        raise Problem(403, "other-agent", "this key is for one agent's messages: no texts of others")
     if call.body.seqs is None:
         raise Problem(403, "other-agent", "this key is for one agent's messages: forget by seqs")
     for seq in call.body.seqs:

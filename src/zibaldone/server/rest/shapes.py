@@ -499,6 +499,7 @@ class VerificationJson(OutputShape):
     texts: int
     looked_for: int
     excused: int = Field(description="Of those, how many are in messages that are still there.")
+    too_short: int = Field(description="Texts of less than 8 bytes, which were not looked for.")
     purge_is_due: bool
     looked_at: list[LookedAtJson]
     leftovers: list[LeftoverJson]

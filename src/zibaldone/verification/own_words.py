@@ -1,0 +1,41 @@
+"""What memory itself writes: names of tables, views, kinds, roles, operations, days and months."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection
+
+from zibaldone import core
+from zibaldone.audit import operations
+from zibaldone.storage.migrations import MIGRATIONS
+from zibaldone.storage.schema import metadata
+from zibaldone.views.base import ViewStore
+from zibaldone.views.profile import KINDS
+
+_NAMED = (
+    *calendar.day_name,
+    *calendar.month_name,
+    *core.MACHINES,
+    *core.OWN_METADATA,
+    *core.NOISES,
+    core.EDITOR,
+    *KINDS,
+    *("statement", "superseded", "semantic"),  # kinds of units
+    "SQLite format 3",
+)
+
+
+def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
+    """Texts that stand in a memory in which nobody ever said anything."""
+    yield from _NAMED
+    yield from operations()
+    yield from (migration.__name__ for migration in MIGRATIONS)
+    for view in views:
+        yield view.name
+        yield str(getattr(view, "fingerprint", ""))
+    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    for kind, name, table, sql in rows:
+        if table in metadata.tables:  # another program's may say anything
+            yield from (kind, name, table, sql or "")
