@@ -236,3 +236,32 @@ def test_the_command_line_takes_a_rule_back(run):
     assert (code, out) == (0, "what is older than 30 days goes, of session 'river-walk'\n")
     assert run("retention", "--days", "3", "--session", "lake")[0] == 2
     assert run("retention", "--drop")[0] == 2
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_forgetting_everything_leaves_no_session_s_name(told, emptied):
+    """Rules that name one go, also where its messages went before; the others hold, and a dry run changes none."""
+    named = RetentionRule(1, session="Dr. Moss")
+    told.retain(Retention([named, RetentionRule(365)], decay_days=90), user="ann")
+    told.retain(Retention([named]), user="bea")
+    if emptied:
+        told.forget(user="ann", seqs=range(1, 100))
+    told.forget(user="ann", session="river")
+    told.forget(user="ann", everything=True, dry_run=True)
+    assert told.retention(user="ann").rules == (named, RetentionRule(365))
+    assert told.forget(user="ann", everything=True).purged
+    assert told.retention(user="ann") == Retention([RetentionRule(365)], decay_days=90)
+    assert told.retention(user="bea") == Retention([named])
+    told.retain(None, user="bea")
+    assert told.forget(user="bea", everything=True).purged
+    told.close()
+    assert not [file for file in told.path.rglob("*") if file.is_file() and b"Dr. Moss" in file.read_bytes()]
+
+
+def test_forgetting_everything_takes_a_policy_that_cannot_be_read(told):
+    """What it names cannot be known."""
+    told.retain(Retention([RetentionRule(1, session="river")]), user="ann")
+    with closing(sqlite3.connect(told.path / "zibaldone.sqlite3", isolation_level=None)) as connection:
+        connection.execute("UPDATE retention SET policy = '{' WHERE user = 'ann'")
+    told.forget(user="ann", everything=True)
+    assert told.retention(user="ann") == Retention()

@@ -15,6 +15,7 @@ from zibaldone.core import CORRECTS, OWN_METADATA, Message
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
+from zibaldone.retention import drop_named_sessions
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
@@ -104,31 +105,30 @@ def forget(
     if dry_run:
         return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
     receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now)
-    return replace(receipt, purged=receipt.purged and _purge(database)) if receipt.seqs else receipt
+    return replace(receipt, purged=receipt.purged and _purge(database))
 
 
 @sweeping()
 def forget_each(
     database: Database,
     views: Sequence[ViewStore],
-    selected: Mapping[str, Selector],
+    seqs: Mapping[str, tuple[int, ...]],
     *,
     dry_run: bool,
     now: datetime,
 ) -> list[Receipt]:
     """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
+    selected = {user: Selector(seqs=its) for user, its in seqs.items()}
     if dry_run:
         return [
             _preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
         ]
     receipts: list[Receipt] = []
-    purged = True
     try:
         for user, its in selected.items():
             receipts.append(_remove(database, views, user, its, keep_texts=False, now=now))
     finally:
-        if any(receipt.seqs for receipt in receipts):
-            purged = _purge(database)
+        purged = _purge(database)
     return [replace(receipt, purged=receipt.purged and purged) for receipt in receipts]
 
 
@@ -165,7 +165,8 @@ def _remove(
         texts = _texts(connection, user, seqs) if keep_texts else ()
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
-        if seqs:
+        named = selected.everything and drop_named_sessions(connection, user)
+        if seqs or named:
             database.purge_is_due(connection)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True, time=now)
@@ -184,8 +185,9 @@ def _remove(
 
 
 def _purge(database: Database) -> bool:
+    """Whether no deleted text is left in the files; does nothing where none was."""
     try:
-        return database.purge()
+        return not database.purge_waits() or database.purge()
     except StorageError as error:  # as above
         _logger.warning("the files could not be purged yet: %s", error)
         return False

@@ -674,10 +674,11 @@ class Memory:
         with self._database.read() as connection:
             if policy is not None:
                 names = self.users() if user is None else [user]
-                going = dict.fromkeys(names, policy)
+                policies = dict.fromkeys(names, policy)
             else:
-                going = retaining.due(connection, self._retention, now, user)
-        return retaining.apply(self._database, self._stores(), going, now, dry_run=dry_run)
+                policies = retaining.due(connection, self._retention, now, user)
+            seqs = retaining.going(connection, policies, now)
+        return forgetting.forget_each(self._database, self._stores(), seqs, dry_run=dry_run, now=now)
 
     def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
         """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.

@@ -13,26 +13,21 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, not_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, not_, or_, select, update
 
-from zibaldone import forgetting, log
+from zibaldone import log
 from zibaldone.core import Evidence
 from zibaldone.errors import InvalidInput, StorageCorrupt
-from zibaldone.forgetting import Receipt, Selector
-from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages
 from zibaldone.storage.schema import retention as table
 from zibaldone.validation import key, number, shown
-from zibaldone.views.base import ViewStore
 
 _LONGEST_DAYS = 365_000
 _INSTANT_DAYS = 1e-9
-_LEAST_WEIGHT = (
-    0.05  # of what is ever so old: it costs three log-odds at most, so an exact answer stays ahead
-)
+_LEAST_WEIGHT = 0.05  # of the oldest: three log-odds at most, so that an exact answer stays ahead
 
 _logger = logging.getLogger(__name__)
 
@@ -101,6 +96,26 @@ def set_for(connection: Connection, user: str, retention: Retention | None, now:
         connection.execute(table.insert().values(**row))
 
 
+def drop_named_sessions(connection: Connection, user: str) -> bool:
+    """Take out rules that name a session, where none of the user's is left; whether there were any.
+
+    Other rules hold for what comes. A policy that cannot be read goes whole: nobody knows what it names.
+    """
+    row = connection.execute(select(table.c.policy).where(table.c.user == user)).first()
+    if row is None:
+        return False
+    try:
+        retention = _from_json(user, row.policy)
+    except StorageCorrupt:
+        connection.execute(delete(table).where(table.c.user == user))
+        return True
+    kept = replace(retention, rules=tuple(rule for rule in retention.rules if rule.session is None))
+    if kept == retention:
+        return False
+    connection.execute(update(table).where(table.c.user == user).values(policy=json.dumps(asdict(kept))))
+    return True
+
+
 def due(
     connection: Connection, default: Retention, now: datetime, only: str | None = None
 ) -> dict[str, Retention]:
@@ -141,25 +156,18 @@ def faults(connection: Connection) -> list[str]:
     return damaged
 
 
-def apply(
-    database: Database,
-    views: Sequence[ViewStore],
-    going: Mapping[str, Retention],
-    now: datetime,
-    *,
-    dry_run: bool = False,
-) -> list[Receipt]:
-    """Forget what is to go now, of each of these users: a receipt for each of whom anything is."""
+def going(
+    connection: Connection, policies: Mapping[str, Retention], now: datetime
+) -> dict[str, tuple[int, ...]]:
+    """The seqs of what is to go now, by user; without users of whom nothing is."""
     c = messages.c
-    selected: dict[str, Selector] = {}
-    with database.read() as connection:
-        for user, retention in going.items():
-            if retention.deleting:
-                due_now = _any(retention.deleting, now)
-                query = select(c.seq).where(c.user == user, due_now).order_by(c.seq)
-                if seqs := tuple(connection.execute(query).scalars()):
-                    selected[user] = Selector(seqs=seqs)
-    return forgetting.forget_each(database, views, selected, dry_run=dry_run, now=now)
+    seqs: dict[str, tuple[int, ...]] = {}
+    for user, retention in policies.items():
+        if retention.deleting:
+            query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).order_by(c.seq)
+            if old := tuple(connection.execute(query).scalars()):
+                seqs[user] = old
+    return seqs
 
 
 def faded(candidates: Sequence[Evidence], decay_days: float | None, now: datetime) -> list[Evidence]:

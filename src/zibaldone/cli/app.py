@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from zibaldone.audit import acting
-from zibaldone.cli import mcp, messages, profile, retention, serve, topics, upkeep, views
+from zibaldone.cli import forgetting, mcp, messages, profile, retention, serve, topics, upkeep, views
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
@@ -101,7 +101,7 @@ app.command()(messages.messages)
 app.command()(messages.sessions)
 app.command()(messages.users)
 app.command()(messages.timeline)
-app.command()(messages.forget)
+app.command()(forgetting.forget)
 app.command()(messages.export)
 app.command()(upkeep.maintain)
 app.command()(views.chunks)
