@@ -240,7 +240,7 @@ def test_the_command_line_takes_a_rule_back(run):
 
 @pytest.mark.parametrize("emptied", [False, True])
 def test_forgetting_everything_leaves_no_session_s_name(told, emptied):
-    """Rules that name one go, also where its messages went before; the others hold, and a dry run changes none."""
+    """Rules that name one go, whenever its messages went; others hold, and a dry run changes none."""
     named = RetentionRule(1, session="Dr. Moss")
     told.retain(Retention([named, RetentionRule(365)], decay_days=90), user="ann")
     told.retain(Retention([named]), user="bea")

@@ -399,3 +399,13 @@ def test_a_damaged_view_can_be_made_anew(built, tmp_path):
         memory.rebuild(user="ann", view="hierarchy")
         assert memory.forget(user="ann", seqs=[3]).messages
         assert memory.check_integrity().ok
+
+
+def test_a_digest_that_is_no_number_names_the_rebuild(built, tmp_path):
+    """Topics go on from it: they say so, and a rebuild makes it anew."""
+    with damaged(built, tmp_path, "UPDATE topic_states SET digest = 'zz'") as memory:
+        with pytest.raises(StorageCorrupt, match=r"rebuild\(user=\.\.\., view='topics'\)"):
+            memory.forget(user="ann", seqs=[3])
+        memory.rebuild(user="ann", view="topics")
+        assert memory.forget(user="ann", seqs=[3]).messages
+        assert memory.check_integrity().ok
