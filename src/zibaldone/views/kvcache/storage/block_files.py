@@ -36,6 +36,11 @@ def folder_of(root: Path, user: str) -> Path:
     return root / blake2b(user.encode(), digest_size=8).hexdigest()
 
 
+def left_folder(root: Path, user: str) -> Path:
+    """Where a serving engine leaves keys of what a user's requests computed (serving/leavings.py)."""
+    return root / "left" / folder_of(root, user).name
+
+
 def pool_name(generation: int, fingerprint: str) -> str:
     return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
 
