@@ -105,9 +105,7 @@ class Looking:
         began = time.perf_counter()
         fetched = self._view.fetcher.fetch(reader, chosen.blocks)
         ms = (time.perf_counter() - began) * 1000
-        context = PromptContext(
-            fetched.blocks, fetched.raw, recent.raw, chosen.question.ids, chosen.dropped
-        )
+        context = PromptContext(fetched.blocks, fetched.raw, recent.raw, chosen.question.ids, chosen.dropped)
         sight = Sight(
             sought.query,
             sought.now,

@@ -36,7 +36,13 @@ class LeftKeys:
 
 
 def write_left(
-    root: Path, user: str, name: str, ids: Sequence[int], layers: dict[int, RawKV], heads: HeadRange, files: int
+    root: Path,
+    user: str,
+    name: str,
+    ids: Sequence[int],
+    layers: dict[int, RawKV],
+    heads: HeadRange,
+    files: int,
 ) -> None:
     """One rank's heads of some layers, all at once or not at all; `files` is how many there will be.
 

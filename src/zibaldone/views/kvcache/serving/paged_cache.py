@@ -70,9 +70,7 @@ class PagedLayer:
         digit = 1
         while digit <= total:  # one digit of each number at a time; 0 stands for "nothing was written here"
             self.cache[_SPARE_BLOCK].zero_()
-            self._write(
-                self._digits(keys + 1, digit), self._digits(values + 1, digit), slots.to(torch.int64)
-            )
+            self._write(self._digits(keys + 1, digit), self._digits(values + 1, digit), slots.to(torch.int64))
             seen += digit * self.cache[_SPARE_BLOCK].reshape(-1).cpu().double().round().long()
             digit *= _BASE
         self.cache[_SPARE_BLOCK].zero_()

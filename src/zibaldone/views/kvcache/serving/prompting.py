@@ -62,9 +62,7 @@ class Prompting:
             self._write_card()
             generation = reader.pool.generation
             numbers = tuple(block.number for block in blocks)
-            scope = MemoryScope(
-                user, generation.number, generation.fingerprint, bool(prefix), numbers, keep
-            )
+            scope = MemoryScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)
             salt = scope.salt(block.crc for block in blocks)
             self._view.note_use(generation, blocks)
         seqs = sorted({seq for block in blocks for seq in block.tile.seqs})
