@@ -1,11 +1,12 @@
 """Memory blocks in stock vLLM: a KV connector that writes a pool's blocks into the slots of a request.
 
     vllm serve MODEL --kv-transfer-config '{"kv_connector": "ZibaldoneConnector",
-      "kv_connector_module_path": "zibaldone.kv.vllm", "kv_role": "kv_both", "kv_load_failure_policy": "recompute",
+      "kv_connector_module_path": "zibaldone.kv.vllm", "kv_role": "kv_both",
+      "kv_load_failure_policy": "recompute",
       "kv_connector_extra_config": {"folder": "FOLDER OF THE MEMORY"}}'
 
-KVMemory.prompt() makes the requests (docs/kv.md). What cannot be loaded is computed from the prompt's tokens, as
-any text is: a request that names no memory, another's, or one that was made anew meanwhile, is answered and
+KVMemory.prompt() makes the requests (docs/kv.md). What cannot be loaded is computed from the prompt's tokens,
+as any text is: a request that names another's memory, or one that was made anew meanwhile, is answered, and
 its response says why (kv_transfer_params.zibaldone.error).
 """
 
@@ -60,8 +61,8 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         folder = self._kv_transfer_config.get_from_extra_config("folder", None)
         if not isinstance(folder, str) or not folder:
             raise InvalidInput(
-                "kv_connector_extra_config must have a folder, that of the Memory whose blocks are served, not"
-                f" {shown(folder)}: {{'folder': './memory'}}"
+                "kv_connector_extra_config must have a folder, that of the Memory whose blocks are served,"
+                f" not {shown(folder)}: {{'folder': './memory'}}"
             )
         groups = kv_cache_config.kv_cache_groups if kv_cache_config is not None else ()
         if len(groups) > 1:
@@ -114,7 +115,7 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         """Everything is loaded by then."""
 
     def save_kv_layer(self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any) -> None:
-        """Nothing yet: what a request computed stays in its blocks, and is read in one go when it has ended."""
+        """Nothing yet: what a request computed is read from its blocks in one go, when it has ended."""
 
     def wait_for_save(self) -> None:
         self._worker.leave(self._work().leaves)

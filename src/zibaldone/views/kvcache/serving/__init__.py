@@ -1,1 +1,1 @@
-"""A pool in a serving engine that owns its cache: what a request carries, what is loaded, and what it leaves."""
+"""A pool in an engine that owns its cache: what a request carries, what is loaded, and what it leaves."""

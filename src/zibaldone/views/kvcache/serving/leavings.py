@@ -1,7 +1,7 @@
 """Keys that an engine leaves of what a request computed, until the log's owner makes blocks of them.
 
-One file per tensor-parallel rank, in a folder of the user's that goes when something of the user's is forgotten:
-keys can be inverted to text.
+One file per tensor-parallel rank, in a folder of the user's that goes when something of the user's is
+forgotten: keys can be inverted to text.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class CardFacts:
         if other := {n: (v, served[n]) for n, v in self.shape.items() if n in served and served[n] != v}:
             differences = ", ".join(f"{name} {ours} and {theirs}" for name, (ours, theirs) in other.items())
             raise ForeignKV(
-                f"the blocks were made by another model than the one that is served ({differences}): serve the"
-                " model that KVMemory has attached"
+                f"the blocks were made by another model than the one that is served ({differences}): serve"
+                " the model that KVMemory has attached"
             )
 
 

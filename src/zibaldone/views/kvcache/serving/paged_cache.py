@@ -1,8 +1,8 @@
 """One layer of an engine's paged cache: written by the engine's own kernel, read by what that was seen to do.
 
-How keys and values lie in a cache differs among attention kernels, and some pack them. So the kernel is asked,
-as a model's rotation is: it writes made-up keys into a block that no request uses, and where they turn up is
-where later ones are read.
+How keys and values lie in a cache differs among attention kernels, and some pack them. So the kernel is
+asked, as a model's rotation is: it writes made-up keys into a block that no request uses, and where they turn
+up is where later ones are read.
 """
 
 from __future__ import annotations

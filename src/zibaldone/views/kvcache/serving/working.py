@@ -147,6 +147,6 @@ def _check(keys: torch.Tensor, values: torch.Tensor, layer: PagedLayer, number: 
     theirs = layer.heads, layer.key_dim, layer.value_dim
     if ours != theirs:
         raise UnsupportedModel(
-            f"layer {number} has (heads, key, value) {ours} in the pool and {theirs} in this worker: serve the"
-            " model that KVMemory has attached"
+            f"layer {number} has (heads, key, value) {ours} in the pool and {theirs} in this worker: serve"
+            " the model that KVMemory has attached"
         )
