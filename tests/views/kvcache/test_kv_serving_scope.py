@@ -1,8 +1,11 @@
 """What a request says of memory: read strictly, and salted by whose it is and what was chosen."""
 
+import importlib
+import importlib.util
+
 import pytest
 
-from zibaldone import InvalidInput
+from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scope import KEY, MemoryScope
 
 SCOPE = MemoryScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
@@ -36,6 +39,7 @@ def test_a_request_of_somebody_else(given):
         ({"pinned": 1}, "'pinned'] must be true or false"),
         ({"blocks": "all"}, "'blocks'] must be numbers of blocks, not 'all'"),
         ({"blocks": [1, "2"]}, "'blocks'] must be numbers of blocks"),
+        ({"blocks": [1 << 70]}, "'blocks'] must be numbers of blocks"),
         ({"keep": "../../etc"}, "'keep'] must be 32 hexadecimal digits"),
         ({"folder": "elsewhere"}, "has no folder"),
     ],
@@ -46,6 +50,13 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
         MemoryScope.of(params(**changes))
     assert words in str(caught.value)
     assert "KVMemory.prompt()" in str(caught.value)
+
+
+@pytest.mark.parametrize("user", ["", "\ud800"])
+def test_a_name_that_no_user_has(user):
+    """Is refused before it reaches the database of an engine that others use as well."""
+    with pytest.raises(InvalidInput, match="user"):
+        MemoryScope.of(params(user=user))
 
 
 def test_a_scope_that_is_no_object():
@@ -73,3 +84,11 @@ def test_salts_tell_contents_apart():
     """A block that was encoded anew is another; where the keys are left makes no difference."""
     assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
     assert SCOPE.salt([1, 2]) == MemoryScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
+
+
+def test_without_vllm():
+    """The connector says what to install."""
+    if importlib.util.find_spec("vllm") and importlib.util.find_spec("vllm.distributed"):
+        pytest.skip("vllm is installed here")
+    with pytest.raises(MissingExtra, match=r"zibaldone\[vllm\]"):
+        importlib.import_module("zibaldone.kv.vllm")

@@ -135,4 +135,7 @@ class SchedulerSide:
             plan = self._folder.plan(scope, prompt, request.cache_salt, facts.prefix_ids, card)
         except ZibaldoneError as error:
             return _Served(error=str(error))
+        except Exception:  # the border of an engine: it would end with all of its requests
+            _logger.exception("the memory of request %s cannot be read", request.request_id)
+            return _Served(error="the memory cannot be read: the log of vLLM says why")
         return _Served(scope, plan, card)

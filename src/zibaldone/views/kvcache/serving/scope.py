@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import shown
+from zibaldone.validation import key, shown
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
@@ -55,14 +55,13 @@ class MemoryScope:
             ("keep", str, "a name"),
         ):
             value = given.get(name, "")
-            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            if not isinstance(value, kind) or (kind is int and not _is_number(value)):
                 raise InvalidInput(
                     f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(value)}: {FIX}"
                 )
+        user = key("user", given["user"])
         blocks = given["blocks"]
-        if not isinstance(blocks, list | tuple) or not all(
-            isinstance(number, int) and not isinstance(number, bool) for number in blocks
-        ):
+        if not isinstance(blocks, list | tuple) or not all(map(_is_number, blocks)):
             raise InvalidInput(
                 f"kv_transfer_params[{KEY!r}]['blocks'] must be numbers of blocks, not {shown(blocks)}: {FIX}"
             )
@@ -72,7 +71,7 @@ class MemoryScope:
                 f"kv_transfer_params[{KEY!r}]['keep'] must be 32 hexadecimal digits, not {shown(keep)}: {FIX}"
             )
         return MemoryScope(
-            given["user"], given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep
+            user, given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep
         )
 
     def salt(self, checksums: Iterable[int | None]) -> str:
@@ -84,3 +83,8 @@ class MemoryScope:
         """
         parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _is_number(value: object) -> bool:
+    """Whether it can number a row."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
