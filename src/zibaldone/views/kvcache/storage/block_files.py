@@ -273,6 +273,20 @@ def remove(folder: Path) -> None:
         raise _as_storage_error(error, folder) from error
 
 
+def drop_left(root: Path, user: str) -> None:
+    """All that an engine left of a user's; what it is about to write there fails, and is encoded later."""
+    folder = left_folder(root, user)
+    aside = folder.with_name(f"{folder.name}.gone")
+    remove(aside)  # of somebody who was killed here
+    try:
+        folder.rename(aside)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _as_storage_error(error, folder) from error
+    remove(aside)
+
+
 def _unsealed(data: bytes, size: int) -> bytes | None:
     """What a row holds, if it is whole; an erased one is not."""
     keys, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]

@@ -20,8 +20,8 @@ from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import (
     PoolFiles,
     checksum,
+    drop_left,
     folder_of,
-    left_folder,
     pool_name,
     remove,
 )
@@ -120,7 +120,7 @@ class KVStore:
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Overwrite what was forgotten; what an engine left of the user's requests goes with it."""
-        remove(left_folder(self.root, user))
+        drop_left(self.root, user)
         self.clean(database, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
