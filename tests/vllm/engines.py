@@ -32,6 +32,7 @@ from zibaldone.testing import FrozenClock
 
 TOKENS = 12  # of an answer
 WINDOW = 32  # of sliding layers: a fifth of what is in sight
+_MARKS = range(6)  # ids that are no words: an answer of them would look empty
 _BLOCK = 32  # the smallest that vLLM has on a CPU
 _PATIENCE_S = 400.0
 _SHAPE: dict[str, Any] = {
@@ -94,6 +95,7 @@ class Owner:
             now=prompt.now,
             max_new_tokens=TOKENS,
             min_new_tokens=TOKENS,
+            suppress_tokens=list(_MARKS),
         )
         return made.text
 
@@ -127,7 +129,13 @@ def generated(engine: Any, prompt: KVPrompt, *, memory: bool = True) -> tuple[st
     if memory:
         given["cache_salt"] = body["cache_salt"]
         extra = {"kv_transfer_params": body["kv_transfer_params"]}
-    sampling = SamplingParams(temperature=0, max_tokens=TOKENS, min_tokens=TOKENS, extra_args=extra)
+    sampling = SamplingParams(
+        temperature=0,
+        max_tokens=TOKENS,
+        min_tokens=TOKENS,
+        logit_bias=dict.fromkeys(_MARKS, -100.0),
+        extra_args=extra,
+    )
     (made,) = engine.generate(given, sampling, use_tqdm=False)
     return made.outputs[0].text.strip(), made.num_cached_tokens
 
@@ -167,7 +175,8 @@ class Server:
 
     def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """The response of /v1/completions to a greedy request."""
-        whole = {"model": "tiny", "temperature": 0, "max_tokens": TOKENS, "min_tokens": TOKENS, **body}
+        greedy = {"temperature": 0, "max_tokens": TOKENS, "min_tokens": TOKENS}
+        whole = {"model": "tiny", **greedy, "logit_bias": dict.fromkeys(map(str, _MARKS), -100), **body}
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/v1/completions",
             json.dumps(whole).encode(),

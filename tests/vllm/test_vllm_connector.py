@@ -10,7 +10,7 @@ pytest.importorskip(
     "vllm", reason="no vllm: make test-vllm installs it where there is a build for this machine"
 )
 
-from engines import FAMILIES, Owner, Server, generated, offline, reused, text_of
+from engines import FAMILIES, TOKENS, Owner, Server, generated, offline, reused, text_of
 
 from zibaldone.generations import lag
 from zibaldone.views.kvcache.storage.block_files import left_folder
@@ -107,7 +107,9 @@ def test_families(family, tmp_path):
     made = Owner(tmp_path, family)
     with offline(made) as engine:
         prompt = made.prompt(QUESTION)
-        assert generated(engine, prompt) == (made.answer(prompt), prompt.memory_tokens)
+        answer = made.answer(prompt)
+        assert len(answer.split()) == TOKENS
+        assert generated(engine, prompt) == (answer, prompt.memory_tokens)
     made.close()
 
 
