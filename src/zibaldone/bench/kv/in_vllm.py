@@ -60,7 +60,7 @@ def run(options: KVVLLMOptions, run: Run) -> Measurement:
     model, tokenizer = load_pretrained(options.model)
     model = model.to(getattr(torch, options.dtype))
     served = run.folder / "model"  # as vLLM reads it, a GGUF file too
-    model.save_pretrained(served)
+    _save(model, served)
     tokenizer.save_pretrained(served)
     data = LoCoMoQuestions(options.path)
     user = data.users()[0]
@@ -87,6 +87,14 @@ def run(options: KVVLLMOptions, run: Run) -> Measurement:
         "same_as_generate": same,
     }
     return Measurement(figures, [_table(options, history, arms)], (_note(same, options, prompt_ms),))
+
+
+def _save(model: Any, folder: Path) -> None:
+    """For vLLM to read. Weights of a GGUF file are whole again here, and the model still calls itself packed."""
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(folder)
 
 
 def _ask_all(
