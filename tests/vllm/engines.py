@@ -119,8 +119,8 @@ def offline(owner: Owner, **options: Any) -> Iterator[Any]:
         engine.llm_engine.engine_core.shutdown()
 
 
-def generated(engine: Any, prompt: KVPrompt, *, memory: bool = True) -> tuple[str, int]:
-    """(text, tokens that were not computed) of a greedy answer."""
+def generated(engine: Any, prompt: KVPrompt, *, memory: bool = True) -> tuple[str, int, float]:
+    """(text, tokens that were not computed, log-probability) of a greedy answer."""
     from vllm import SamplingParams
 
     body = prompt.body()
@@ -133,11 +133,13 @@ def generated(engine: Any, prompt: KVPrompt, *, memory: bool = True) -> tuple[st
         temperature=0,
         max_tokens=TOKENS,
         min_tokens=TOKENS,
+        logprobs=0,
         logit_bias=dict.fromkeys(_MARKS, -100.0),
         extra_args=extra,
     )
     (made,) = engine.generate(given, sampling, use_tqdm=False)
-    return made.outputs[0].text.strip(), made.num_cached_tokens
+    (output,) = made.outputs
+    return output.text.strip(), made.num_cached_tokens, float(output.cumulative_logprob)
 
 
 class Server:

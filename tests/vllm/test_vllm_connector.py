@@ -103,13 +103,17 @@ def test_an_answer_is_remembered(owner, server):
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "llama"])
 def test_families(family, tmp_path):
-    """Sliding windows, local and global layers, norms of keys: the same tokens."""
+    """Sliding windows, layers of two kinds, norms of keys: the same tokens, as likely as in Transformers."""
     made = Owner(tmp_path, family)
     with offline(made) as engine:
         prompt = made.prompt(QUESTION)
         answer = made.answer(prompt)
         assert len(answer.split()) == TOKENS
-        assert generated(engine, prompt) == (answer, prompt.memory_tokens)
+        text, computed, likelihood = generated(engine, prompt)
+        assert (text, computed) == (answer, prompt.memory_tokens)
+        score = made.kv.score(QUESTION, answer, user="ann", seqs=prompt.seqs, now=prompt.now)
+        assert likelihood == pytest.approx(score.log_probability, abs=1e-3)
+        assert generated(engine, prompt, memory=False)[2] != pytest.approx(likelihood, abs=1e-3)
     made.close()
 
 
@@ -117,7 +121,7 @@ def test_two_ranks(owner):
     """Tensor parallel: each rank has its own heads, and leaves its own."""
     with offline(owner, tensor_parallel_size=2) as engine:
         prompt = owner.prompt(QUESTION, session="2", remember=True)
-        text, computed = generated(engine, prompt)
+        text, computed, _ = generated(engine, prompt)
         assert (text, computed) == (owner.answer(prompt), prompt.memory_tokens)
         folder = left_folder(owner.kv.view.store.root, "ann")
         until = time.monotonic() + 60

@@ -90,7 +90,7 @@ def run(options: KVVLLMOptions, run: Run) -> Measurement:
 
 
 def _save(model: Any, folder: Path) -> None:
-    """For vLLM to read. Weights of a GGUF file are whole again here, and the model still calls itself packed."""
+    """For vLLM to read. Weights of a GGUF file are whole here, though the model still calls itself packed."""
     model.hf_quantizer = None
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
