@@ -18,8 +18,10 @@ from typing import Any
 
 import torch
 
+from zibaldone import generations
 from zibaldone.errors import InvalidInput, MissingExtra, UnsupportedModel
 from zibaldone.validation import shown
+from zibaldone.views.kvcache.serving.loading import MemoryFolder
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer, WriteSlots
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, StepWork
 from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
@@ -74,7 +76,8 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         )
         if role == KVConnectorRole.SCHEDULER:
             model = vllm_config.model_config.hf_config
-            self._scheduler = SchedulerSide(Path(folder), model, self._block_tokens)
+            served = MemoryFolder(Path(folder), generations.serving)
+            self._scheduler = SchedulerSide(served, model, self._block_tokens)
 
     # The scheduler's side
 

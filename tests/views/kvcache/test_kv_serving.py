@@ -8,7 +8,8 @@ import torch
 from kv_rig import QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput, Memory
-from zibaldone.generations import lag
+from zibaldone.generations import lag, serving
+from zibaldone.views.kvcache.serving.loading import MemoryFolder
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.paging import head_range
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
@@ -32,7 +33,9 @@ class Engine:
     """A scheduler and its workers, with caches in which heads stand before tokens."""
 
     def __init__(self, rig, ranks=1):
-        self.scheduler = SchedulerSide(rig.folder, rig.kv.view.encoder.tap.model.config, SIZE)
+        self.scheduler = SchedulerSide(
+            MemoryFolder(rig.folder, serving), rig.view.encoder.tap.model.config, SIZE
+        )
         heads = 2 // ranks
         self.caches = [{n: torch.zeros((BLOCKS, heads, SIZE, 16)) for n in range(2)} for _ in range(ranks)]
         self.workers = [
@@ -215,7 +218,7 @@ def test_another_model_is_not_served(rig):
     prompt = rig.kv.prompt(QUESTION, user="ann")
     model, engine = rig.view.encoder.tap.model, Engine(rig)
     config = type(model.config)(**model.config.to_dict() | {"vocab_size": 9})
-    engine.scheduler = SchedulerSide(rig.folder, config, SIZE)
+    engine.scheduler = SchedulerSide(MemoryFolder(rig.folder, serving), config, SIZE)
     assert engine.admit(request_of(prompt)) == 0
     assert "vocab_size" in engine.finish(request_of(prompt))["error"]
 
@@ -223,7 +226,7 @@ def test_another_model_is_not_served(rig):
 def test_a_folder_without_a_memory(tmp_path):
     """Is refused when the engine starts, and stays as empty as it was."""
     with pytest.raises(InvalidInput, match="holds no memory"):
-        SchedulerSide(tmp_path, None, SIZE)
+        MemoryFolder(tmp_path, serving)
     assert list(tmp_path.iterdir()) == []
 
 

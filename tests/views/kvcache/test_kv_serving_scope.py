@@ -6,9 +6,9 @@ import importlib.util
 import pytest
 
 from zibaldone import InvalidInput, MissingExtra
-from zibaldone.views.kvcache.serving.scope import KEY, MemoryScope
+from zibaldone.views.kvcache.serving.scope import KEY, KVScope
 
-SCOPE = MemoryScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
 
 
 def params(**changes):
@@ -19,14 +19,14 @@ def params(**changes):
 
 def test_it_comes_back_as_it_went():
     """Through JSON or not, beside other connectors' parameters."""
-    assert MemoryScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
-    assert MemoryScope.of(params(keep=None)).keep == ""
+    assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
+    assert KVScope.of(params(keep=None)).keep == ""
 
 
 @pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
 def test_a_request_of_somebody_else(given):
     """Where nothing is said of memory, there is no scope and no error."""
-    assert MemoryScope.of(given) is None
+    assert KVScope.of(given) is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_request_of_somebody_else(given):
 def test_what_is_wrong_is_named_with_its_fix(changes, words):
     """A scope that was written by hand is refused, in words that lead to the one that is not."""
     with pytest.raises(InvalidInput) as caught:
-        MemoryScope.of(params(**changes))
+        KVScope.of(params(**changes))
     assert words in str(caught.value)
     assert "KVMemory.prompt()" in str(caught.value)
 
@@ -56,23 +56,23 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
 def test_a_name_that_no_user_has(user):
     """Is refused before it reaches the database of an engine that others use as well."""
     with pytest.raises(InvalidInput, match="user"):
-        MemoryScope.of(params(user=user))
+        KVScope.of(params(user=user))
 
 
 def test_a_scope_that_is_no_object():
     """Not a list, for one."""
     with pytest.raises(InvalidInput, match="must be an object"):
-        MemoryScope.of({KEY: [1, 2]})
+        KVScope.of({KEY: [1, 2]})
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        MemoryScope("bob", 3, "print", pinned=True, blocks=(4, 7)),
-        MemoryScope("ann", 4, "print", pinned=True, blocks=(4, 7)),
-        MemoryScope("ann", 3, "other", pinned=True, blocks=(4, 7)),
-        MemoryScope("ann", 3, "print", pinned=False, blocks=(4, 7)),
-        MemoryScope("ann", 3, "print", pinned=True, blocks=(7, 4)),
+        KVScope("bob", 3, "print", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 4, "print", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 3, "other", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 3, "print", pinned=False, blocks=(4, 7)),
+        KVScope("ann", 3, "print", pinned=True, blocks=(7, 4)),
     ],
 )
 def test_salts_tell_memories_apart(other):
@@ -83,7 +83,7 @@ def test_salts_tell_memories_apart(other):
 def test_salts_tell_contents_apart():
     """A block that was encoded anew is another; where the keys are left makes no difference."""
     assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
-    assert SCOPE.salt([1, 2]) == MemoryScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
+    assert SCOPE.salt([1, 2]) == KVScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
 
 
 def test_without_vllm():

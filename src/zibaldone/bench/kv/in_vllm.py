@@ -44,7 +44,7 @@ class VLLMArm:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Timing:
     prompt_tokens: int
     computed_tokens: int
     ms: float
@@ -75,8 +75,8 @@ def run(options: KVVLLMOptions, run: Run) -> Measurement:
         run.progress("remembering", 0, 0)
         history = kv.remember(user=user).tokens
         with _engine(served, memory_folder=run.folder / "memory", options=options) as engine:
-            asked, same, prompt_ms = _ask_all(engine, kv, user, questions, options, run)
-    arms = tuple(_median(name, asked[name]) for name in _ARMS)
+            timings, same, prompt_ms = _ask_all(engine, kv, user, questions, options, run)
+    arms = tuple(_median(name, timings[name]) for name in _ARMS)
     figures = {
         "model": options.model.name,
         "dtype": options.dtype,
@@ -99,8 +99,8 @@ def _save(model: Any, folder: Path) -> None:
 
 def _ask_all(
     engine: Any, kv: KVMemory, user: str, questions: Sequence[str], options: KVVLLMOptions, run: Run
-) -> tuple[Mapping[str, Sequence[_Asked]], int, float]:
-    asked: dict[str, list[_Asked]] = {name: [] for name in _ARMS}
+) -> tuple[Mapping[str, Sequence[_Timing]], int, float]:
+    timings: dict[str, list[_Timing]] = {name: [] for name in _ARMS}
     same, prompt_ms = 0, []
     for place, question in enumerate(questions[: options.questions + 1]):
         run.progress("asking", place, options.questions + 1)
@@ -118,16 +118,16 @@ def _ask_all(
         }
         if place:  # the first pays for what libraries do once
             for name, result in made.items():
-                asked[name].append(result)
+                timings[name].append(result)
             same += _same(engine, kv, prompt)
-    return asked, same, median(prompt_ms[1:])
+    return timings, same, median(prompt_ms[1:])
 
 
-def _timed(engine: Any, prompt: KVPrompt, *, memory: bool) -> _Asked:
+def _timed(engine: Any, prompt: KVPrompt, *, memory: bool) -> _Timing:
     began = time.perf_counter()
     made = _generated(engine, prompt, memory=memory, tokens=1)
     ms = (time.perf_counter() - began) * 1000
-    return _Asked(len(prompt.ids), len(prompt.ids) - (made.num_cached_tokens or 0), ms)
+    return _Timing(len(prompt.ids), len(prompt.ids) - (made.num_cached_tokens or 0), ms)
 
 
 def _same(engine: Any, kv: KVMemory, prompt: KVPrompt) -> bool:
@@ -190,12 +190,12 @@ def _sessions(messages: Sequence[Message], most: int, tokenizer: Any) -> list[Me
     return taken
 
 
-def _median(name: str, asked: Sequence[_Asked]) -> VLLMArm:
+def _median(name: str, timings: Sequence[_Timing]) -> VLLMArm:
     return VLLMArm(
         name,
-        median(result.prompt_tokens for result in asked),
-        median(result.computed_tokens for result in asked),
-        median(result.ms for result in asked),
+        median(result.prompt_tokens for result in timings),
+        median(result.computed_tokens for result in timings),
+        median(result.ms for result in timings),
     )
 
 

@@ -6,17 +6,21 @@ database.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zibaldone import generations
+from sqlalchemy import Connection
+
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput
 from zibaldone.storage.database import Database, database_file
-from zibaldone.views.kvcache.serving.scope import FIX, MemoryScope
+from zibaldone.views.base import Generation
+from zibaldone.views.kvcache.serving.scope import FIX, KVScope
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.layout import BlockLayout
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+
+Serving = Callable[[Connection, str, KVStore], Generation | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,16 @@ class LoadPlan:
 class MemoryFolder:
     """A memory's folder, for who serves its blocks and has no model of ours."""
 
-    def __init__(self, folder: Path, *, busy_timeout_s: float = 5.0) -> None:
-        """Raises InvalidInput for a folder that holds no memory: an engine makes none."""
+    def __init__(self, folder: Path, serving: Serving, *, busy_timeout_s: float = 5.0) -> None:
+        """`serving` says which generation serves a user (generations.serving).
+
+        Raises InvalidInput for a folder that holds no memory: an engine makes none.
+        """
         if not database_file(folder).is_file():
             raise InvalidInput(
                 f"{str(folder)!r} holds no memory: give the folder of the Memory whose blocks are served"
             )
+        self._serving = serving
         self._database = Database(folder, busy_timeout_s=busy_timeout_s)
         self.store = KVStore(self._database.folder / FOLDER)
 
@@ -59,7 +67,7 @@ class MemoryFolder:
         self._database.close()
 
     def plan(
-        self, scope: MemoryScope, prompt: Sequence[int], salt: str | None, prefix: Sequence[int], card: Path
+        self, scope: KVScope, prompt: Sequence[int], salt: str | None, prefix: Sequence[int], card: Path
     ) -> LoadPlan:
         """Hold a request against the pool that it names; blocks that have no place end the plan before them.
 
@@ -68,7 +76,7 @@ class MemoryFolder:
         what is to be computed instead; the message names the fix.
         """
         with self._database.read() as connection:
-            generation = generations.serving(connection, scope.user, self.store)
+            generation = self._serving(connection, scope.user, self.store)
             pool = manifest.pool(connection, generation) if generation is not None else None
             rows = manifest.fetch(connection, generation, scope.blocks) if generation is not None else {}
         if generation is None or pool is None:

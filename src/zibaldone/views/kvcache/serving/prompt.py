@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.views.kvcache.generate.sight import Cited
-from zibaldone.views.kvcache.serving.scope import MemoryScope
+from zibaldone.views.kvcache.serving.scope import KVScope
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 
@@ -17,7 +17,7 @@ class KVPrompt:
 
     ids: tuple[int, ...]  # pinned prefix, memory in the order of the log, newest turns, question
     question_tokens: int  # at the end of these: what an engine has to compute
-    scope: MemoryScope | None  # None: there is no memory to load
+    scope: KVScope | None  # None: there is no memory to load
     salt: str | None
     citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
     query: str

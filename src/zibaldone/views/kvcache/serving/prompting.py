@@ -15,7 +15,7 @@ from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.leavings import LeftKeys
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
 from zibaldone.views.kvcache.serving.prompt import KVPrompt
-from zibaldone.views.kvcache.serving.scope import MemoryScope
+from zibaldone.views.kvcache.serving.scope import KVScope
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 from zibaldone.views.kvcache.view import KVView
@@ -62,7 +62,7 @@ class Prompting:
             self._write_card()
             generation = reader.pool.generation
             numbers = tuple(block.number for block in blocks)
-            scope = MemoryScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)
+            scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)
             salt = scope.salt(block.crc for block in blocks)
             self._view.note_use(generation, blocks)
         seqs = sorted({seq for block in blocks for seq in block.tile.seqs})

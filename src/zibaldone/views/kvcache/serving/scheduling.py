@@ -14,13 +14,13 @@ from typing import Any
 from zibaldone.errors import ZibaldoneError
 from zibaldone.views.kvcache.serving.loading import LoadPlan, MemoryFolder
 from zibaldone.views.kvcache.serving.model_card import card_path, facts_of
-from zibaldone.views.kvcache.serving.scope import KEY, MemoryScope
+from zibaldone.views.kvcache.serving.scope import KEY, KVScope
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class SlotLoad:
     """Tokens from `start` to `end` of a request, of memory, into its blocks."""
 
     plan: LoadPlan
@@ -30,11 +30,11 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class SlotLeaving:
     """Tokens from `start` to `end` of a finished request, out of its blocks."""
 
     request: str
-    scope: MemoryScope
+    scope: KVScope
     card: Path
     ids: tuple[int, ...]  # from `start`, one or more further than `end`
     start: int
@@ -46,15 +46,15 @@ class Leave:
 class StepWork:
     """What workers do in one step."""
 
-    loads: list[Load] = field(default_factory=list)
-    leaves: list[Leave] = field(default_factory=list)
+    loads: list[SlotLoad] = field(default_factory=list)
+    leaves: list[SlotLeaving] = field(default_factory=list)
 
 
 @dataclass
 class _Served:
     """A request that named a memory, on the scheduler's side."""
 
-    scope: MemoryScope | None = None
+    scope: KVScope | None = None
     plan: LoadPlan | None = None
     card: Path | None = None
     error: str = ""
@@ -64,9 +64,9 @@ class _Served:
 class SchedulerSide:
     """Holds requests against the pools that they name."""
 
-    def __init__(self, folder: Path, config: Any, block_tokens: int) -> None:
+    def __init__(self, folder: MemoryFolder, config: Any, block_tokens: int) -> None:
         """`config` is the configuration of the model that is served, as Transformers has it."""
-        self._folder, self._config, self._block_tokens = MemoryFolder(folder), config, block_tokens
+        self._folder, self._config, self._block_tokens = folder, config, block_tokens
         self._requests: dict[str, _Served] = {}
         self._next = StepWork()
 
@@ -85,7 +85,7 @@ class SchedulerSide:
             return
         end = served.plan.tokens
         served.loaded_tokens = tokens
-        self._next.loads.append(Load(served.plan, end - tokens, end, tuple(block_ids)))
+        self._next.loads.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_work(self) -> StepWork:
         """What workers are to do in the step that begins."""
@@ -110,7 +110,7 @@ class SchedulerSide:
             assert card is not None
             ids = tuple(int(token) for token in request.all_token_ids[start:])
             self._next.leaves.append(
-                Leave(request.request_id, scope, card, ids, start, end, tuple(block_ids))
+                SlotLeaving(request.request_id, scope, card, ids, start, end, tuple(block_ids))
             )
             return True, {KEY: reported}
         return False, {KEY: reported}
@@ -126,7 +126,7 @@ class SchedulerSide:
     def _read(self, request: Any) -> _Served:
         prompt = list(request.prompt_token_ids or [])
         try:
-            scope = MemoryScope.of(request.kv_transfer_params)
+            scope = KVScope.of(request.kv_transfer_params)
             if scope is None:
                 return _Served()
             card = card_path(self._folder.store.root, scope.fingerprint)

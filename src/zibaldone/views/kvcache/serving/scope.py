@@ -20,7 +20,7 @@ _KEEP = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryScope:
+class KVScope:
     """Of one user, and of one generation of that user's pool."""
 
     user: str
@@ -35,14 +35,14 @@ class MemoryScope:
         return {KEY: {**asdict(self), "blocks": list(self.blocks)}}
 
     @staticmethod
-    def of(params: object) -> MemoryScope | None:
+    def of(params: object) -> KVScope | None:
         """What kv_transfer_params say; None where they say nothing of memory. Raises InvalidInput."""
         if not isinstance(params, Mapping) or KEY not in params:
             return None
         given = params[KEY]
         if not isinstance(given, Mapping):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] must be an object, not {shown(given)}: {FIX}")
-        names = {field.name for field in fields(MemoryScope)}
+        names = {field.name for field in fields(KVScope)}
         if missing := sorted(names - {"keep"} - set(given)):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] lacks {', '.join(missing)}: {FIX}")
         if strange := sorted(str(name) for name in set(given) - names):
@@ -70,9 +70,7 @@ class MemoryScope:
             raise InvalidInput(
                 f"kv_transfer_params[{KEY!r}]['keep'] must be 32 hexadecimal digits, not {shown(keep)}: {FIX}"
             )
-        return MemoryScope(
-            user, given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep
-        )
+        return KVScope(user, given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep)
 
     def salt(self, checksums: Iterable[int | None]) -> str:
         """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.

@@ -18,7 +18,7 @@ from zibaldone.views.kvcache.serving.leavings import write_left
 from zibaldone.views.kvcache.serving.model_card import ModelCard
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.paging import HeadRange, head_range, slots_of
-from zibaldone.views.kvcache.serving.scheduling import Leave, Load
+from zibaldone.views.kvcache.serving.scheduling import SlotLeaving, SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
 
@@ -46,7 +46,7 @@ class WorkerSide:
         self._failed: set[int] = set()
         self._left: set[str] = set()
 
-    def load(self, loads: Sequence[Load]) -> None:
+    def load(self, loads: Sequence[SlotLoad]) -> None:
         """Before a step's pass: keys at their positions, and values, of all layers."""
         for load in loads:
             try:
@@ -56,7 +56,7 @@ class WorkerSide:
                 self._failed.update(load.block_ids[first:last])
                 _logger.warning("memory was not loaded, and is computed: %s", error)
 
-    def leave(self, leaves: Sequence[Leave]) -> None:
+    def leave(self, leaves: Sequence[SlotLeaving]) -> None:
         """Keys without positions, and values, of what finished requests computed."""
         for leave in leaves:
             try:
@@ -76,7 +76,7 @@ class WorkerSide:
         left, self._left = self._left, set()
         return left or None
 
-    def _load(self, load: Load) -> None:
+    def _load(self, load: SlotLoad) -> None:
         card = self._card(load.plan.card)
         first, parts = _parts(load, card)
         slots = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
@@ -92,7 +92,7 @@ class WorkerSide:
             rotated = of_layer.rotate(keys, positions)
             layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
 
-    def _leave(self, leave: Leave) -> None:
+    def _leave(self, leave: SlotLeaving) -> None:
         card = self._card(leave.card)
         heads = self._heads(card.layers[0].kv_heads)
         slots = slots_of(leave.block_ids, self._block_tokens, leave.start, leave.end)
@@ -116,7 +116,7 @@ class WorkerSide:
         return self._cards[path]
 
 
-def _parts(load: Load, card: ModelCard) -> tuple[int, list[Raw]]:
+def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
     """(position of the first, raw keys and values): prefix and blocks that reach from `start` to `end`."""
     plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
     parts: list[Raw] = []
