@@ -184,9 +184,11 @@ def test_each_kind_of_talk_has_weights_of_its_own(locomo_path, haystacks_path, t
     assert one_set.with_assistant not in (both.among_people, both.with_assistant)
 
 
-def test_only_weights_of_long_turns_are_fitted(locomo_path, haystacks_path, talks_of):
+def test_only_weights_of_long_turns_are_fitted(write, locomo_path, haystack, talks_of):
     """On what people say to an assistant in the others, drawn to the short turns'; all else is as shipped."""
-    talks = talks_of(locomo_path, haystacks_path)
+    haystack["haystack_sessions"][0].append({"role": "user", "content": "My cat sleeps."})
+    both = [haystack, haystack | {"question_id": "h2"}]
+    talks = talks_of(locomo_path, write(both, "haystacks.json"))
     for weights in fold_weights(talks, LONG_FITTED):
         assert replace(weights, long_turns=DEFAULT_WEIGHTS.long_turns) == DEFAULT_WEIGHTS
         assert weights.long_turns.dense > DEFAULT_WEIGHTS.with_assistant.dense
@@ -401,14 +403,26 @@ def test_folds_name_data_set_and_conversation(locomo_path, tools):
     """The weights that each was judged with."""
     (row,) = evaluate(read_data_sets([locomo_path]), tools, budgets_tokens=[30], variants=[FITTED])
     assert list(row.folds) == ["locomo/conv-30", "locomo/mine"]
-    assert all(len(astuple(weights)) == 2 for weights in row.folds.values())
+    assert all(len(astuple(weights)) == 3 for weights in row.folds.values())
 
 
-def test_one_conversation_is_refused(write, samples, haystacks_path, tools):
+def test_one_conversation_is_refused(write, samples, tools):
     """There would be nothing to fit on; a conversation without evidence is none."""
     samples[1]["qa"] = []
     with pytest.raises(InvalidInput, match="at least 2"):
-        evaluate(read_data_sets([write(samples), haystacks_path]), tools)
+        evaluate(read_data_sets([write(samples)]), tools)
+
+
+def test_one_conversation_beside_another_data_set_has_no_row_of_its_own(
+    write, samples, haystacks_path, tools
+):
+    """Of its data set nothing is left to fit on; the other rows judge it."""
+    samples[1]["qa"] = []
+    variants = [FITTED, Variant("own", fitted_on="its data set")]
+    data_sets = read_data_sets([write(samples), haystacks_path])
+    rows = evaluate(data_sets, tools, budgets_tokens=[30], variants=variants)
+    assert [row.variant for row in rows] == [FITTED.name]
+    assert len(rows[0].folds) == 3
 
 
 def test_a_data_set_that_is_given_twice_is_refused(locomo_path):
