@@ -84,6 +84,9 @@ _CORRECTIONS = (
     )
     .order_by(messages.c.seq)
 )
+_ORIGINS = select(
+    messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata
+).where(messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True)))
 
 
 def state(connection: Connection, user: str) -> UserState:
@@ -243,11 +246,9 @@ def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, M
 
 def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist, without what they say: who, where, and metadata."""
-    c = messages.c
     known = {}
     for batch in in_chunks(sorted(seqs), _PER_STATEMENT):
-        query = select(c.user, c.seq, c.id, c.role, c.metadata).where(c.user == user, c.seq.in_(batch))
-        for row in connection.execute(query):
+        for row in connection.execute(_ORIGINS, {"of": user, "seqs": batch}):
             known[row.seq] = Message(
                 "", role=row.role, metadata=_checked_metadata(row), id=row.id, seq=row.seq
             )
@@ -303,16 +304,7 @@ def _title(message: Message) -> str:
 
 def overwritten(connection: Connection, user: str) -> frozenset[int]:
     """Seqs of what items said before: of each item's messages all but the last."""
-    c = messages.c
-    changed = (
-        select(c.session, func.max(c.seq).label("last"))
-        .where(c.user == user, *_begins(ITEM_SESSIONS))
-        .group_by(c.session)
-        .having(func.count() > 1)
-        .subquery()
-    )
-    query = select(c.seq).join(changed, c.session == changed.c.session)
-    return frozenset(connection.execute(query.where(c.user == user, c.seq < changed.c.last)).scalars())
+    return frozenset(connection.execute(_OVERWRITTEN, {"of": user}).scalars())
 
 
 def all_users(connection: Connection) -> list[str]:
@@ -513,6 +505,20 @@ def _begins(prefix: str) -> list[ColumnElement[bool]]:
         return []
     c = messages.c
     return [c.session >= prefix, c.session < prefix[:-1] + chr(ord(prefix[-1]) + 1)]
+
+
+_CHANGED_ITEMS = (
+    select(messages.c.session, func.max(messages.c.seq).label("last"))
+    .where(messages.c.user == bindparam("of"), *_begins(ITEM_SESSIONS))
+    .group_by(messages.c.session)
+    .having(func.count() > 1)
+    .subquery()
+)
+_OVERWRITTEN = (
+    select(messages.c.seq)
+    .join(_CHANGED_ITEMS, messages.c.session == _CHANGED_ITEMS.c.session)
+    .where(messages.c.user == bindparam("of"), messages.c.seq < _CHANGED_ITEMS.c.last)
+)
 
 
 def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:

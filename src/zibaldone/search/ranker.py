@@ -188,10 +188,10 @@ def score(
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
     values, confidence = features(index, question, vector, inside)
-    of_kinds = weights.table(index.leaning)
-    weighted = {
-        name: of_kind[index.kinds] * values[name] for name, of_kind in zip(FEATURES, of_kinds, strict=True)
-    }
+    # A row per feature: of each unit, or, where all units are of one kind, of that kind.
+    kinds = index.kinds if index.kinds.any() else index.kinds[:1]
+    of_units = weights.table(index.leaning)[:, kinds]
+    weighted = {name: of_unit * values[name] for name, of_unit in zip(FEATURES, of_units, strict=True)}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
