@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
@@ -129,6 +130,7 @@ class _SavedPostings:
     def __init__(self, saved: SavedIndex) -> None:
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
         self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
+        self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
     def __iter__(self) -> Iterator[tuple[str, Ints, Ints]]:
         begin = 0
@@ -145,10 +147,15 @@ class _SavedPostings:
         return self._rows[begin:end].astype(np.int64), self._counts[begin:end].astype(np.float64)
 
     def _range(self, term: str) -> tuple[int, int]:
-        place = self._terms.place_of(term)
-        if place is None:
-            return 0, 0
-        return int(self._ends[place - 1]) if place else 0, int(self._ends[place])
+        known = self._ranges.get(term)
+        if known is None:
+            place = self._terms.place_of(term)
+            begin = int(self._ends[place - 1]) if place else 0
+            known = (0, 0) if place is None else (begin, int(self._ends[place]))
+            if len(self._ranges) >= _MOST_RANGES:
+                self._ranges.clear()
+            self._ranges[term] = known
+        return known
 
 
 def _joined(parts: Sequence[array[int]]) -> npt.NDArray[np.uint32]:
