@@ -198,7 +198,9 @@ def read(
 ) -> list[Message]:
     """Messages in the order of their seqs, those above seq `after` and up to seq `to`."""
     given = {"of": user, "after": after, "of_session": session, "to": to, "most": limit}
-    rows = connection.execute(_reading(*(given[name] is not None for name in ("of_session", "to", "most"))), given)
+    rows = connection.execute(
+        _reading(*(given[name] is not None for name in ("of_session", "to", "most"))), given
+    )
     return [_to_message(row) for row in rows]
 
 

@@ -89,8 +89,8 @@ from zibaldone.worker import BackgroundWorker
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
-# For so long a user is quiet before the background reads what they said, or so long they have talked meanwhile: recall
-# reads what is new itself, and a step that takes in ten turns costs as much as one for each.
+# How long a user is quiet before the background reads what they said, or has talked: until then a recall
+# reads it, and a step that takes in ten turns costs as much as a step for one.
 _GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day

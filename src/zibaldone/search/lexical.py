@@ -21,6 +21,7 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
+_TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in two tables, its letters
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
@@ -41,6 +42,7 @@ class LexicalIndex:
         self._saved = _SavedPostings(saved) if saved else None
         self._rows: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
+        self._postings = 0  # in these; saved ones are not among them
         self._lengths = array("I", saved["lexical.lengths"].tobytes() if saved else b"")
 
     def __len__(self) -> int:
@@ -52,6 +54,8 @@ class LexicalIndex:
         row = len(self._lengths)
         for term in terms:
             rows = self._rows.get(term)
+            if rows is None or rows[-1] != row:
+                self._postings += 1
             if rows is None:
                 self._rows[term] = array("I", (row,))
                 self._counts[term] = array("I", (1,))
@@ -78,6 +82,13 @@ class LexicalIndex:
             else:
                 del self._rows[term], self._counts[term]
         self._lengths = array("I", np.array(self._lengths)[mask].tolist())
+        self._postings = sum(map(len, self._rows.values()))
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, without what was saved."""
+        lengths = 4 * len(self._lengths)
+        return _TERM_BYTES * len(self._rows) + _POSTING_BYTES * self._postings + lengths
 
     def df(self, term: str) -> int:
         """In how many rows the term occurs."""
@@ -122,6 +133,7 @@ class LexicalIndex:
             self._rows[term] = array("I", rows.tobytes()) + self._rows.get(term, array("I"))
             self._counts[term] = array("I", counts.tobytes()) + self._counts.get(term, array("I"))
         self._saved = None
+        self._postings = sum(map(len, self._rows.values()))
 
 
 class _SavedPostings:

@@ -50,9 +50,7 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
 
 # Made once: every recall after an add asks them.
 _LOADED = (
-    select(table)
-    .where(_mine(table), table.c.seq > bindparam("after"))
-    .order_by(table.c.seq, table.c.part)
+    select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
 _LOADED_SOME = _LOADED.where(table.c.seq.in_(bindparam("seqs", expanding=True)))
 _FURTHER = (

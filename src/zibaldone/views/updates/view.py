@@ -82,6 +82,7 @@ class UpdatesView(RestingView):
                 return log.fetch(connection, user, seqs)
 
         first = messages[0].seq
+
         def recent() -> Sequence[Message]:
             with basis.read() as connection:
                 return before(connection, user, first)
