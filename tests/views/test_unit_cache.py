@@ -46,7 +46,7 @@ def word_embedder() -> StaticEmbedder:
 
 
 def test_an_index_knows_how_much_memory_it_takes(word_embedder):
-    """It is wrong by a third at most when it is made and when it grows, and what is taken out counts no more."""
+    """It is wrong by a third at most when made and when it grows, and what is taken out counts no more."""
     word_embedder.embed(["something"])
     gc.collect()
     tracemalloc.start()

@@ -1,9 +1,9 @@
 """What a view remembers of its users between two calls: bounded, and never of before a forgetting.
 
 Which values stay when they are too large together: a user who comes back takes the place of the one longest
-unused only if that one has not been used since this user was here last. Were the longest unused always to
-go, more users in turns than fit would each find their own value just gone, and every call would begin anew. So
-as many as fit stay, and the others are guests, for whom there is a little room beside (the idea is that of LIRS,
+unused only if that one has not been used since this user was here last. Were the longest unused always to go,
+more users in turns than fit would each find their own value just gone, and every call would begin anew. So as
+many as fit stay, and the others are guests, for whom there is a little room beside (the idea is that of LIRS:
 Jiang and Zhang 2002, section 2).
 """
 
@@ -41,7 +41,7 @@ class UserCache(Generic[T]):
     def __init__(
         self, most: int, *, most_size: float = math.inf, size: Callable[[T], float] = lambda _: 0.0
     ) -> None:
-        """`most` values, the least recently used goes first; `most_size` together, and guests a quarter as much.
+        """`most` values, the least recently used goes first; `most_size` together, guests a quarter of it.
 
         One alone may be larger.
         """
