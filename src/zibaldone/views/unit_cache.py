@@ -59,12 +59,11 @@ class UnitCache:
         appends: bool,
         most_unread: int | None = None,
         of_noise: bool = False,
-        most_bytes: int | None = None,
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
         `tail_units` makes units of what the view has not read, of the newest `most_unread` messages. Indexes
-        of all users take `most_bytes` of memory together; None: as `settings` has it.
+        of all users take as much memory together as `settings` says.
         """
         self._of_noise = of_noise
         self._view = view
@@ -72,9 +71,7 @@ class UnitCache:
         self._tail_units = tail_units
         self._appends = appends
         self._most_unread = most_unread
-        self._slots: UserCache[Slot] = UserCache(
-            _MOST_USERS, most_size=settings.index_bytes() if most_bytes is None else most_bytes, size=_size
-        )
+        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=settings.index_bytes(), size=_size)
 
     @contextmanager
     def index(

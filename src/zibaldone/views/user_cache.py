@@ -47,11 +47,10 @@ class UserCache(Generic[T]):
         """
         self._most, self._most_size, self._size_of = most, most_size, size
         self._kept: OrderedDict[tuple[str, int], _Kept[T]] = OrderedDict()  # the longest unused first
-        self._seen: OrderedDict[tuple[str, int], int] = (
-            OrderedDict()
-        )  # when those that are not kept were used last
+        # When those that are not kept any more were used last.
+        self._seen: OrderedDict[tuple[str, int], int] = OrderedDict()
         self._now = 0  # calls so far
-        self._sizes = {False: 0.0, True: 0.0}  # of guests, and of others
+        self._sizes = {False: 0.0, True: 0.0}  # together, of guests (True) and of all others
         self._forgotten: dict[str, int] = {}  # by user who forgot anything: the counter of deletions then
         self._lock = ForkSafeLock()
         start_anew_in_children(self)
