@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, bindparam, delete, func, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+)
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, update_links, update_words
@@ -20,7 +32,7 @@ def _mine(table: Table) -> ColumnElement[bool]:
     return and_(table.c.user == bindparam("of"), table.c.generation == bindparam("number"))
 
 
-_SEQS = bindparam("seqs", expanding=True)
+_SEQS: BindParameter[int] = bindparam("seqs", expanding=True)
 _BEGINS = update_links.c.old_seq.in_(_SEQS)
 _AT_THE_BEGINNING = select(update_links).where(_mine(update_links), _BEGINS)
 _AT_EITHER_END = select(update_links).where(
