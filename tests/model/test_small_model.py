@@ -6,6 +6,7 @@ TURNS says how many messages (12), DATA of which file (the demo's conversation).
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,10 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, 
         extraction=512,
         workers=1,
     )
-    chat = OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
-    measured = run(options, Run("", tmp_path, chat=chat))
+    with closing(
+        OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
+    ) as chat:
+        measured = run(options, Run("", tmp_path, chat=chat))
     (made,) = measured.figures["views"]  # type: ignore[misc] # of this one view
     assert made.unread == 0
     for audit in made.audits:
