@@ -36,6 +36,7 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, 
         gate=256,
         extraction=512,
         workers=1,
+        refusals=True,
     )
     with closing(
         OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
@@ -50,4 +51,6 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, 
             print(
                 f"\n{row.task}: {row.questions} asked, {row.valid} valid, {row.repaired} repaired,", end=" "
             )
-            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused")
+            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused;", end=" ")
+            print(f"{row.calls} calls, {row.prompt_tokens} + {row.completion_tokens} tokens")
+        print(*measured.notes, sep="\n")
