@@ -241,8 +241,8 @@ def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
     assert len(document.entries) == 9
 
 
-def test_a_model_is_shown_as_many_old_entries_as_new_ones() -> None:
-    """Those most like a new one, and eight at least: a document's length costs nothing."""
+def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
+    """And eight at least: a document's length costs nothing."""
     sections_shown: list[Any] = []
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:

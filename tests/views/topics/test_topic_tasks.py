@@ -62,9 +62,9 @@ def test_a_day_is_told_where_it_changes() -> None:
     entries = [Entry("a", first=1, time=first), Entry("b", first=2, time=first, source="Ann")]
     entries += [Entry("c", first=3, time=second), Entry("d", first=3, time=first)]
     shown = shown_entries(dict(enumerate(entries, 1)))
-    assert shown[0] == "1 (seq 1, 2024-03-01, user) a"
-    assert shown[1] == "2 (seq 2, Ann) b"
-    assert shown[2:] == ("3 (seq 3, 2024-03-02, user) c", "4 (seq 3, 2024-03-01, user) d")
+    assert shown[0] == "1 (1, 2024-03-01, user) a"
+    assert shown[1] == "2 (2, Ann) b"
+    assert shown[2:] == ("3 (3, 2024-03-02, user) c", "4 (3, 2024-03-01, user) d")
     (one, other) = shown_sections(dict(enumerate(entries[:2], 1)), {1: "Home", 2: "Food"})
     assert "2024-03-01" in one.entries[0]
     assert "2024-03-01" in other.entries[0]  # below another heading it stands first

@@ -245,7 +245,7 @@ def shown_entries(numbered: Mapping[int, Entry]) -> tuple[str, ...]:
     day = ""
     for number, entry in numbered.items():
         time = str(entry.time or "")
-        about = [f"seq {entry.seq}", "" if time == day else time, entry.source or "user"]
+        about = [str(entry.seq), "" if time == day else time, entry.source or "user"]
         if not entry.current:
             about.append("superseded")
         lines.append(f"{number} ({', '.join(filter(None, about))}) {entry.text}")

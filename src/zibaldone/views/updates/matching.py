@@ -84,8 +84,8 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
 def may_be_of_one_thing(newer: StatedClause, older: StatedClause, *, near: bool) -> bool:
     """Whether two clauses can be about the same thing: what a model is worth asking about them.
 
-    They share two words of content, or all that the newer one has; or one, and a kind of value or the time at
-    which they were said. One that is said right after the other may leave its words out ("it is at eight now").
+    They share two words of content, or all that the newer one has; or one, and a kind of value or the time
+    at which they were said. What is said right after the other may leave words out ("it is at eight now").
     """
     if not holds_now(older):
         return False

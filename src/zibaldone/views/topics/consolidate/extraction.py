@@ -217,7 +217,7 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
 
 
 def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
-    """A line each in the JSON: its seq, its day where it is another than that before, who said it, and what."""
+    """A line each in the JSON: its seq, its day where that is another than before, who said it, and what."""
     lines: list[str] = []
     day = None
     for message in messages:

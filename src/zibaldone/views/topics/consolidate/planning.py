@@ -85,7 +85,9 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     near = _nearest(portions, documents, work)
     task = PlanUpdates(
         blocks=tuple(
-            BlockShown(number, portion.title, tuple(_told(entry) for entry in portion.entries[:_SHOWN_ENTRIES]))
+            BlockShown(
+                number, portion.title, tuple(_told(entry) for entry in portion.entries[:_SHOWN_ENTRIES])
+            )
             for number, portion in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
