@@ -96,6 +96,7 @@ class SmallModelServer(FakeOpenAIServer):
         same = min(_alike(known, prompt), len(prompt) - 1)
         if same < len(known):
             cache.crop(same - len(known))
+        self._read = ([], DynamicCache())  # until it is whole again
         given, output = prompt[same:], []
         while len(output) < most and (not output or output[-1] != self._tokenizer.eos_token_id):
             logits = self._model(
