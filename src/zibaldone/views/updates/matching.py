@@ -89,10 +89,10 @@ def may_be_of_one_thing(newer: StatedClause, older: StatedClause, *, near: bool)
     """
     if not holds_now(older):
         return False
-    said = newer.terms | newer.names | newer.value_terms | newer.lead
-    shared = len(said & (older.terms | older.names | older.value_terms | older.lead))
+    stated = newer.terms | newer.names | newer.value_terms | newer.lead
+    shared = len(stated & (older.terms | older.names | older.value_terms | older.lead))
     alike = bool({value.kind for value in newer.values} & {value.kind for value in older.values})
-    return shared >= min(2, len(said) or 1) or (shared > 0 and (near or alike)) or (near and alike)
+    return shared >= min(2, len(stated) or 1) or (shared > 0 and (near or alike)) or (near and alike)
 
 
 def _same_owner(new: StatedClause, older: StatedClause) -> bool:

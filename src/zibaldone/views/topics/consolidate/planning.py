@@ -86,7 +86,9 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     task = PlanUpdates(
         blocks=tuple(
             BlockShown(
-                number, portion.title, tuple(_told(entry) for entry in portion.entries[:_SHOWN_ENTRIES])
+                number,
+                portion.title,
+                tuple(_with_speaker(entry) for entry in portion.entries[:_SHOWN_ENTRIES]),
             )
             for number, portion in enumerate(portions, 1)
         ),
@@ -107,7 +109,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     return _realised(answer.result, portions)
 
 
-def _told(entry: Entry) -> str:
+def _with_speaker(entry: Entry) -> str:
     return f"{entry.source or 'user'}: {entry.text}"
 
 
