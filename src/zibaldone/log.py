@@ -104,6 +104,9 @@ _CORRECTIONS = (
     )
     .order_by(messages.c.seq)
 )
+_ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata).where(
+    messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
+)
 
 
 def state(connection: Connection, user: str) -> UserState:

@@ -125,6 +125,9 @@ class WeightsOptions:
     """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
     paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
+    rows: Names = option(
+        (), "Only rows whose names hold one of these, with commas; changes are from the first."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,6 +72,8 @@ class UnitIndex:
         # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
+        # 0 in a talk among people; 1 what a person, 2 what an assistant says where one takes part.
+        self.kinds = np.zeros(0, dtype=np.int64)
         # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
@@ -315,6 +317,7 @@ class UnitIndex:
         )
         people = len(lengths) - float(by_assistant.sum())
         self.leaning = min(1.0, _SHORT_TERMS * people / max(people_terms, 1.0)) if people else 1.0
+        self.kinds = self.with_assistant.astype(np.int64) + self._is_assistants
         self.answers = self._asked_before * ~self.with_assistant
         self.asks = self._ends_asking * ~self.with_assistant
 
