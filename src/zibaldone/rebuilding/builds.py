@@ -81,8 +81,8 @@ def compared(view: View) -> ComparedView:
     """The view, if it can stand beside itself. Raises InvalidInput for the kv view."""
     if not isinstance(view, ComparedView):
         raise InvalidInput(
-            f"two builds of the view {view.name!r} cannot stand side by side: they are a local"
-            f" model's keys and values, nothing to compare; rebuild(user=..., view={view.name!r}) makes it anew"
+            f"two builds of the view {view.name!r} cannot stand side by side: it is a local model's keys and"
+            f" values, nothing to compare; rebuild({view.name!r}, user=...) makes it anew"
         )
     return view
 

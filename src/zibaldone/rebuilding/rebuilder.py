@@ -16,7 +16,7 @@ from zibaldone.rebuilding import builds as of_view
 from zibaldone.rebuilding.builds import Builds
 from zibaldone.rebuilding.difference import BuildDiff, diff
 from zibaldone.rebuilding.estimate import Prices, RebuildEstimate, estimate
-from zibaldone.rebuilding.variants import Variant, Variants
+from zibaldone.rebuilding.variants import Variants, ViewVariant
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
 
@@ -50,11 +50,11 @@ class Rebuilder:
         progress: Progress | None,
     ) -> Builds:
         """Let a build with these models, or with the memory's own, grow beside what serves."""
-        variant = Variant(of_view.compared(view), self._own_chat)
+        variant = ViewVariant(of_view.compared(view), self._own_chat)
         if models is not None:
             chat, embedder = models
             wired = self._wire(embedder, Asker(chat, self._meter, self._tokenizer), chat)
-            variant = Variant(next(made for made in wired if made.name == view.name), name_of(chat))
+            variant = ViewVariant(next(made for made in wired if made.name == view.name), name_of(chat))
         generation = of_view.begin(self._database, user, variant.view, variant.chat)
         if generation is not None:
             if models is not None:

@@ -28,7 +28,7 @@ Own = Literal[_Given.OWN]
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class ViewVariant:
     """A view with other models than the memory's own."""
 
     view: View
@@ -41,11 +41,11 @@ class Variants:
     def __init__(self, database: Database, chat: str) -> None:
         """`chat` is the name of the memory's own chat model; "" for none."""
         self._database, self._chat = database, chat
-        self._of: dict[str, tuple[Variant, ...]] = {}
-        self._growing: dict[tuple[str, str], Variant] = {}  # by user and view
+        self._of: dict[str, tuple[ViewVariant, ...]] = {}
+        self._growing: dict[tuple[str, str], ViewVariant] = {}  # by user and view
         self._lock = ForkSafeLock()
 
-    def add(self, variant: Variant) -> None:
+    def add(self, variant: ViewVariant) -> None:
         """Know it from now on, in the place of any with the same settings and models' names."""
         name, fingerprint = variant.view.name, variant.view.fingerprint
         with self._lock:
@@ -56,7 +56,7 @@ class Variants:
             )
             self._of = {**self._of, name: (*others, variant)}
 
-    def grows(self, user: str, variant: Variant) -> None:
+    def grows(self, user: str, variant: ViewVariant) -> None:
         """Maintenance is to keep what it builds for the user beside in step with the log."""
         with self._lock:
             self._growing = {**self._growing, (user, variant.view.name): variant}
@@ -66,7 +66,7 @@ class Variants:
         with self._lock:
             self._growing = {key: value for key, value in self._growing.items() if key != (user, view)}
 
-    def growing(self, users: Collection[str], views: Collection[str]) -> list[tuple[str, Variant]]:
+    def growing(self, users: Collection[str], views: Collection[str]) -> list[tuple[str, ViewVariant]]:
         """Of these users and views."""
         return [
             (user, variant)
