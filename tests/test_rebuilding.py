@@ -1,4 +1,4 @@
-"""A second build of a view beside the one that serves: grown, compared, chosen, taken back, forgotten from."""
+"""A second build of a view beside the one that serves: grown, compared, chosen, taken back, forgotten."""
 
 import contextlib
 import json
@@ -108,7 +108,7 @@ def test_every_view_is_made_anew_beside_itself(opened, view):
 
 
 def test_another_embedder_without_a_gap(memory):
-    """Recall reads the old vectors until the switch and the new ones after it; the two are never mixed."""
+    """Recall reads the old vectors until the switch and the new ones after it: never both."""
     note = recalled(memory)[1]
     assert not any(note)
     seen = []
@@ -225,7 +225,7 @@ def test_a_failing_embedder_leaves_everything_as_it_was(memory):
 
 
 def test_what_was_chosen_is_not_undone_by_older_settings(opened, memory):
-    """A process of the old embedder neither makes its build again nor adds to the other's; a new one goes on."""
+    """A process of the old embedder neither makes its build again nor adds to the other's."""
     memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
     memory.switch(user="ann")
     memory.close()

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Embedder,
         OpenAIChat,
         OpenAIEmbedder,
+        Prices,
         RecordedModel,
         StaticEmbedder,
         Usage,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from zibaldone.profile import AsyncProfile, Profile
     from zibaldone.rebuilding.builds import Build, Builds
     from zibaldone.rebuilding.difference import BuildDiff, ChangedContent
-    from zibaldone.rebuilding.estimate import Prices, RebuildEstimate
+    from zibaldone.rebuilding.estimate import RebuildEstimate
     from zibaldone.recalled import Recall
     from zibaldone.retention import Retention, RetentionRule
     from zibaldone.verification.result import Leftover, LookedAt, Verification
@@ -206,6 +207,7 @@ _HOMES = {
         "Embedder",
         "OpenAIChat",
         "OpenAIEmbedder",
+        "Prices",
         "RecordedModel",
         "StaticEmbedder",
         "Usage",
@@ -213,7 +215,7 @@ _HOMES = {
     "profile": ("AsyncProfile", "Profile"),
     "rebuilding.builds": ("Build", "Builds"),
     "rebuilding.difference": ("BuildDiff", "ChangedContent"),
-    "rebuilding.estimate": ("Prices", "RebuildEstimate"),
+    "rebuilding.estimate": ("RebuildEstimate",),
     "recalled": ("Recall",),
     "retention": ("Retention", "RetentionRule"),
     "verification.result": ("Leftover", "LookedAt", "Verification"),

@@ -24,11 +24,11 @@ from zibaldone.memory import MAINTAINED, Memory, V, now_utc
 from zibaldone.message_input import MessageLike
 from zibaldone.message_objects import Attachment
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
-from zibaldone.models.meter import Ceilings, Usage
+from zibaldone.models.meter import Ceilings, Prices, Usage
 from zibaldone.profile import AsyncProfile
 from zibaldone.rebuilding.builds import Builds
 from zibaldone.rebuilding.difference import BuildDiff
-from zibaldone.rebuilding.estimate import Prices, RebuildEstimate
+from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recalled import Recall
 from zibaldone.retention import Retention

@@ -41,14 +41,14 @@ from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
-from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
 from zibaldone.rebuilding.builds import Builds
 from zibaldone.rebuilding.difference import BuildDiff
-from zibaldone.rebuilding.estimate import Prices, RebuildEstimate
+from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search

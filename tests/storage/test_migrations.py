@@ -213,11 +213,8 @@ def test_generations_of_before_stand_nowhere_and_were_not_chosen():
     with engine.begin() as connection:
         for migration in MIGRATIONS[: MIGRATIONS.index(migrations.builds_beside)]:
             migration(connection)
-        connection.execute(
-            text(
-                "INSERT INTO view_states VALUES ('u', 'messages', 1, 'f', 4, 1), ('u', 'messages', 2, 'g', 2, 0)"
-            )
-        )
+        rows = "('u', 'messages', 1, 'f', 4, 1), ('u', 'messages', 2, 'g', 2, 0)"
+        connection.execute(text(f"INSERT INTO view_states VALUES {rows}"))
         migrations.builds_beside(connection)
         view = MessagesView(HashEmbedder(), shared_static_embedder(), shared_static_embedder())
         assert generations.serving(connection, "u", view) == Generation("u", 1, "f", 4)

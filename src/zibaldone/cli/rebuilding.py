@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zibaldone.memory import Memory
+    from zibaldone.models.meter import Prices
     from zibaldone.rebuilding.builds import Build, Builds
     from zibaldone.rebuilding.difference import BuildDiff
-    from zibaldone.rebuilding.estimate import Prices, RebuildEstimate
+    from zibaldone.rebuilding.estimate import RebuildEstimate
     from zibaldone.views.base import Content
 
 Step = Literal["build", "at-once", "show", "estimate", "diff", "switch", "rollback", "discard"]
@@ -56,19 +57,16 @@ def rebuild(
 
     The models are those of the ZIBALDONE_* variables. Stopped half way, it goes on where it was.
     """
-    chosen: list[Step] = [
-        step
-        for step, is_given in (
-            ("estimate", estimate),
-            ("diff", diff),
-            ("switch", switch),
-            ("rollback", rollback),
-            ("discard", discard),
-            ("show", show),
-            ("at-once", at_once),
-        )
-        if is_given
-    ]
+    given: dict[Step, bool] = {
+        "estimate": estimate,
+        "diff": diff,
+        "switch": switch,
+        "rollback": rollback,
+        "discard": discard,
+        "show": show,
+        "at-once": at_once,
+    }
+    chosen = [step for step, is_given in given.items() if is_given]
     if len(chosen) > 1:
         raise InvalidInput(f"one thing at a time: --{chosen[0]} or --{chosen[1]}")
     if prices is not None and chosen != ["estimate"]:
@@ -106,7 +104,7 @@ def _done(
 
 
 def _prices(given: str | None) -> Prices | None:
-    from zibaldone.rebuilding.estimate import Prices
+    from zibaldone.models.meter import Prices
 
     if given is None:
         return None

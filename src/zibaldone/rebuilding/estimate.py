@@ -17,31 +17,16 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from zibaldone import log
-from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import OFFLINE, Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.models.meter import Meter
+from zibaldone.models.meter import Meter, Prices
 from zibaldone.models.task import Task
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.database import Database
-from zibaldone.validation import number
 from zibaldone.views.base import PrepareContext, View
 
 R = TypeVar("R", bound=BaseModel)
 REHEARSED_MESSAGES = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Of a million tokens each, in any currency; what costs nothing is 0."""
-
-    prompt: float = 0.0
-    completion: float = 0.0
-    embedding: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("prompt", "completion", "embedding"):
-            number(name, getattr(self, name), least=0, most=1e9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +134,7 @@ def estimate(
     if isinstance(asker, CountingAsker):
         calls, prompt, completion = asker.calls, asker.prompt_tokens, asker.completion_tokens
     figures = [scaled(count) for count in (calls, prompt, completion, embedder.texts, embedder.tokens)]
-    money = None
-    if prices is not None:
-        if not isinstance(prices, Prices):
-            raise InvalidInput(f"prices must be Prices, not {type(prices).__name__}")
-        money = (
-            figures[1] * prices.prompt + figures[2] * prices.completion + figures[4] * prices.embedding
-        ) / 1e6
+    money = None if prices is None else prices.of_tokens(figures[1], figures[2], figures[4])
     return RebuildEstimate(
         user,
         view.name,

@@ -11,11 +11,11 @@ from zibaldone.ingest import Progress
 from zibaldone.maintenance import Behind, Check
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
-from zibaldone.models.meter import Meter
+from zibaldone.models.meter import Meter, Prices
 from zibaldone.rebuilding import builds as of_view
 from zibaldone.rebuilding.builds import Builds
 from zibaldone.rebuilding.difference import BuildDiff, diff
-from zibaldone.rebuilding.estimate import Prices, RebuildEstimate, estimate
+from zibaldone.rebuilding.estimate import RebuildEstimate, estimate
 from zibaldone.rebuilding.variants import Variants, ViewVariant
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
