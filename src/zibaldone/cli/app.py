@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from zibaldone.audit import acting
 from zibaldone.cli import (
+    comparing,
     forgetting,
     mcp,
     messages,
@@ -130,6 +131,7 @@ app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)
+app.command()(comparing.compare)
 
 
 @app.command(
