@@ -95,7 +95,9 @@ from zibaldone.worker import BackgroundWorker
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
-_GATHER_S = 2.0  # after a message, before the background reads it: what follows is read in the same step
+# How long a user is quiet before the background reads what they said, or has talked: until then a recall
+# reads it, and a step that takes in ten turns costs as much as a step for one.
+_GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
@@ -203,7 +205,10 @@ class Memory:
             _logger.warning("released blocks were not deleted yet: %s", error)
         if background:
             self._worker = BackgroundWorker(
-                self._maintain_in_background, self._users_behind, gather_s=_GATHER_S
+                self._maintain_in_background,
+                self._users_behind,
+                gather_s=_GATHER_S,
+                longest_s=_LONGEST_GATHER_S,
             )
             self._worker.start()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
 from zibaldone.errors import StorageCorrupt
@@ -41,6 +41,27 @@ class Row:
     start: int = 0
     end: int = 0
     text: str | None = None
+
+
+def _mine(of_table: Table) -> ColumnElement[bool]:
+    c = of_table.c
+    return and_(c.user == bindparam("of"), c.view == bindparam("name"), c.generation == bindparam("number"))
+
+
+# Made once: every recall after an add asks them.
+_LOADED = (
+    select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
+)
+_LOADED_SOME = _LOADED.where(table.c.seq.in_(bindparam("seqs", expanding=True)))
+_FURTHER = (
+    select(unit_sources.c.seq, unit_sources.c.part, unit_sources.c.source)
+    .where(
+        _mine(unit_sources),
+        unit_sources.c.seq >= bindparam("first"),
+        unit_sources.c.seq <= bindparam("last"),
+    )
+    .order_by(unit_sources.c.source)
+)
 
 
 def insert(connection: Connection, view: str, generation: Generation, rows: Iterable[Row]) -> None:
@@ -90,16 +111,15 @@ def load(
 
     Raises StorageCorrupt for a unit whose message is gone, or whose vector has another size.
     """
-    u = table.c
-    query = select(table).where(of(view, generation), u.seq > after).order_by(u.seq, u.part)
+    mine = {"of": generation.user, "name": view, "number": generation.number, "after": after}
     if only is None:
-        rows = list(connection.execute(query))
+        rows = list(connection.execute(_LOADED, mine))
     else:
         wanted, seqs = set(only), sorted({seq for seq, _ in only})
         some = (
             row
             for part in in_chunks(seqs, _PER_STATEMENT)
-            for row in connection.execute(query.where(u.seq.in_(part)))
+            for row in connection.execute(_LOADED_SOME, mine | {"seqs": part})
         )
         rows = [row for row in some if (row.seq, row.part) in wanted]
     if not rows:
@@ -272,14 +292,9 @@ def _generations(connection: Connection, view: str, user: str) -> list[Generatio
 def _further_sources(
     connection: Connection, view: str, generation: Generation, first: int, last: int
 ) -> dict[Key, list[int]]:
-    s = unit_sources.c
-    query = (
-        select(s.seq, s.part, s.source)
-        .where(_of_sources(view, generation), s.seq >= first, s.seq <= last)
-        .order_by(s.source)
-    )
+    given = {"of": generation.user, "name": view, "number": generation.number, "first": first, "last": last}
     further: dict[Key, list[int]] = {}
-    for row in connection.execute(query):
+    for row in connection.execute(_FURTHER, given):
         further.setdefault((row.seq, row.part), []).append(row.source)
     return further
 

@@ -101,18 +101,21 @@ class Detector:
     def __init__(
         self,
         index: WordIndex,
-        recent: Sequence[Message],
+        recent: Callable[[], Sequence[Message]],
         fetch: Callable[[Sequence[int]], Mapping[int, Message]],
         *,
         widely: bool = False,
     ) -> None:
-        """`recent` are the messages before the first one, NEAR of them; `fetch` gives earlier ones.
+        """`recent` gives the messages before the first one, NEAR of them; `fetch` gives earlier ones.
+
+        Both are asked where something has changed, and not before.
 
         `widely`: a model will judge, so that sentences are named that the rules are not sure of.
         """
         self._widely = widely
         self._index = index
-        self._known: dict[int, Message] = {message.seq: message for message in recent}
+        self._known: dict[int, Message] = {}
+        self._recent: Callable[[], Sequence[Message]] | None = recent
         self._fetch = fetch
         self._read: dict[Place, tuple[StatedClause, ...]] = {}
 
@@ -190,6 +193,9 @@ class Detector:
         return self._read[place]
 
     def _near(self, message: Message) -> Iterator[int]:
+        if self._recent is not None:
+            self._known.update((earlier.seq, earlier) for earlier in self._recent())
+            self._recent = None
         return (
             seq
             for seq in range(message.seq - NEAR, message.seq)
