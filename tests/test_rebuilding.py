@@ -63,7 +63,7 @@ def states(memory, view="messages"):
 
 
 def test_a_rollback_after_a_bad_rebuild(memory, bad):
-    """The bad build is seen in the difference; switched to all the same, a rollback makes recall as it was."""
+    """The bad build shows in the difference; switched to all the same, a rollback makes recall as it was."""
     before = recalled(memory)
     memory.rebuild("updates", user="ann", chat=bad)
     assert recalled(memory) == before
