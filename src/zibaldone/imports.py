@@ -18,6 +18,7 @@ from zibaldone.views.base import View
 
 _MESSAGES, _CHARACTERS = 1024, 4_000_000  # stored together, unless one conversation has more
 _MOST_REFUSED = 1000  # named in a report
+ViewOf = Callable[[str], View]  # by user
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ImportInterrupted(KeyboardInterrupt):
 
 def import_source(
     database: Database,
-    view: View,
+    view_of: ViewOf,
     reading: ImportReading,
     user: str | None,
     *,
@@ -60,6 +61,7 @@ def import_source(
 ) -> Imported:
     """Store what can be read of a source, a few conversations at a time; those that are stored are durable.
 
+    `view_of` gives the view that reads a user's messages, with the models of what serves that user.
     What was stored before adds nothing, and stays as it was first stored; what was forgotten stays so,
     unless `again`. With `strict` all of it is stored, in one transaction, or nothing. `progress` gets bytes
     read and bytes in all. Raises InvalidImport when nothing could be read, or with `strict` not all; NoUser.
@@ -70,7 +72,7 @@ def import_source(
             for refused in talk.refused:
                 raise as_error(refused)
             done.show(0)
-    store = _Whole(database, view, now) if strict else _PartByPart(database, view, now)
+    store = _Whole(database, view_of, now) if strict else _PartByPart(database, view_of, now)
     try:
         with store:
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
@@ -175,8 +177,8 @@ class _Tally:
 class _PartByPart:
     """Each part durable by itself, with its units."""
 
-    def __init__(self, database: Database, view: View, now: Callable[[], datetime]) -> None:
-        self._database, self._view, self._now = database, view, now
+    def __init__(self, database: Database, view_of: ViewOf, now: Callable[[], datetime]) -> None:
+        self._database, self._view_of, self._now = database, view_of, now
 
     def __enter__(self) -> None:
         pass
@@ -191,7 +193,7 @@ class _PartByPart:
         new = 0
         if sifted.fresh:
             parts = [(user, sifted.fresh)]
-            (appended,) = ingest(self._database, self._view, parts, self._now(), keep_first=True)
+            (appended,) = ingest(self._database, self._view_of(user), parts, self._now(), keep_first=True)
             new = appended.new
         noise = sum(message.is_noise for message in sifted.fresh)
         return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise)
@@ -200,8 +202,8 @@ class _PartByPart:
 class _Whole:
     """All in one transaction; the view reads it when that is over."""
 
-    def __init__(self, database: Database, view: View, now: Callable[[], datetime]) -> None:
-        self._database, self._view, self._now = database, view, now
+    def __init__(self, database: Database, view_of: ViewOf, now: Callable[[], datetime]) -> None:
+        self._database, self._view_of, self._now = database, view_of, now
         self._users: dict[str, None] = {}
         self._transaction = database.write()
 
@@ -211,8 +213,9 @@ class _Whole:
     def __exit__(self, *error: object) -> None:
         self._transaction.__exit__(*error)  # type: ignore[arg-type] # as it was given
         for user in () if any(error) else self._users:
-            with damage_is_named(self._database, user, [self._view]):
-                maintenance.advance(self._database, user, self._view)
+            view = self._view_of(user)
+            with damage_is_named(self._database, user, [view]):
+                maintenance.advance(self._database, user, view)
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Not durable yet."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
 from zibaldone.errors import StorageCorrupt
@@ -21,7 +21,7 @@ from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
-from zibaldone.views.base import Counted, Generation
+from zibaldone.views.base import Content, Counted, Generation
 
 _PER_STATEMENT = 500
 
@@ -156,6 +156,30 @@ def load(
     return loaded, dense.from_bytes([row.vector for row in rows], dimension)
 
 
+def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:
+    """What the generation's units say, in the order of their keys, without vectors."""
+    u, m, s = table.c, messages.c, unit_sources.c
+    further: dict[Key, list[int]] = {}
+    query = select(s.seq, s.part, s.source).where(_of_sources(view, generation))
+    for row in connection.execute(query):
+        further.setdefault((row.seq, row.part), []).append(row.source)
+    on = and_(m.user == u.user, m.seq == u.seq)
+    rows = connection.execute(
+        select(u.seq, u.part, u.kind, u.start, u.end, u.text, m.content)
+        .join_from(table, messages, on)
+        .where(of(view, generation))
+        .order_by(u.seq, u.part)
+    )
+    return [
+        Content(
+            tuple(sorted({row.seq, *further.get((row.seq, row.part), ())})),
+            row.kind,
+            row.content[row.start : row.end] if row.text is None else row.text,
+        )
+        for row in rows
+    ]
+
+
 def made_from(connection: Connection, view: str, generation: Generation, seqs: Iterable[int]) -> list[Key]:
     """The keys of the generation's units that have any of these messages among their sources, rising."""
     here: set[Key] = set()
@@ -249,6 +273,12 @@ def of(view: str, generation: Generation) -> ColumnElement[bool]:
 def _of_sources(view: str, generation: Generation) -> ColumnElement[bool]:
     c = unit_sources.c
     return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
+
+
+def serving_generation(user: str, view: str) -> Select[tuple[int]]:
+    """A query for the number of the generation that serves."""
+    c = view_states.c
+    return select(c.generation).where(c.user == user, c.view == view, c.serving == 1)
 
 
 def _generations(connection: Connection, view: str, user: str) -> list[Generation]:

@@ -129,6 +129,14 @@ def drop(connection: Connection, generation: Generation) -> None:
         connection.execute(delete(table).where(of(table, generation)))
 
 
+def links(connection: Connection, generation: Generation) -> list[Link]:
+    """All of a generation, in the order of the newer sentences."""
+    c = update_links.c
+    query = select(update_links).where(of(update_links, generation))
+    rows = connection.execute(query.order_by(c.new_seq, c.new_start, c.old_seq, c.old_start))
+    return [_link(row) for row in rows]
+
+
 def stats(connection: Connection, user: str) -> tuple[Counted, ...]:
     """Rows of all generations."""
     return _counted(

@@ -19,6 +19,7 @@ from zibaldone.models.task import shown_message
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.views.base import (
+    Content,
     Counted,
     Generation,
     PrepareContext,
@@ -181,6 +182,25 @@ class UpdatesView(RestingView):
     def drop(self, connection: Connection, generation: Generation) -> None:
         """One generation whole."""
         table.drop(connection, generation)
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """The links: what no longer holds, and what took its place."""
+        with take_snapshot() as now:
+            if now.generation is None:
+                return []
+            links = table.links(now.connection, now.generation)
+            seqs = sorted({seq for link in links for seq in (link.old_seq, link.new_seq)})
+            messages = log.fetch(now.connection, now.generation.user, seqs)
+        return [
+            Content(
+                tuple(sorted({link.old_seq, link.new_seq})),
+                "link",
+                f"{messages[link.old_seq].content[link.old_start : link.old_end]} -> "
+                f"{messages[link.new_seq].content[link.new_start : link.new_end]}",
+            )
+            for link in links
+            if link.old_seq in messages and link.new_seq in messages
+        ]
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Links, and words of what may stop holding."""
