@@ -148,6 +148,7 @@ class ImportOptions:
 
     megabytes: Ints = option((100,), "Sizes of the export's JSON, with commas.")
     read_only: bool = option(False, "Read and check it, and store nothing.")
+    bombs: bool = option(False, "Instead, archives that nobody should unpack: is each refused, at what cost?")
 
 
 @dataclass(frozen=True, kw_only=True)
