@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from zibaldone.bench.own_process import Usage, in_own_process
+from zibaldone.bench.own_process import ProcessUsage, in_own_process
 from zibaldone.bench.table import Column
 
 _BLANKS = 1 << 30  # bytes of white space in the list that packs 1,000 to 1
@@ -28,7 +28,7 @@ class Refusal:
     would_be_megabytes: float  # by what it says of itself, all layers unpacked
     refused: bool
     why: str  # the error's sentence; of an archive that was imported what was added
-    usage: Usage
+    usage: ProcessUsage
 
 
 def write_bombs(folder: Path) -> Iterator[tuple[str, Path, float]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from zibaldone.bench import bombs
 from zibaldone.bench.outcome import Measurement, Run
-from zibaldone.bench.own_process import Usage, in_own_process, peak_megabytes
+from zibaldone.bench.own_process import ProcessUsage, in_own_process, peak_megabytes
 from zibaldone.bench.registry import ImportOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.bench.workload import made_up_turns
@@ -41,7 +41,7 @@ class ImportCost:
     archive_megabytes: float
     messages: int
     added: int
-    usage: Usage
+    usage: ProcessUsage
 
 
 def run(options: ImportOptions, run: Run) -> Measurement:

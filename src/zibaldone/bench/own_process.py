@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ProcessUsage:
     """Of one process, from its start to its end."""
 
     seconds: float
@@ -22,7 +22,7 @@ class Usage:
     peak_megabytes: float  # resident memory, at its highest
 
 
-def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], Usage]:
+def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], ProcessUsage]:
     """Run `python -m MODULE ARGUMENTS`; the JSON object that it prints, and what it used.
 
     Its peak is what it answers as "peak_megabytes" (see `peak_megabytes`): what the system says of a process
@@ -37,7 +37,7 @@ def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], Usage]
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, answer
     answered: dict[str, Any] = json.loads(answer)
-    used = Usage(seconds, usage.ru_utime + usage.ru_stime, answered.pop("peak_megabytes"))
+    used = ProcessUsage(seconds, usage.ru_utime + usage.ru_stime, answered.pop("peak_megabytes"))
     return answered, used
 
 

@@ -214,9 +214,9 @@ def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
 def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
     name, size = _text_of(node, "file_name"), node.get("file_size")
     extracted = _text_of(node, "extracted_content")
-    attachments.append(
-        attachment("file", name or None, _text_of(node, "file_type") or None, size.value if size else None)
-    )
+    own_id = _text_of(node, "file_uuid") or _text_of(node, "id") or None
+    kind = _text_of(node, "file_type") or None
+    attachments.append(attachment("file", name or None, kind, size.value if size else None, own_id=own_id))
     label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
     return f"{label}\n{extracted}" if extracted else label
