@@ -41,8 +41,10 @@ def write_bombs(folder: Path) -> Iterator[tuple[str, Path, float]]:
 
 def refuse(name: str, path: Path, would_be: float, memory: Path) -> Refusal:
     """Try to import it."""
-    said, usage = in_own_process("zibaldone.bench.imports", str(path), str(memory), "bomb")
-    return Refusal(name, path.stat().st_size / 1e6, would_be, bool(said["refused"]), str(said["said"]), usage)
+    answer, usage = in_own_process("zibaldone.bench.imports", str(path), str(memory), "bomb")
+    return Refusal(
+        name, path.stat().st_size / 1e6, would_be, bool(answer["refused"]), str(answer["said"]), usage
+    )
 
 
 def _ratio(path: Path) -> int:

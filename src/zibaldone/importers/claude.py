@@ -275,8 +275,8 @@ def _document(
         return
     created = node.get("created_at")
     metadata = {**about, **({"file": name} if name else {})}
-    said = created.time() if created else time
-    yield node.message(Message(content, "document", name or None, said, session, metadata, own_id))
+    added = created.time() if created else time
+    yield node.message(Message(content, "document", name or None, added, session, metadata, own_id))
 
 
 def _fields(message: Message, title: str) -> dict[str, Any]:

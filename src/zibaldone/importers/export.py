@@ -43,7 +43,7 @@ def export_archive(
         with archive.open(MESSAGES, "w", force_zip64=True) as lines:
             count = _write_lines(messages(), lines)
         for message in messages():
-            listed = message.metadata.get(ATTACHMENTS)
+            listed = message.metadata.get(ATTACHMENTS) or []
             for place, data in files(message.seq).items() if listed else ():
                 name = f"attachments/{sha256(data).hexdigest()}{_suffix(listed[place])}"
                 if name not in written:

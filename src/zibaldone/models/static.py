@@ -154,14 +154,16 @@ def _sum_of_rows(rows: Vectors) -> Vectors:
     It adds column by column: the first number, and to it the pairwise sum of the others. Vectors that are
     stored were made so.
     """
-    return rows[0] + _pairwise(rows[1:]) if len(rows) > 1 else rows[0]
+    total: Vectors = rows[0] + _pairwise(rows[1:]) if len(rows) > 1 else rows[0]
+    return total
 
 
 def _pairwise(rows: Vectors) -> Vectors:
     """As numpy sums a column, in pairs (Higham 1993): 128 numbers in eight running sums, more in halves."""
     count = len(rows)
     if count < _LANES:
-        return np.add.reduce(rows, axis=0)
+        few: Vectors = np.add.reduce(rows, axis=0)
+        return few
     if count > _PAIRWISE:
         half = count // 2
         half -= half % _LANES
