@@ -1,5 +1,6 @@
 """The benchmark of the page: what it asks of a server, and what it notices."""
 
+from contextlib import closing
 from http.client import HTTPConnection
 
 import pytest
@@ -42,5 +43,9 @@ def test_each_kind_of_answer_is_measured(tmp_path, monkeypatch):
 def test_an_answer_that_is_no_page_ends_it(tmp_path):
     """No figure is made of an error."""
     nowhere = page._Wish("nowhere", lambda _: "/nowhere", is_fragment=False)
-    with InThread(tmp_path) as server, pytest.raises(RuntimeError, match=r"answers 404"):
-        page._get(HTTPConnection("127.0.0.1", server.port), nowhere, "")
+    with (
+        InThread(tmp_path) as server,
+        closing(HTTPConnection("127.0.0.1", server.port)) as connection,
+        pytest.raises(RuntimeError, match=r"answers 404"),
+    ):
+        page._get(connection, nowhere, "")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -102,31 +103,30 @@ def _server(folder: Path, log: Path) -> ServerProcess:
 def _measured(
     server: ServerProcess, size: int, asks: list[str], requests: int, progress: Progress
 ) -> Iterator[PageRow]:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=_WARM_S)
-    last = asks.pop()
-    for wish in _WISHES:  # indexes are read when they are first needed
-        _get(connection, wish, last)
-    fresh = iter(asks)
-    for place, wish in enumerate(_WISHES):
-        progress(wish.what, place, len(_WISHES))
-        times: list[float] = []
-        sizes: list[int] = []
-        before = server.cpu_s()
-        for _ in range(requests):
-            question = next(fresh) if "q=" in wish.path("") else ""
-            start = time.perf_counter()
-            sizes.append(_get(connection, wish, question))
-            times.append(1000 * (time.perf_counter() - start))
-        yield PageRow(
-            messages=size,
-            what=wish.what,
-            requests=requests,
-            p50_ms=percentile(times, 50),
-            p95_ms=percentile(times, 95),
-            processor_ms=1000 * (server.cpu_s() - before) / requests,
-            kilobytes=sum(sizes) / requests / 1000,
-        )
-    connection.close()
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=_WARM_S)) as connection:
+        last = asks.pop()
+        for wish in _WISHES:  # indexes are read when they are first needed
+            _get(connection, wish, last)
+        fresh = iter(asks)
+        for place, wish in enumerate(_WISHES):
+            progress(wish.what, place, len(_WISHES))
+            times: list[float] = []
+            sizes: list[int] = []
+            before = server.cpu_s()
+            for _ in range(requests):
+                question = next(fresh) if "q=" in wish.path("") else ""
+                start = time.perf_counter()
+                sizes.append(_get(connection, wish, question))
+                times.append(1000 * (time.perf_counter() - start))
+            yield PageRow(
+                messages=size,
+                what=wish.what,
+                requests=requests,
+                p50_ms=percentile(times, 50),
+                p95_ms=percentile(times, 95),
+                processor_ms=1000 * (server.cpu_s() - before) / requests,
+                kilobytes=sum(sizes) / requests / 1000,
+            )
 
 
 def _get(connection: HTTPConnection, wish: _Wish, question: str) -> int:

@@ -148,6 +148,8 @@ def import_(
         out.write(out.import_summary(done))
         for line in out.refused_lines(done):
             out.note(line, "yellow")
+        if attachments and done.added and not done.files:
+            out.note("no attachment was kept: the export holds no file of a message that was added")
     if not done.complete:
         out.note("stopped: what is counted is stored; the same command goes on from there", "bold")
         raise typer.Exit(out.INTERRUPTED)
