@@ -318,9 +318,9 @@ class AsyncMemory:
         """See Memory.save_receipt."""
         await in_thread(self._memory.save_receipt, receipt, path, verified)
 
-    async def export(self, *, user: Key, path: str | Path) -> int:
+    async def export(self, *, user: Key, path: str | Path, attachments: bool = False) -> int:
         """See Memory.export."""
-        return await in_thread(self._memory.export, user=user, path=path)
+        return await in_thread(self._memory.export, user=user, path=path, attachments=attachments)
 
     async def import_(
         self,
@@ -331,6 +331,7 @@ class AsyncMemory:
         branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
+        attachments: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
@@ -342,6 +343,7 @@ class AsyncMemory:
             branches=branches,
             strict=strict,
             again=again,
+            attachments=attachments,
             progress=progress,
         )
 

@@ -152,7 +152,9 @@ def append(
                 changed += 1
             stored.append(first)
             continue
-        complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
+        complete = message
+        if message.time is None or message.id is None:
+            complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
         if complete.id is not None:
             known[complete.id] = complete
         fresh.append(position)

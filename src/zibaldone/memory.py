@@ -27,7 +27,7 @@ from zibaldone.errors import (
 )
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.base import Branches
-from zibaldone.importers.export import export_messages
+from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
 from zibaldone.imports import Imported, import_source
@@ -719,16 +719,27 @@ class Memory:
         write_receipt(target, receipt, verified)
 
     @audited("read")
-    def export(self, *, user: Key, path: str | Path) -> int:
-        """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
+    def export(self, *, user: Key, path: str | Path, attachments: bool = False) -> int:
+        """Write the user's messages to a JSON Lines file that import_ reads; returns how many.
+
+        With `attachments` it is a ZIP archive of that file and of the bytes that were kept: import_ reads
+        these with `attachments`, too.
+        """
         user = key("user", user)
+        flag("attachments", attachments)
         target = file_path("path", path)
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
         with self._database.write() as connection:  # before: what a crash leaves is known, too
             log.note_export(connection, user, str(target.absolute()), self._now())
-        return export_messages(self._all_messages(user), target)
+        if not attachments:
+            return export_messages(self._all_messages(user), target)
+        return export_archive(lambda: self._all_messages(user), lambda seq: self._files(user, seq), target)
+
+    def _files(self, user: str, seq: int) -> dict[int, bytes]:
+        with self._database.read() as connection:
+            return log.files(connection, user, seq)
 
     @audited("write")
     def import_(
@@ -740,6 +751,7 @@ class Memory:
         branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
+        attachments: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
@@ -748,8 +760,9 @@ class Memory:
         holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
         message that has changed since stays as it was stored first, and one that was forgotten stays
         forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
-        program shows; `branches="all"` takes the others too. `user` is needed where the file names none;
-        `progress` is called with bytes read and bytes in all.
+        program shows; `branches="all"` takes the others too. With `attachments` the bytes of images and files
+        are kept where the export holds them, of what is added now. `user` is needed where the file names
+        none; `progress` is called with bytes read and bytes in all.
 
         Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
@@ -758,6 +771,7 @@ class Memory:
             user = key("user", user)
         flag("strict", strict)
         flag("again", again)
+        flag("attachments", attachments)
         function("progress", progress, optional=True)
         given = path if hasattr(path, "read") else file_path("path", path)
         with OpenedSource(given) as source:
@@ -769,6 +783,7 @@ class Memory:
                 now=self._now,
                 strict=strict,
                 again=again,
+                attachments=attachments,
                 progress=progress,
             )
         if self._worker is not None:
