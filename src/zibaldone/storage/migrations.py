@@ -343,6 +343,12 @@ def audit_log(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def builds_beside(connection: Connection) -> None:
+    """A generation may stand beside the one that serves, and is kept when it served before."""
+    for column in ("standing TEXT NOT NULL DEFAULT ''", "chosen_over TEXT", "chat TEXT NOT NULL DEFAULT ''"):
+        connection.execute(text(f"ALTER TABLE view_states ADD COLUMN {column}"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -361,6 +367,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     exports_of_users,
     retention_of_users,
     audit_log,
+    builds_beside,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from zibaldone import core
 from zibaldone.audit import operations
 from zibaldone.storage.migrations import MIGRATIONS
-from zibaldone.storage.schema import metadata
+from zibaldone.storage.schema import metadata, view_states
 from zibaldone.views.base import ViewStore
 from zibaldone.views.profile import KINDS
 
@@ -23,6 +23,7 @@ _NAMED = (
     core.EDITOR,
     *KINDS,
     *("statement", "superseded", "semantic"),  # kinds of units
+    *("beside", "kept"),  # where a generation stands
     "SQLite format 3",
 )
 
@@ -35,6 +36,9 @@ def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[st
     for view in views:
         yield view.name
         yield str(getattr(view, "fingerprint", ""))
+    c = view_states.c
+    for row in connection.execute(select(c.fingerprint, c.chosen_over, c.chat).distinct()):
+        yield from filter(None, row)
     rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
     for kind, name, table, sql in rows:
         if table in metadata.tables:  # another program's may say anything

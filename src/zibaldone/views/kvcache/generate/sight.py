@@ -9,6 +9,7 @@ from datetime import datetime
 
 from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import PromptContext, fitting, room_for
+from zibaldone.views.kvcache.generate.rereading import reread
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice, Recent
@@ -104,8 +105,11 @@ class Looking:
         recent = chosen.choice.recent if chosen.choice else self._fetched(reader, chosen.newest)
         began = time.perf_counter()
         fetched = self._view.fetcher.fetch(reader, chosen.blocks)
+        raw, again = fetched.raw, 0
+        if self._config.reread_tokens:
+            raw, again = reread(self._encoder, fetched.blocks, raw, self._config.reread_tokens)
         ms = (time.perf_counter() - began) * 1000
-        context = PromptContext(fetched.blocks, fetched.raw, recent.raw, chosen.question.ids, chosen.dropped)
+        context = PromptContext(fetched.blocks, raw, recent.raw, chosen.question.ids, chosen.dropped, again)
         sight = Sight(
             sought.query,
             sought.now,

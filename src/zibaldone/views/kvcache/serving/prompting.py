@@ -35,6 +35,10 @@ class Prompting:
                 "select 'per_layer' gives every layer its own memory, and an engine has one for all: take"
                 " another select, or give seqs"
             )
+        if config.reread_tokens:
+            raise InvalidInput(
+                "reread_tokens is for generate() alone: an engine takes blocks as they are, set it to 0"
+            )
         if config.positions == "coupled":
             raise InvalidInput("positions 'coupled' is an experiment of generate() alone: take 'decoupled'")
 
