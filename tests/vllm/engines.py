@@ -36,7 +36,7 @@ _MARKS = range(6)  # ids that are no words: an answer of them would look empty
 _BLOCK = 32  # the smallest that vLLM has on a CPU
 _PATIENCE_S = 400.0
 _SHAPE: dict[str, Any] = {
-    "vocab_size": 192,
+    "vocab_size": len(tokenizer()),  # every id is a word
     "hidden_size": 128,
     "intermediate_size": 128,
     "num_hidden_layers": 2,

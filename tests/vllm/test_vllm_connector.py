@@ -113,7 +113,8 @@ def test_families(family, tmp_path):
         assert (text, computed) == (answer, prompt.memory_tokens)
         score = made.kv.score(QUESTION, answer, user="ann", seqs=prompt.seqs, now=prompt.now)
         assert likelihood == pytest.approx(score.log_probability, abs=1e-3)
-        assert generated(engine, prompt, memory=False)[2] != pytest.approx(likelihood, abs=1e-3)
+        if family != "mistral-sliding":  # two windows of 32 tokens see nothing that encoding had not seen
+            assert generated(engine, prompt, memory=False)[2] != pytest.approx(likelihood, abs=1e-3)
     made.close()
 
 
