@@ -310,6 +310,18 @@ class KVSpeedOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KVVLLMOptions:
+    """vLLM with a pool's blocks beside vLLM with the same text, prefix cache off and on (extra 'vllm')."""
+
+    path: Path = argument("A LoCoMo file.")
+    model: Path | None = option(None, "A folder of Transformers, or a .gguf file.")
+    history: int = option(2000, "Tokens of its first conversation: whole sessions.", least=1)
+    budget: int = option(512, "Tokens of memory in sight.", least=1)
+    questions: int = option(5, "Whose median counts.", least=1)
+    dtype: str = option("float32", "What vLLM and the pool compute in: float32, bfloat16, float16.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVTrainOptions:
     """Train the small model that the kv benchmark judges with (extra 'kv')."""
 
@@ -365,5 +377,6 @@ BENCHMARKS = (
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-locomo", KVLoCoMoOptions, "kv.locomo:run", needs_torch=True),
+    Benchmark("kv-vllm", KVVLLMOptions, "kv.in_vllm:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
 )
