@@ -27,7 +27,7 @@ from folders import Template
 from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
-from zibaldone.storage import database
+from zibaldone.storage import sqlite
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
@@ -92,7 +92,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 @pytest.fixture
 def made_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders are made as users make them: for tests of how that goes."""
-    monkeypatch.setattr(database, "create_engine", create_engine)
+    monkeypatch.setattr(sqlite, "create_engine", create_engine)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -65,12 +65,15 @@ def import_source(
     read and bytes in all. Raises InvalidImport when nothing could be read, or with `strict` not all; NoUser.
     """
     done = _Tally(reading, progress, passes=2 if strict else 1)
+    users = set() if user is None else {user}
     if strict:
         for talk in reading.conversations():
             for refused in talk.refused:
                 raise as_error(refused)
+            if user is None:
+                users.add(str(talk.user_hint))
             done.show(0)
-    store = _Whole(database, view, now) if strict else _PartByPart(database, view, now)
+    store = _Whole(database, view, now, users) if strict else _PartByPart(database, view, now)
     try:
         with store:
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
@@ -186,7 +189,7 @@ class _PartByPart:
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Only what is new is made ready, so that importing again is quick."""
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             sifted = log.sift(connection, user, messages, again=again)
         new = 0
         if sifted.fresh:
@@ -200,10 +203,12 @@ class _PartByPart:
 class _Whole:
     """All in one transaction; the view reads it when that is over."""
 
-    def __init__(self, database: Database, view: View, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, database: Database, view: View, now: Callable[[], datetime], users: Collection[str]
+    ) -> None:
         self._database, self._view, self._now = database, view, now
         self._users: dict[str, None] = {}
-        self._transaction = database.write()
+        self._transaction = database.write(*users)
 
     def __enter__(self) -> None:
         self._connection = self._transaction.__enter__()

@@ -13,7 +13,19 @@ from datetime import UTC, datetime, timedelta, timezone
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal,
+    select,
+    update,
+)
 
 from zibaldone import audit
 from zibaldone.core import CORRECTS, EDITOR, Message
@@ -249,7 +261,7 @@ def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int,
         query = select(c.user, c.seq, c.id, c.role, c.metadata).where(c.user == user, c.seq.in_(batch))
         for row in connection.execute(query):
             known[row.seq] = Message(
-                "", role=row.role, metadata=_checked_metadata(row), id=row.id, seq=row.seq
+                "", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq
             )
     return known
 
@@ -330,7 +342,7 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
 
 def is_noise(row: Any) -> bool:
     """Whether a row with metadata is of a message that is noise."""
-    return bool(row.metadata) and Message("", metadata=_checked_metadata(row)).is_noise
+    return bool(row.metadata) and Message("", metadata=checked_metadata(row)).is_noise
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
@@ -391,7 +403,7 @@ def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> froz
     return frozenset(
         row.seq
         for row in rows
-        if _lets_in(narrowing, Message("", role=row.role, metadata=_checked_metadata(row)))
+        if _lets_in(narrowing, Message("", role=row.role, metadata=checked_metadata(row)))
     )
 
 
@@ -404,7 +416,7 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
         without.update(connection.execute(query).scalars())
     for some in in_chunks(sorted(narrowing.repeated), _PER_STATEMENT):
         # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
-        lengths = [func.length(content) for content in some]
+        lengths = [func.length(literal(content, c.content.type)) for content in some]
         query = select(c.seq, c.content).where(c.user == user, func.length(c.content).in_(lengths))
         same_length = connection.execute(query)
         without.update(row.seq for row in same_length if row.content in narrowing.repeated)
@@ -441,7 +453,7 @@ def corrections(connection: Connection, user: str) -> dict[int, int]:
     newest: dict[int, int] = {}
     of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
     for row in connection.execute(_CORRECTIONS, {"of": user}):
-        edit = Message("", role=row.role, metadata=_checked_metadata(row), seq=row.seq)
+        edit = Message("", role=row.role, metadata=checked_metadata(row), seq=row.seq)
         if corrected := edit.corrects:
             earlier = of_first.setdefault(corrected[0], [])
             newest.update(dict.fromkeys((*corrected, *earlier), row.seq))
@@ -649,7 +661,8 @@ def _to_message(row: Row[Any]) -> Message:
         raise _damaged(row, error) from error
 
 
-def _checked_metadata(row: Any) -> dict[str, Any]:
+def checked_metadata(row: Any) -> dict[str, Any]:
+    """The metadata of a row with its user and seq. Raises StorageCorrupt."""
     try:
         return _metadata(row)
     except (TypeError, ValueError) as error:

@@ -50,7 +50,7 @@ from zibaldone.recalled import Recall
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.database import Database
+from zibaldone.storage.database import Database, open_database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
     Key,
@@ -88,7 +88,6 @@ from zibaldone.worker import BackgroundWorker
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
-BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _GATHER_S = 2.0  # after a message, before the background reads it: what follows is read in the same step
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
@@ -174,7 +173,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
@@ -186,7 +185,7 @@ class Memory:
             static,
             static,
             self._asker,
-            self._database.folder / BLOCKS,
+            self._database.blocks,
             chunks,
             placement,
             workers=workers,
@@ -210,7 +209,8 @@ class Memory:
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
-            self._chunks.clean_all(self._database)
+            if not self._database.shared:  # there, each user's maintenance does it
+                self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
@@ -461,7 +461,7 @@ class Memory:
         most = limit if last is None else last
         if most is not None:
             count("limit" if last is None else "last", most, least=0)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.select_messages(
                 connection,
                 user,
@@ -480,7 +480,7 @@ class Memory:
         As it was stored: `versions` has its corrections.
         """
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.find(connection, user, chosen)
 
     @audited("write")
@@ -501,7 +501,7 @@ class Memory:
         whole_text("content", content)
         if not isinstance(metadata, Mapping | None):
             raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             first = log.find(connection, user, chosen)
             versions = log.versions_of(connection, user, first) if first else []
         if not versions:
@@ -532,7 +532,7 @@ class Memory:
     def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
         """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             message = log.find(connection, user, chosen)
             return log.versions_of(connection, user, message) if message else []
 
@@ -540,7 +540,7 @@ class Memory:
     def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
         """The images and files that a message came with, with the bytes that were kept."""
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             message = log.find(connection, user, chosen)
             files = log.files(connection, user, message.seq) if message else {}
         return attachments_of(message.metadata, files) if message else []
@@ -549,7 +549,7 @@ class Memory:
     def sessions(self, *, user: Key) -> list[Session]:
         """The user's sessions in the order of their first messages."""
         user = key("user", user)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.sessions(connection, user)
 
     @audited("read")
@@ -563,7 +563,7 @@ class Memory:
         """
         user = key("user", user)
         most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return titled_sessions(
                 connection, user, most=most, skip=skipped, words=whole_text("words", words)
             )
@@ -646,7 +646,7 @@ class Memory:
         """
         user = key("user", user)
         option("policy", policy, Retention)
-        with self._database.write() as connection:
+        with self._database.write(user) as connection:
             retaining.set_for(connection, user, policy, self._now())
             note(connection, user, "write", 1)
         if self._worker is not None:
@@ -654,7 +654,7 @@ class Memory:
 
     def retention(self, *, user: Key) -> Retention:
         """What of the user's messages goes by itself, and how old ones fade."""
-        with self._database.read() as connection:
+        with self._database.read(key("user", user)) as connection:
             return retaining.of_user(connection, key("user", user), self._retention)
 
     @audited("forget")
@@ -671,7 +671,7 @@ class Memory:
         if option("policy", policy, Retention) is not None and not dry_run:
             raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
         now = self._now()
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             if policy is not None:
                 names = self.users() if user is None else [user]
                 policies = dict.fromkeys(names, policy)
@@ -700,7 +700,7 @@ class Memory:
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
-        with self._database.write() as connection:  # before: what a crash leaves is known, too
+        with self._database.write(user) as connection:  # before: what a crash leaves is known, too
             log.note_export(connection, user, str(target.absolute()), self._now())
         return export_messages(self._all_messages(user), target)
 
@@ -829,7 +829,7 @@ class Memory:
         whose = None if user is None else key("user", user)
         began = None if since is None else to_time(since, "since")
         most = None if newest is None else count("newest", newest, least=1)
-        with self._database.read() as connection:
+        with self._database.read(whose) as connection:
             return entries(connection, whose, began, most)
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:

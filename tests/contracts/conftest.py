@@ -15,6 +15,7 @@ from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
+from zibaldone.storage.block_store import LocalBlocks
 from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
@@ -45,7 +46,8 @@ _CHUNKS_FAULTS = (
 def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
     """With a gate that the short conversation reaches several times."""
     asker = Asker(None, Meter(None), STATIC)
-    return ChunksView(embedder, STATIC, STATIC, asker, folder / "blocks", MemAttention(chunk_gate_tokens=48))
+    settings = MemAttention(chunk_gate_tokens=48)
+    return ChunksView(embedder, STATIC, STATIC, asker, LocalBlocks(folder / "blocks"), settings)
 
 
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"

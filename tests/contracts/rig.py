@@ -19,7 +19,7 @@ from zibaldone.core import Message, Scope
 from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import Database
+from zibaldone.storage.database import open_database
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 
@@ -104,7 +104,7 @@ class Rig:
     """One folder and one view of its log."""
 
     def __init__(self, folder: Path, case: ViewCase) -> None:
-        self.database = Database(folder, busy_timeout_s=30)
+        self.database = open_database(folder, busy_timeout_s=30)
         self.case = case
         self.view = self.new_view()
 

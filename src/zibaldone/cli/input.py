@@ -106,10 +106,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing el
 
 def holds_memory(folder: Path) -> bool:
     """Whether there is a memory; also true where only opening it can say what is wrong with it."""
-    from zibaldone.storage.database import database_file
+    from zibaldone.storage.database import is_there
 
     try:
-        return database_file(folder.expanduser()).exists()
+        return is_there(folder)
     except (OSError, RuntimeError):  # not allowed to look; "~" of nobody
         return True
 

@@ -21,7 +21,7 @@ from sqlalchemy import Row, select, update
 from zibaldone.errors import InvalidInput
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
-from zibaldone.storage.database import Database
+from zibaldone.storage.database import open_database
 from zibaldone.storage.schema import server_keys
 from zibaldone.validation import flag, key, shown
 
@@ -63,7 +63,7 @@ class KeyStore:
         self, folder: Path, *, clock: Callable[[], datetime] = now_utc, busy_timeout_s: float = 30.0
     ) -> None:
         """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
-        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
         self._lock = threading.Lock()

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from zibaldone import core
 from zibaldone.audit import operations
+from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import MIGRATIONS
-from zibaldone.storage.schema import metadata
 from zibaldone.views.base import ViewStore
 from zibaldone.views.profile import KINDS
 
@@ -27,7 +27,7 @@ _NAMED = (
 )
 
 
-def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
+def own_words(database: Database, connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
     """Texts that stand in a memory in which nobody ever said anything."""
     yield from _NAMED
     yield from operations()
@@ -35,7 +35,4 @@ def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[st
     for view in views:
         yield view.name
         yield str(getattr(view, "fingerprint", ""))
-    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
-    for kind, name, table, sql in rows:
-        if table in metadata.tables:  # another program's may say anything
-            yield from (kind, name, table, sql or "")
+    yield from database.words(connection)
