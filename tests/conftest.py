@@ -24,6 +24,7 @@ from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
 from folders import Template
+from postgres_server import NoServer, Server
 from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
@@ -93,6 +94,24 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 def made_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders are made as users make them: for tests of how that goes."""
     monkeypatch.setattr(sqlite, "create_engine", create_engine)
+
+
+@pytest.fixture(scope="session")
+def postgres(template: Template) -> Iterator[Server]:
+    """A server, for all tests of one process."""
+    pytest.importorskip("psycopg", reason="no psycopg: pip install 'zibaldone[postgres]'")
+    try:
+        server = Server()
+    except NoServer as why:
+        pytest.skip(f"no PostgreSQL can be started: {why}")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def url(postgres: Server) -> str:
+    """An empty memory in PostgreSQL."""
+    return postgres.new()
 
 
 @pytest.fixture

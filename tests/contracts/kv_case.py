@@ -82,11 +82,11 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="BOS", eos_token="EOS", pad_token="PAD")
 
 
-def kv(embedder: Embedder, folder: Path) -> KVView:
+def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
     view = KVView(
-        KVStore(folder / FOLDER), attached.encoder, attached.fingerprint, STATIC, dict.fromkeys(LAYERS)
+        KVStore(database.folder / FOLDER), attached.encoder, attached.fingerprint, STATIC, dict.fromkeys(LAYERS)
     )
     view.model_lock = attached.lock
     return view

@@ -266,9 +266,7 @@ class PostgresDatabase(Database):
         state = getattr(error, "sqlstate", None) or ""
         what = (str(error).splitlines() or [""])[0][:200]  # what follows may be anybody's text
         if _is_refusal(error):
-            return StorageUnusable(
-                f"{self.name} cannot be used ({what}): check its URL and its role's rights"
-            )
+            return StorageUnusable(f"{self.name} cannot be used ({what}): check its URL and role")
         if _is_lost(error):
             stored = (
                 "whether this call was stored is not known: messages with ids of your own can be added again"
@@ -373,7 +371,7 @@ def _roll_back(connection: Connection) -> None:
 
 def _is_lost(error: BaseException) -> bool:
     """Whether the server went away, or is not there."""
-    state = getattr(error, "sqlstate", None)
+    state: str | None = getattr(error, "sqlstate", None)
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     return state.startswith(_LOST)
