@@ -90,6 +90,11 @@ class AsyncMemory:
         """The folder."""
         return self._memory.path
 
+    @property
+    def place(self) -> str:
+        """See Memory.place."""
+        return self._memory.place
+
     async def close(self) -> None:
         """Close the files; idempotent."""
         await in_thread(self._memory.close)

@@ -148,6 +148,11 @@ class KVMemory:
             encoder = Encoder(tap, tokenizer, form, self.config, ())
 
             def make(database: Database, _: Tokenizer) -> KVView:
+                if database.shared:
+                    raise InvalidInput(
+                        "the kv view keeps its keys and values in files, and a memory in PostgreSQL has none:"
+                        " attach it to a Memory of a folder"
+                    )
                 self._database = database
                 store = KVStore(database.folder / FOLDER)
                 layers, self._calibration = listening(store, encoder, identity, needles)

@@ -33,6 +33,7 @@ from zibaldone.imports import Imported, import_source
 from zibaldone.ingest import Parts, Progress, ingest
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import Items, is_put
+from zibaldone.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.log import Appended, Session
 from zibaldone.maintenance import Behind, Maintained
 from zibaldone.message_input import MessageLike, to_messages, to_question
@@ -214,16 +215,43 @@ class Memory:
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
+        self._leases: Leases | None = None
         if background:
-            self._worker = BackgroundWorker(
-                self._maintain_in_background, self._users_behind, gather_s=_GATHER_S
-            )
-            self._worker.start()
+            self.start_worker(leased=self._database.shared)
+
+    def start_worker(
+        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+    ) -> None:
+        """Maintain in threads from now on, as with `background`; `close` ends it.
+
+        `leased`: beside workers of other processes and machines, each user by one of them; who was killed is
+        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. Raises
+        InvalidInput where a worker runs already.
+        """
+        count("threads", threads, least=1)
+        number("poll_s", poll_s, least=0.05, most=_LONGEST_S)
+        number("lease_s", lease_s, least=0.2, most=_LONGEST_S)
+        if self._worker is not None:
+            raise InvalidInput("this memory is maintained in the background already")
+        self._leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
+        self._worker = BackgroundWorker(
+            self._maintain_in_background,
+            self._users_behind,
+            threads=threads,
+            poll_s=poll_s,
+            gather_s=_GATHER_S,
+        )
+        self._worker.start()
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The folder; of a memory in PostgreSQL one on this machine, where nothing lies as yet."""
         return self._database.folder
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people: the folder, or the URL without its password."""
+        return self._database.name if self._database.shared else str(self.path)
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -918,14 +946,31 @@ class Memory:
 
     def _maintain_in_background(self, user: str) -> None:
         assert self._worker is not None
-        worker = self._worker
+        check = self._worker.check
+        if self._leases is None:
+            self._maintain_one(user, check)
+            return
+        with self._leases.hold(user) as check_lease:
+            if check_lease is None:
+                return  # another worker is at it
+
+            def check_both() -> None:
+                check()
+                check_lease()
+
+            try:
+                self._maintain_one(user, check_both)
+            except LeaseLost as error:
+                _logger.warning("%s: another worker goes on", error)
+
+    def _maintain_one(self, user: str, check: Callable[[], None]) -> None:
         self.apply_retention(user=user)
         report = maintenance.maintain(
             self._database,
             self._chosen(None),
             [user],
             patient=True,
-            check=worker.check,
+            check=check,
         )
         for lagging in report.behind:
             raise lagging.error or ModelFailed(lagging.reason)

@@ -96,7 +96,9 @@ def visible(text: str) -> str:
 def say_folder(folder: object) -> None:
     """Which folder is in use, in a line on standard error, where that is a terminal."""
     if _errors_are_seen():
-        note(f"memory: {folder}")
+        from zibaldone.storage.database import place_shown
+
+        note(f"memory: {place_shown(str(folder))}")
 
 
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:

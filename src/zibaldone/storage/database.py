@@ -56,6 +56,14 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def unlocked(self) -> AbstractContextManager[Connection]:
+        """A write transaction beside those of users, for rows that do not need their turns."""
+
+    @abstractmethod
+    def now_us(self, connection: Connection) -> int:
+        """The time by the clock that all who have it open share, in microseconds since 1970."""
+
+    @abstractmethod
     def purge_is_due(self, connection: Connection) -> None:
         """Note, in the transaction that deletes text, that the files have to be purged of it."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import platformdirs
-from sqlalchemy import URL, Connection, create_engine, func, inspect, make_url, select, text
+from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -76,15 +76,9 @@ class PostgresDatabase(Database):
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
         self._turns = [threading.Lock() for _ in range(_TURNS)]
-        self._engine = create_engine(
-            self._url,
-            isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
-            connect_args={"connect_timeout": _CONNECT_S, "application_name": "zibaldone"},
-            pool_size=8,
-            max_overflow=24,
-            pool_timeout=busy_timeout_s,
-        )
-        self.blocks = TableBlocks(self._unlocked)
+        self._engine = self._new_engine(kept=8, most=32)
+        self._block_engine = self._new_engine(kept=1, most=8)
+        self.blocks = TableBlocks(self._of_a_block)
         self.saved = TableFiles()
         start_anew_in_children(self)
         try:
@@ -113,6 +107,16 @@ class PostgresDatabase(Database):
             with self._transaction(self._locked(sorted_once(users))) as connection:
                 yield connection
 
+    def _new_engine(self, *, kept: int, most: int) -> Engine:
+        return create_engine(
+            self._url,
+            isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
+            connect_args={"connect_timeout": _CONNECT_S, "application_name": "zibaldone"},
+            pool_size=kept,
+            max_overflow=most - kept,
+            pool_timeout=self._busy_timeout_s,
+        )
+
     def _is_current(self) -> bool:
         """Whether there is nothing to migrate: then nobody need be kept out."""
         with self.read() as connection:
@@ -128,10 +132,21 @@ class PostgresDatabase(Database):
             _settle(connection)
 
     @contextmanager
-    def _unlocked(self) -> Iterator[Connection]:
-        """A write transaction beside any other, for rows that are nobody else's to write."""
+    def unlocked(self) -> Iterator[Connection]:
+        """See Database."""
         with self._transaction(f"BEGIN; {_meaning(None)}") as connection:
             yield connection
+
+    @contextmanager
+    def _of_a_block(self) -> Iterator[Connection]:
+        """For one block, in the midst of another transaction perhaps: it waits for none of those."""
+        with self._transaction(f"BEGIN; {_meaning(None)}", engine=self._block_engine) as connection:
+            yield connection
+
+    def now_us(self, connection: Connection) -> int:
+        """See Database."""
+        query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        return int(connection.execute(query).scalar_one())
 
     def _locked(self, users: list[str]) -> str:
         """Begin as the only writer of these users' rows; as the only one of all, for none."""
@@ -149,11 +164,13 @@ class PostgresDatabase(Database):
         )
 
     @contextmanager
-    def _transaction(self, begin: str, *, patient: bool = True) -> Iterator[Connection]:
+    def _transaction(
+        self, begin: str, *, patient: bool = True, engine: Engine | None = None
+    ) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
         try:
-            with self._begun(begin, patient=patient) as connection:
+            with self._begun(engine or self._engine, begin, patient=patient) as connection:
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
                 try:
@@ -171,7 +188,7 @@ class PostgresDatabase(Database):
         except PoolTimeout as error:
             raise self._busy() from error
 
-    def _begun(self, begin: str, *, patient: bool) -> Connection:
+    def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
         """A connection with a transaction begun; where the server went away, once it is there again.
 
         Nothing was sent before, so that trying again does nothing twice.
@@ -181,7 +198,7 @@ class PostgresDatabase(Database):
         while True:
             connection: Connection | None = None
             try:
-                connection = self._engine.connect()
+                connection = engine.connect()
                 _driver(connection).execute(begin, prepare=False)
             except (psycopg.Error, DBAPIError) as error:
                 cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
@@ -244,14 +261,16 @@ class PostgresDatabase(Database):
 
     def start_anew(self) -> None:
         """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
-        _abandoned.append(self._engine.pool)
-        self._engine.dispose(close=False)
+        for engine in (self._engine, self._block_engine):
+            _abandoned.append(engine.pool)
+            engine.dispose(close=False)
         self._turns = [threading.Lock() for _ in range(_TURNS)]
 
     def close(self) -> None:
         """See Database."""
         self._closed = True
         self._engine.dispose()
+        self._block_engine.dispose()
 
     def _busy(self) -> StorageBusy:
         return StorageBusy(

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -98,6 +98,14 @@ class SqliteDatabase(Database):
                 yield connection
         finally:
             self._writing.release()
+
+    def unlocked(self) -> AbstractContextManager[Connection]:
+        """See Database."""
+        return self.write()
+
+    def now_us(self, connection: Connection) -> int:  # noqa: ARG002 - one machine, one clock
+        """See Database."""
+        return time.time_ns() // 1000
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
