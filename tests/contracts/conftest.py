@@ -6,7 +6,6 @@ A new one is a line in VIEWS or in EMBEDDERS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import kv_case
 import pytest
@@ -25,11 +24,15 @@ from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 
+_CUT = "UPDATE units SET vector = substr(vector, 1, 1)"
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
     Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE units SET vector = substr(vector, 1, 1) WHERE seq = 1", "a vector of message 1 of a wrong size"),
+    Plant(
+        f"{_CUT} WHERE seq = 1",
+        "a vector of message 1 of a wrong size",
+    ),
 )
 
 _CHUNKS_FAULTS = (
@@ -109,7 +112,10 @@ _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.star
 _PROFILE_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 4", "a unit of message 4, which is not in the log"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE units SET vector = substr(vector, 1, 1) WHERE seq = 4", "a vector of message 4 of a wrong size"),
+    Plant(
+        f"{_CUT} WHERE seq = 4",
+        "a vector of message 4 of a wrong size",
+    ),
 )
 
 

@@ -96,7 +96,7 @@ def test_a_read_is_one_snapshot(opened):
 
 
 def test_who_waits_for_whom(opened):
-    """Writers of one user take turns, those of others do not wait; who writes everybody's rows waits for all."""
+    """Writers of one user take turns, those of others do not; who writes everybody's rows waits for all."""
     one, other = opened(0.3), opened(0.3)
     with one.write("ann"):
         with other.write("bea", "cid") as connection:
@@ -163,7 +163,7 @@ def test_any_text_can_be_stored(words):
 
 
 def test_messages_are_kept_word_for_word(memory):
-    """NUL and what stands for it, in contents, sessions and metadata; they are recalled and left out as they are."""
+    """NUL and what stands for it, in contents, sessions and metadata, are stored and compared as they are."""
     content = "The \0 tulip \x1a0 of \x1a\0 Ghent"
     memory.add({"content": content, "session": "a\0b", "metadata": {"title": "T\0"}}, user="ann")
     (stored,) = memory.messages(user="ann", session="a\0b")
