@@ -18,6 +18,7 @@ from zibaldone.imports import Imported
 from zibaldone.ingest import Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import AsyncItems
+from zibaldone.leases import LEASE_S
 from zibaldone.log import Session
 from zibaldone.maintenance import Maintained
 from zibaldone.memory import MAINTAINED, Memory, V, now_utc
@@ -94,6 +95,14 @@ class AsyncMemory:
     def place(self) -> str:
         """See Memory.place."""
         return self._memory.place
+
+    async def start_worker(
+        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+    ) -> None:
+        """See Memory.start_worker."""
+        await in_thread(
+            self._memory.start_worker, threads=threads, poll_s=poll_s, lease_s=lease_s, leased=leased
+        )
 
     async def close(self) -> None:
         """Close the files; idempotent."""

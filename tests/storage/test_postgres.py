@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError
 
-from zibaldone import InvalidInput, Memory, StorageBusy, StorageUnusable
+from zibaldone import InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
 from zibaldone.storage import schema
 from zibaldone.storage.columns import with_nul, without_nul
 from zibaldone.storage.database import open_database, place_shown, url_in
@@ -148,7 +150,23 @@ def test_the_second_wall(opened):
         put(connection, "cid")
     with database.read() as connection:
         assert names(connection) == ["bea"]
+    odd = "o'b\\ %s \0; SELECT 1 --"
+    with database.write(odd) as connection:
+        put(connection, odd)
+    with database.read(odd) as connection:
+        assert connection.execute(schema.users.select()).one().user == odd
     with database.read("on") as connection:
+        assert names(connection) == []
+
+
+def test_a_failure_that_was_overlooked_is_no_success(opened):
+    """The server takes a whole transaction back when a statement of it failed: whoever wrote is told."""
+    database = opened()
+    with pytest.raises(StorageError, match="nothing was stored"), database.write("ann") as connection:  # noqa: PT012
+        put(connection, "ann")
+        with suppress(DBAPIError):
+            put(connection, "ann")
+    with database.read() as connection:
         assert names(connection) == []
 
 

@@ -120,6 +120,10 @@ class PostgresDatabase(Database):
     def _is_current(self) -> bool:
         """Whether there is nothing to migrate: then nobody need be kept out."""
         with self.read() as connection:
+            if (encoding := connection.execute(text("SHOW server_encoding")).scalar()) != "UTF8":
+                raise StorageUnusable(
+                    f"{self.name} keeps text in {encoding}: make one with ENCODING 'UTF8' TEMPLATE template0"
+                )
             if not inspect(connection).has_table(migrations.name):
                 return False
             return connection.execute(select(func.max(migrations.c.number))).scalar() == len(MIGRATIONS)
@@ -180,9 +184,11 @@ class PostgresDatabase(Database):
                         _roll_back(connection)
                     raise
                 try:
-                    _driver(connection).execute("COMMIT", prepare=False)
+                    done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
                 except psycopg.Error as error:
                     self._fail(error, committing=True)
+                if done != "COMMIT":  # a statement had failed, and somebody took no notice
+                    raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
         except DBAPIError as error:
             self._fail(error.orig or error)
         except PoolTimeout as error:
