@@ -11,7 +11,7 @@ import sqlalchemy
 from sqlalchemy import Engine, create_engine
 
 from zibaldone.storage import sqlite
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.sqlite import FILE
 
 

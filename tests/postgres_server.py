@@ -114,7 +114,7 @@ class Server:
             raise OSError((done.stderr or b"initdb failed").decode(errors="replace").strip()[-200:])
 
     def _prepare(self) -> None:
-        from zibaldone.storage.database import open_database
+        from zibaldone.storage.opening import open_database
 
         self.run(f"CREATE ROLE {ROLE} LOGIN")
         self.run(f"CREATE DATABASE {_TEMPLATE} OWNER {ROLE}")

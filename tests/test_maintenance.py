@@ -9,7 +9,7 @@ from zibaldone import Message, generations, log, maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import serving
 from zibaldone.maintenance import advance, commit_new, rebuild
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 

@@ -51,7 +51,8 @@ from zibaldone.recalled import Recall
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.database import Database, open_database
+from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
     Key,

@@ -22,7 +22,7 @@ from zibaldone.bench.locality.traces import (
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.cli.bench import bench_app
 from zibaldone.storage.block_store import LocalBlocks
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange
 from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore, sizes
 

@@ -19,7 +19,8 @@ from zibaldone.core import Message, Scope
 from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import Database, open_database
+from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 

@@ -7,7 +7,7 @@ import pytest
 
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
 from zibaldone.models import Ceilings, Meter, Usage
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)

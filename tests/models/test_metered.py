@@ -10,7 +10,7 @@ from zibaldone import Ceilings, OpenAIChat
 from zibaldone.errors import CeilingReached, ModelFailed
 from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, StaticEmbedder, Turn
 from zibaldone.models.metered import MeteredChat
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 
 STATIC = StaticEmbedder()

@@ -11,7 +11,7 @@ from children import Child
 from zibaldone import Memory, StorageError, StorageUnreachable
 from zibaldone.leases import LeaseLost, Leases
 from zibaldone.storage import schema
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)

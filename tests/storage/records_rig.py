@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import select
 
 from zibaldone.storage.block_store import BlockStore, LocalBlocks
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
 from zibaldone.views.chunks.storage.planning import Association, Matrix

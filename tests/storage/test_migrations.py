@@ -7,8 +7,8 @@ from sqlalchemy import create_engine, inspect, text
 
 from zibaldone import Memory, NewerSchema, StorageError
 from zibaldone.storage import migrations, schema
-from zibaldone.storage.database import open_database
 from zibaldone.storage.migrations import MIGRATIONS, migrate
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.sqlite import FILE
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")

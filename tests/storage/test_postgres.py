@@ -15,7 +15,8 @@ from sqlalchemy.exc import DBAPIError
 from zibaldone import InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
 from zibaldone.storage import schema
 from zibaldone.storage.columns import with_nul, without_nul
-from zibaldone.storage.database import open_database, place_shown, url_in
+from zibaldone.storage.database import place_shown, url_in
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)

@@ -3,10 +3,10 @@
 import shutil
 
 import pytest
+import safetensors.numpy
 
 from zibaldone import Memory
 from zibaldone.search import unit_index
-from zibaldone.storage import saved_files
 from zibaldone.views import index_files, unit_cache
 
 TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]
@@ -95,7 +95,9 @@ def test_an_opened_index_forgets(filled, opened):
     assert "Moss" not in answer(memory)[0]
 
 
-@pytest.mark.parametrize("where", [(index_files, "save"), (saved_files, "save_file")], ids=["before", "amid"])
+@pytest.mark.parametrize(
+    "where", [(index_files, "save"), (safetensors.numpy, "save_file")], ids=["before", "amid"]
+)
 def test_a_forgetting_while_it_is_written(filled, monkeypatch, where):
     """What was forgotten meanwhile is in no file."""
     memory = filled()
@@ -169,7 +171,7 @@ def test_a_full_disk_holds_up_nothing(opened, monkeypatch):
     def full(*given, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(saved_files, "save_file", full)
+    monkeypatch.setattr(safetensors.numpy, "save_file", full)
     memory = opened()
     memory.add(TEXTS, user="ann")
     assert memory.maintain().behind == ()

@@ -10,7 +10,7 @@ from zibaldone import Message, forgetting, generations, log, maintenance
 from zibaldone.core import Scope
 from zibaldone.forgetting import Selector
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 from zibaldone.views import unit_cache
 from zibaldone.views.base import Query

@@ -12,7 +12,7 @@ from zibaldone.forgetting import Selector
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.updates import UpdatesView, links_of
 

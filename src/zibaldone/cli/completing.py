@@ -66,7 +66,7 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     Raises a StorageError.
     """
-    from zibaldone.storage.database import is_there, open_database
+    from zibaldone.storage.opening import is_there, open_database
 
     if not is_there(folder):
         return None

@@ -106,7 +106,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing el
 
 def holds_memory(folder: Path) -> bool:
     """Whether there is a memory; also true where only opening it can say what is wrong with it."""
-    from zibaldone.storage.database import is_there
+    from zibaldone.storage.opening import is_there
 
     try:
         return is_there(folder)

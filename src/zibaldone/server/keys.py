@@ -21,7 +21,7 @@ from sqlalchemy import Row, select, update
 from zibaldone.errors import InvalidInput
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
-from zibaldone.storage.database import open_database
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
 from zibaldone.validation import flag, key, shown
 

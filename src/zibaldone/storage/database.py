@@ -111,21 +111,6 @@ class Database(ABC):
             raise InvalidInput(f"cannot write {str(target)!r} ({error}): choose another") from error
 
 
-def open_database(place: str | Path, *, busy_timeout_s: float) -> Database:
-    """The database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
-
-    Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, and MissingExtra for a URL without the
-    extra 'postgres'.
-    """
-    if (url := url_in(place)) is not None:
-        from zibaldone.storage.postgres import PostgresDatabase
-
-        return PostgresDatabase(url, busy_timeout_s=busy_timeout_s)
-    from zibaldone.storage.sqlite import SqliteDatabase
-
-    return SqliteDatabase(Path(place), busy_timeout_s=busy_timeout_s)
-
-
 def url_in(place: str | Path) -> str | None:
     """The URL of a PostgreSQL database; None for a folder. A path that was made of a URL counts as one."""
     scheme, colon, rest = str(place).partition(":/")
@@ -142,16 +127,6 @@ def place_shown(place: str | Path) -> str:
     account, at, host = rest.rpartition("@")
     who, colon, _ = account.partition(":")
     return f"{scheme}://{who}{':***' if colon else ''}{at}{host.partition('?')[0]}"
-
-
-def is_there(place: str | Path) -> bool:
-    """Whether there is a memory; of a URL only opening it can say.
-
-    Raises OSError, and RuntimeError for the home of nobody.
-    """
-    from zibaldone.storage.sqlite import database_file
-
-    return url_in(place) is not None or database_file(Path(place).expanduser()).exists()
 
 
 def sorted_once(users: Sequence[str]) -> list[str]:

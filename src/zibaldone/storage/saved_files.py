@@ -17,10 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-from safetensors.numpy import save as save_bytes
-from safetensors.numpy import save_file
 from sqlalchemy import Connection, delete, select
 
 from zibaldone.storage.schema import saved_files as table
@@ -29,7 +25,7 @@ SAVED = "saved files"  # in a connection's info: those of its database
 _FOLDER = "index"
 _SUFFIX = ".index"
 _PART_BYTES = 1 << 20  # of a row
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Any]  # of numpy, which is loaded when something is saved
 
 
 class SavedFiles(Protocol):
@@ -83,6 +79,8 @@ class FolderFiles:
 
     @contextmanager
     def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[Path]:
+        from safetensors.numpy import save_file
+
         folder = self.path(user, name).parent
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, path = tempfile.mkstemp(dir=folder, suffix=".part")
@@ -123,7 +121,9 @@ class TableFiles:
 
     @contextmanager
     def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[bytes]:  # noqa: ARG002
-        yield save_bytes({key: np.ascontiguousarray(array) for key, array in arrays.items()}, metadata)
+        from safetensors.numpy import save
+
+        yield save(dict(arrays), metadata)
 
     def publish(self, connection: Connection, user: str, name: str, draft: bytes) -> None:
         connection.execute(delete(table).where(*_of(user, name)))

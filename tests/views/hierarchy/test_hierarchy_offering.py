@@ -20,7 +20,8 @@ from zibaldone.models.logprobs import Draft
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR
-from zibaldone.storage.database import Database, open_database
+from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table

@@ -22,7 +22,8 @@ from zibaldone.core import Message
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import Database, open_database
+from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.views.updates import Link, UpdatesView, links_of
 
 HALVES = ("development", "held out")
