@@ -163,9 +163,14 @@ def place(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-# What `make test` runs over PostgreSQL: a view whose rows are units, and the one that has blocks beside them.
-_USUAL = {"messages", "chunks"}
-_USUAL_MODULES = {"test_views_advancing", "test_views_forgetting"}
+# What `make test` runs over PostgreSQL: of a view whose rows are units, and of the one that has blocks beside
+# them, what of the module does not go through every statement or batch.
+_USUAL = {
+    ("messages", "test_views_advancing"),
+    ("messages", "test_views_forgetting"),
+    ("chunks", "test_views_forgetting"),
+}
+_LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -173,9 +178,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     given = getattr(getattr(item, "callspec", None), "params", {})
     if given.get("place") != "postgres":
         return
-    if given["case"].name == "kv":
+    view, module = given["case"].name, item.module.__name__  # type: ignore[attr-defined]
+    if view == "kv":
         item.add_marker(pytest.mark.skip(reason="keys and values lie in a folder"))
-    if given["case"].name not in _USUAL or item.module.__name__ not in _USUAL_MODULES:  # type: ignore[attr-defined]
+    if (view, module) not in _USUAL or item.name.startswith(_LONG):
         item.add_marker(pytest.mark.exhaustive)
 
 
