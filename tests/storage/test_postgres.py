@@ -160,6 +160,17 @@ def test_the_second_wall(opened):
         assert names(connection) == []
 
 
+def test_every_write_is_durable(opened):
+    """A server that acknowledges before it has written writes first; a stricter one stays so."""
+    database = opened()
+    for setting, used in (("off", "on"), ("remote_apply", "remote_apply"), ("local", "local")):
+        with database.read() as connection:
+            connection.exec_driver_sql(f"SET SESSION synchronous_commit = {setting}")
+        for begin in (lambda: database.write("ann"), database.write, database.unlocked):
+            with begin() as connection:
+                assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == used
+
+
 def test_a_failure_that_was_overlooked_is_no_success(opened):
     """The server takes a whole transaction back when a statement of it failed: whoever wrote is told."""
     database = opened()

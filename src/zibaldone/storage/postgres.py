@@ -57,6 +57,11 @@ _LOST = ("08", "57P")  # SQLSTATE classes: no connection; the server is stopping
 _AGAIN = {"40001", "40P01", "53300", "55P03", "57014"}  # collided, deadlock, too many connections, waited
 _FULL = {"53100", "53200"}
 _REFUSED = {"25006", "28000", "28P01", "3D000", "3F000", "42501", "0A000"}
+# A server that acknowledges before it has written is told to write first.
+_DURABLY = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
 _DAMAGED = {"XX001", "XX002", "58030"}
 
 
@@ -138,13 +143,13 @@ class PostgresDatabase(Database):
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(f"BEGIN; {_meaning(None)}") as connection:
+        with self._transaction(f"{_DURABLY}; {_meaning(None)}") as connection:
             yield connection
 
     @contextmanager
     def _of_a_block(self) -> Iterator[Connection]:
         """For one block, in the midst of another transaction perhaps: it waits for none of those."""
-        with self._transaction(f"BEGIN; {_meaning(None)}", engine=self._block_engine) as connection:
+        with self._transaction(f"{_DURABLY}; {_meaning(None)}", engine=self._block_engine) as connection:
             yield connection
 
     def now_us(self, connection: Connection) -> int:
@@ -159,13 +164,8 @@ class PostgresDatabase(Database):
         wait_ms = max(1, round(self._busy_timeout_s * 1000))
         locks = f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
         meaning = _meaning(users[0] if len(users) == 1 else None)
-        # The wait for rows ends as the wait for the locks does, and a server that acknowledges before it has
-        # written is told to write first. A snapshot is taken after the locks: by each statement anew.
-        return (
-            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {wait_ms};"
-            " SELECT set_config('synchronous_commit', 'on', true)"
-            f" WHERE current_setting('synchronous_commit') = 'off'; {meaning}; {locks}"
-        )
+        # The wait for rows ends as the wait for the locks does. Each statement takes a snapshot after them.
+        return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {meaning}; {locks}"
 
     @contextmanager
     def _transaction(
