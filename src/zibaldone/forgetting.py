@@ -134,7 +134,8 @@ def forget_each(
 
 
 def _ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
-    purged = not receipt.seqs or (receipt.purged and purged)
+    nothing_to_purge = not receipt.seqs and not database.purge_waits()
+    purged = receipt.purged and (purged or nothing_to_purge)
     return replace(receipt, purged=purged, remains="" if purged else database.remains)
 
 
