@@ -24,10 +24,11 @@ from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
 from folders import Template
+from postgres_server import NoServer, Server
 from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
-from zibaldone.storage import database
+from zibaldone.storage import sqlite
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
@@ -92,7 +93,25 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 @pytest.fixture
 def made_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders are made as users make them: for tests of how that goes."""
-    monkeypatch.setattr(database, "create_engine", create_engine)
+    monkeypatch.setattr(sqlite, "create_engine", create_engine)
+
+
+@pytest.fixture(scope="session")
+def postgres(template: Template) -> Iterator[Server]:
+    """A server, for all tests of one process."""
+    pytest.importorskip("psycopg", reason="no psycopg: pip install 'zibaldone[postgres]'")
+    try:
+        server = Server()
+    except NoServer as why:
+        pytest.skip(f"no PostgreSQL can be started: {why}")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def url(postgres: Server) -> str:
+    """An empty memory in PostgreSQL."""
+    return postgres.new()
 
 
 @pytest.fixture

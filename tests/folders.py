@@ -10,8 +10,9 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Engine, create_engine
 
-from zibaldone.storage import database
-from zibaldone.storage.database import FILE, Database
+from zibaldone.storage import sqlite
+from zibaldone.storage.opening import open_database
+from zibaldone.storage.sqlite import FILE
 
 
 class Compilations(dict[Hashable, Any]):
@@ -31,8 +32,8 @@ class Template:
     def __init__(self, folder: Path) -> None:
         self._compilations = Compilations()
         self._file = folder / FILE
-        Database(folder, busy_timeout_s=30).close()
-        database.create_engine = self._create_engine  # type: ignore[attr-defined]
+        open_database(folder, busy_timeout_s=30).close()
+        sqlite.create_engine = self._create_engine  # type: ignore[attr-defined]
 
     def _create_engine(self, url: sqlalchemy.URL, **options: Any) -> Engine:
         file = Path(str(url.database))

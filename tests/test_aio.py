@@ -112,7 +112,13 @@ def test_behaviour(opened, tmp_path, clock):
         ("count_tokens", ("three words here",), {}),
         ("close", (), {}),
     ]
-    assert {name for name, _, _ in calls} == set(NAMES) - {"path", "attach", "detach"}
+    assert {name for name, _, _ in calls} == set(NAMES) - {
+        "path",
+        "place",
+        "attach",
+        "detach",
+        "start_worker",
+    }
     plain = opened("plain")
     expected = [same(getattr(plain, name)(*args, **options)) for name, args, options in calls]
 

@@ -132,7 +132,7 @@ def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatc
     def dies(_):
         raise StorageBusy("as good as dead")
 
-    monkeypatch.setattr("zibaldone.storage.database.Database.purge", dies)
+    monkeypatch.setattr("zibaldone.storage.sqlite.SqliteDatabase.purge", dies)
     assert not memory.forget(user="ann", seqs=[1]).purged
     memory.close()
     monkeypatch.undo()

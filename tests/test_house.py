@@ -49,6 +49,7 @@ LAYERS = (
         "imports",
         "ingest",
         "inspection",
+        "leases",
         "maintenance",
         "outdating",
         "planner",

@@ -9,7 +9,7 @@ from zibaldone import Message, generations, log, maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import serving
 from zibaldone.maintenance import advance, commit_new, rebuild
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -46,7 +46,7 @@ class Reader:
 @pytest.fixture
 def database(tmp_path):
     """An empty folder."""
-    database = Database(tmp_path, busy_timeout_s=30)
+    database = open_database(tmp_path, busy_timeout_s=30)
     yield database
     database.close()
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from zibaldone import InvalidInput, Retention, RetentionRule, StorageCorrupt
-from zibaldone.storage.database import Database
+from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.testing import HashEmbedder
 
 DAYS = [400, 100, 40, 10, 0]
@@ -150,8 +150,8 @@ def test_a_damaged_policy_holds_nobody_else_up(told, opened):
 def test_the_files_are_written_anew_once_for_all_users(told, monkeypatch):
     """However many have something that goes: it takes as long as the memory is large."""
     purges = []
-    purge = Database.purge
-    monkeypatch.setattr(Database, "purge", lambda self: purges.append(self) or purge(self))
+    purge = SqliteDatabase.purge
+    monkeypatch.setattr(SqliteDatabase, "purge", lambda self: purges.append(self) or purge(self))
     for user in ("ann", "bea"):
         told.retain(Retention([RetentionRule(50)]), user=user)
     done = told.maintain()

@@ -18,6 +18,7 @@ from zibaldone.imports import Imported
 from zibaldone.ingest import Progress
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import AsyncItems
+from zibaldone.leases import LEASE_S
 from zibaldone.log import Session
 from zibaldone.maintenance import Maintained
 from zibaldone.memory import MAINTAINED, Memory, V, now_utc
@@ -93,6 +94,19 @@ class AsyncMemory:
     def path(self) -> Path:
         """The folder."""
         return self._memory.path
+
+    @property
+    def place(self) -> str:
+        """See Memory.place."""
+        return self._memory.place
+
+    async def start_worker(
+        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+    ) -> None:
+        """See Memory.start_worker."""
+        await in_thread(
+            self._memory.start_worker, threads=threads, poll_s=poll_s, lease_s=lease_s, leased=leased
+        )
 
     async def close(self) -> None:
         """Close the files; idempotent."""

@@ -108,11 +108,11 @@ def note_read(database: Database, user: object, result: object) -> None:
     if database.audit_clock is None or user is None:
         return
     try:
-        with database.write() as connection:
+        with database.write(key("user", user)) as connection:
             note(connection, key("user", user), "read", _size(result))
     except StorageBusy as error:
         raise StorageBusy(
-            f"{str(database.path)!r} was locked by others, so this read could not be noted in the audit log,"
+            f"{database.name!r} was locked by others, so this read could not be noted in the audit log,"
             " and what is not noted is not given out: try again, or raise busy_timeout_s"
         ) from error
 

@@ -104,7 +104,7 @@ class Topics:
                 f"user {self._user!r} has no topic documents: maintain(views=['topics']) makes them"
             )
         now = When.of(self._now().replace(microsecond=0))
-        with self._database.write() as connection:
+        with self._database.write(self._user) as connection:
             log.note_export(connection, self._user, str(target), self._now())
         return TopicsExported(target, write_folder(target, documents, self._user, now))
 
@@ -161,7 +161,7 @@ class Topics:
         messages = to_messages(edits, self._library())
         if export:
             messages = _with_ids(messages, export)
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
         stored, behind = self._add(messages)
         return TopicsEdited(tuple(message for message in stored if message.seq > last), conflicts, behind)

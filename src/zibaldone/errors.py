@@ -16,6 +16,7 @@ ZibaldoneError
 └── StorageError                       the folder or its database cannot be used
     ├── StorageUnusable                not a folder, not writable, not ours
     ├── StorageBusy                    other processes held the database for too long; try again
+    ├── StorageUnreachable             no connection to the database's server; try again
     ├── StorageFull                    no space left; nothing of the call was stored
     ├── ForeignKV                      keys and values of another model; made anew from the log
     ├── BlockMissing                   a block was moved while it was read; read again
@@ -103,6 +104,10 @@ class StorageUnusable(StorageError):
 
 class StorageBusy(StorageError):
     """Other processes held the database for longer than the busy timeout; nothing was stored."""
+
+
+class StorageUnreachable(StorageError):
+    """The database's server went away, or is not there; the message says whether the call was stored."""
 
 
 class StorageFull(StorageError):

@@ -45,6 +45,7 @@ class Receipt:
     # the folder next, purges it.
     purged: bool
     time: datetime | None = field(default=None, compare=False)
+    remains: str = ""  # where the text may still be, in words, when `purged` is false though it was forgotten
     # What the messages were, where they were to be kept for `verify`: all that a search of the files needs.
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
@@ -107,7 +108,7 @@ def forget(
     if dry_run:
         return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
     receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
-    return replace(receipt, purged=receipt.purged and _purge(database))
+    return _ended(database, receipt, purged=_purge(database))
 
 
 @sweeping()
@@ -132,7 +133,13 @@ def forget_each(
             receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
     finally:
         purged = _purge(database)
-    return [replace(receipt, purged=receipt.purged and purged) for receipt in receipts]
+    return [_ended(database, receipt, purged=purged) for receipt in receipts]
+
+
+def _ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
+    nothing_to_purge = not receipt.seqs and not database.purge_waits()
+    purged = receipt.purged and (purged or nothing_to_purge)
+    return replace(receipt, purged=purged, remains="" if purged else database.remains)
 
 
 def _preview(
@@ -144,7 +151,7 @@ def _preview(
     keep_texts: bool,
     now: datetime | None,
 ) -> Receipt:
-    with damage_is_named(database, user, views), database.read() as connection:
+    with damage_is_named(database, user, views), database.read(user) as connection:
         seqs = _select(connection, user, selected)
         texts = _texts(connection, user, seqs) if keep_texts else ()
         lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
@@ -163,7 +170,7 @@ def _remove(
     also: Sequence[ViewStore],
 ) -> Receipt:
     """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
-    with damage_is_named(database, user, views), database.write() as connection:
+    with damage_is_named(database, user, views), database.write(user) as connection:
         seqs = _select(connection, user, selected)
         log.empty_damaged(connection, user, seqs)
         texts = _texts(connection, user, seqs) if keep_texts else ()
@@ -178,7 +185,7 @@ def _remove(
     refreshed = True
     try:
         for view in (*views, *also):
-            with database.read() as connection:
+            with database.read(user) as connection:
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):
                 view.refresh(database, user, generation)
@@ -191,7 +198,7 @@ def _remove(
 def _purge(database: Database) -> bool:
     """Whether no deleted text is left in the files; does nothing where none was."""
     try:
-        return not database.purge_waits() or database.purge()
+        return database.wipe()
     except StorageError as error:  # as above
         _logger.warning("the files could not be purged yet: %s", error)
         return False

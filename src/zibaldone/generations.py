@@ -47,7 +47,7 @@ def snapshots(database: Database, user: str, view: ViewStore) -> TakeSnapshot:
 
     @contextmanager
     def take() -> Iterator[Snapshot]:
-        with database.read() as connection:
+        with database.read(user) as connection:
             yield Snapshot(connection, serving(connection, user, view))
 
     return take

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -71,13 +71,20 @@ def import_source(
     InvalidImport when nothing could be read, or with `strict` not all; NoUser.
     """
     done = _Tally(reading, progress, passes=2 if strict else 1)
+    users = set() if user is None else {user}
     if strict:
         for talk in reading.conversations():
             for refused in talk.refused:
                 raise as_error(refused)
+            if user is None:
+                users.add(str(talk.user_hint))
             done.show(0)
     attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
-    store = (_Whole if strict else _PartByPart)(database, view_of, now, attached)
+    store = (
+        _Whole(database, view_of, now, attached, users)
+        if strict
+        else _PartByPart(database, view_of, now, attached)
+    )
     try:
         with store:
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
@@ -209,7 +216,7 @@ class _PartByPart:
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Only what is new is made ready, so that importing again is quick."""
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             sifted = log.sift(connection, user, messages, again=again)
         new = files = 0
         refused: list[NotImported] = []
@@ -231,10 +238,11 @@ class _Whole:
         view_of: ViewOf,
         now: Callable[[], datetime],
         attached: AttachedFiles | None,
+        users: Collection[str],
     ) -> None:
         self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
         self._users: dict[str, None] = {}
-        self._transaction = database.write()
+        self._transaction = database.write(*users)
 
     def __enter__(self) -> None:
         self._connection = self._transaction.__enter__()

@@ -63,7 +63,7 @@ def ingest(
 
     results = []
     behind = []
-    with database.write() as connection:
+    with database.write(*(user for user, _ in parts)) as connection:
         for (user, messages), ready in zip(parts, prepared, strict=True):
             appended = log.append(connection, user, messages, now, keep_first=keep_first)
             results.append(appended)

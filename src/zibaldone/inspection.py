@@ -59,7 +59,7 @@ def read_view(
     database: Database, user: str, view: View, read: Callable[[Connection, Generation], list[R]]
 ) -> list[R]:
     """What `read` finds in the generation of the view that serves the user; nothing where there is none."""
-    with damage_is_named(database, user, [view]), database.read() as connection:
+    with damage_is_named(database, user, [view]), database.read(user) as connection:
         generation = generations.serving(connection, user, view)
         return read(connection, generation) if generation else []
 
@@ -79,7 +79,7 @@ def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -
     except ZibaldoneError:
         raise
     except _UNFIT as error:
-        with database.read() as connection:
+        with database.read(user) as connection:
             for view in views:
                 if faults := faults_of(connection, user, view):
                     raise StorageCorrupt(
@@ -122,7 +122,7 @@ def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[st
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
     """Counts of one user, or of all."""
     usage = tuple(meter.usage(user))  # in a transaction of its own: one inside another waits for the pool
-    with database.read() as connection:
+    with database.read(user) as connection:
         names = log.all_users(connection) if user is None else [user]
         held = []
         for view in views:

@@ -98,14 +98,14 @@ class Items:
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item as it is now; None when there is none."""
         session = _session(namespace, key)
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             last = log.last(connection, self._user, session, before=_MOST_SEQ, most=1)
             first = log.read(connection, self._user, session=session, limit=1)
         return _to_item(last[0], first[0]) if last else None
 
     def history(self, namespace: Namespace, key: str) -> list[StoredItem]:
         """What the item said, put by put, the newest last."""
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             puts = log.read(connection, self._user, session=_session(namespace, key))
         return [item for message in puts if (item := _to_item(message, puts[0])) is not None]
 
@@ -125,7 +125,7 @@ class Items:
         """
         count("limit", limit, least=0)
         count("offset", offset, least=0)
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             first = self._index(connection, prefix)
             seqs = sorted(first, reverse=True)
             known = self._fetched(connection, first, seqs) if where else {}
@@ -137,20 +137,20 @@ class Items:
             seqs = [*scores, *(seq for seq in seqs if seq not in scores)]
         page = seqs[offset : offset + limit]
         if not where:
-            with self._database.read() as connection:
+            with self._database.read(self._user) as connection:
                 known = self._fetched(connection, first, page)
         return [replace(known[seq], score=scores.get(seq)) for seq in page if seq in known]
 
     def namespaces(self) -> list[tuple[str, ...]]:
         """Those that have items, sorted."""
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             sessions = log.sessions(connection, self._user, prefix=ITEM_SESSIONS)
         return sorted({_place(session.session)[0] for session in sessions})
 
     def delete(self, places: Iterable[Place]) -> Receipt:
         """Forget items, with all that they ever said; one that is not there is no error."""
         sessions = [_session(namespace, key) for namespace, key in places]
-        with self._database.read() as connection:
+        with self._database.read(self._user) as connection:
             seqs = [seq for name in sessions for seq in log.seqs_where(connection, self._user, session=name)]
         return self._forget(seqs)
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     case,
     delete,
     func,
+    literal,
     select,
     update,
 )
@@ -281,7 +282,7 @@ def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int,
     for batch in in_chunks(sorted(seqs), _PER_STATEMENT):
         for row in connection.execute(_ORIGINS, {"of": user, "seqs": batch}):
             known[row.seq] = Message(
-                "", role=row.role, metadata=_checked_metadata(row), id=row.id, seq=row.seq
+                "", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq
             )
     return known
 
@@ -368,7 +369,7 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
 
 def is_noise(row: Any) -> bool:
     """Whether a row with metadata is of a message that is noise."""
-    return bool(row.metadata) and Message("", metadata=_checked_metadata(row)).is_noise
+    return bool(row.metadata) and Message("", metadata=checked_metadata(row)).is_noise
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
@@ -429,7 +430,7 @@ def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> froz
     return frozenset(
         row.seq
         for row in rows
-        if _lets_in(narrowing, Message("", role=row.role, metadata=_checked_metadata(row)))
+        if _lets_in(narrowing, Message("", role=row.role, metadata=checked_metadata(row)))
     )
 
 
@@ -442,7 +443,7 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
         without.update(connection.execute(query).scalars())
     for some in in_chunks(sorted(narrowing.repeated), _PER_STATEMENT):
         # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
-        lengths = [func.length(content) for content in some]
+        lengths = [func.length(literal(content, c.content.type)) for content in some]
         query = select(c.seq, c.content).where(c.user == user, func.length(c.content).in_(lengths))
         same_length = connection.execute(query)
         without.update(row.seq for row in same_length if row.content in narrowing.repeated)
@@ -479,7 +480,7 @@ def corrections(connection: Connection, user: str) -> dict[int, int]:
     newest: dict[int, int] = {}
     of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
     for row in connection.execute(_CORRECTIONS, {"of": user}):
-        edit = Message("", role=row.role, metadata=_checked_metadata(row), seq=row.seq)
+        edit = Message("", role=row.role, metadata=checked_metadata(row), seq=row.seq)
         if corrected := edit.corrects:
             earlier = of_first.setdefault(corrected[0], [])
             newest.update(dict.fromkeys((*corrected, *earlier), row.seq))
@@ -687,7 +688,8 @@ def _to_message(row: Row[Any]) -> Message:
         raise _damaged(row, error) from error
 
 
-def _checked_metadata(row: Any) -> dict[str, Any]:
+def checked_metadata(row: Any) -> dict[str, Any]:
+    """The metadata of a row with its user and seq. Raises StorageCorrupt."""
     try:
         return _metadata(row)
     except (TypeError, ValueError) as error:

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -106,14 +107,14 @@ def catch_up(
     over this view's: then only who has that one's models can go on.
     """
     while True:
-        with database.read() as connection:
+        with database.read(user) as connection:
             current = serving(connection, user, view)
             unfinished = building(connection, user, view)
             stale = current is not None and is_outdated(current, view)
             lags = (current.cursor if current else 0) < log.state(connection, user).last_seq
         if current is not None and not stale and current.fingerprint != view.fingerprint:
             if unfinished is not None:  # begun before the choice
-                with database.write() as connection:
+                with database.write(user) as connection:
                     drop(connection, view, unfinished)
             if lags:
                 raise ModelFailed(
@@ -128,7 +129,7 @@ def catch_up(
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
             rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
         elif unfinished is not None:
-            with database.write() as connection:
+            with database.write(user) as connection:
                 drop(connection, view, unfinished)
         elif lags:
             on_step(_step(database, user, view, current, patient=patient, check=check))
@@ -152,7 +153,7 @@ def rebuild(
     key = _rebuild_key(database, user, view)
     _rebuilding.update([key])
     try:
-        with database.write() as connection:
+        with database.write(user) as connection:
             if not log.state(connection, user).last_seq:
                 return  # nobody of this name ever said anything
             unfinished = building(connection, user, view)
@@ -163,7 +164,7 @@ def rebuild(
                 unfinished = start(connection, user, view, serving=False)
                 view.drop(connection, unfinished)  # rows of no generation: its state was lost
         while not _switch(database, view, unfinished):
-            with database.read() as connection:
+            with database.read(user) as connection:
                 latest = building(connection, user, view)
             if latest is None or (latest.number, latest.fingerprint) != (
                 unfinished.number,
@@ -193,7 +194,7 @@ def grow(
     _rebuilding.update([key])
     try:
         while True:
-            with database.read() as connection:
+            with database.read(user) as connection:
                 latest = standing(connection, user, view, "beside")
                 last_seq = log.state(connection, user).last_seq
             if latest is None or latest.number != generation.number:
@@ -214,7 +215,7 @@ _rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # by process: a for
 
 
 def _rebuild_key(database: Database, user: str, view: View, beside: str = "") -> tuple[int, str, str, str]:
-    return os.getpid(), str(database.path), user, view.name + beside
+    return os.getpid(), database.name, user, view.name + beside
 
 
 def _is_rebuilding(database: Database, user: str, view: View) -> bool:
@@ -229,14 +230,13 @@ def _step(
     check()
     cursor = generation.cursor if generation else 0
     limit = min(BATCH_MESSAGES, view.batch_messages)
-    with database.read() as connection:
+    with database.read(user) as connection:
         batch = log.read(connection, user, after=cursor, limit=limit)
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
     batch = [message for message in batch if not message.is_noise]  # nobody said it: it is in the log alone
-    prepared = (
-        view.prepare(batch, PrepareContext(user, generation, database.read, patient)) if batch else None
-    )
+    basis = PrepareContext(user, generation, partial(database.read, user), patient)
+    prepared = view.prepare(batch, basis) if batch else None
     check()
     try:
         return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
@@ -256,7 +256,7 @@ def _commit(
 ) -> int:
     """One batch and the cursor, unless somebody else was faster; how many messages were committed."""
     cursor = generation.cursor if generation else 0
-    with database.write() as connection:
+    with database.write(user) as connection:
         if generation is None:
             if serving(connection, user, view) is not None:
                 return 0
@@ -275,7 +275,7 @@ def _commit(
 
 def _switch(database: Database, view: View, building: Generation) -> bool:
     """Let the new generation serve, if it has read the whole log; drops the old one."""
-    with database.write() as connection:
+    with database.write(building.user) as connection:
         cursor = cursor_of(connection, view, building)
         if cursor is None:
             return True
@@ -406,7 +406,7 @@ def _work(
 ) -> list[tuple[str, Sequence[View]]]:
     """Whose views have something to read or to put in order: found in one look, not user by user."""
     only = users[0] if len(users) == 1 else None
-    with database.read() as connection:
+    with database.read(only) as connection:
         versions = log.versions(connection, only)
         behind = {view.name: users_behind(connection, view, only) for view in views}
         tended = {
@@ -444,11 +444,11 @@ def _rests(view: View) -> bool:
 def _housekeep(database: Database, user: str, view: View, patient: bool) -> tuple[Counted, ...]:  # noqa: FBT001
     if _rests(view):
         return ()
-    with database.read() as connection:
+    with database.read(user) as connection:
         version = log.state(connection, user).version
         generation = serving(connection, user, view)
     done = () if generation is None else view.housekeep(database, generation, patient=patient)
-    with database.read() as connection:
+    with database.read(user) as connection:
         if log.state(connection, user).version == version:
             _settled.setdefault(view, {})[user] = version
     return done

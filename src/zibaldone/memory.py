@@ -34,6 +34,7 @@ from zibaldone.imports import Imported, import_source
 from zibaldone.ingest import Parts, Progress, ingest
 from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import Items, is_put
+from zibaldone.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.log import Appended, Session
 from zibaldone.maintenance import Behind, Maintained
 from zibaldone.message_input import MessageLike, to_messages, to_question
@@ -57,6 +58,7 @@ from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
     Key,
@@ -94,7 +96,6 @@ from zibaldone.worker import BackgroundWorker
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
-BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 _GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
@@ -183,7 +184,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
@@ -199,24 +200,45 @@ class Memory:
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
-            self._chunks.clean_all(self._database)
+            if not self._database.shared:  # there, each user's maintenance does it
+                self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
+        self._leases: Leases | None = None
         if background:
-            self._worker = BackgroundWorker(
-                self._maintain_in_background,
-                self._users_behind,
-                gather_s=_GATHER_S,
-                longest_s=_LONGEST_GATHER_S,
-            )
-            self._worker.start()
+            self.start_worker(leased=self._database.shared)
+
+    def start_worker(
+        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+    ) -> None:
+        """Maintain in threads from now on, as with `background`; `close` ends it.
+
+        `leased`: beside workers of other processes and machines, each user by one of them; who was killed is
+        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. Raises
+        InvalidInput where a worker runs already.
+        """
+        count("threads", threads, least=1)
+        number("poll_s", poll_s, least=0.05, most=_LONGEST_S)
+        number("lease_s", lease_s, least=0.2, most=_LONGEST_S)
+        if self._worker is not None:
+            raise InvalidInput("this memory is maintained in the background already")
+        self._leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
+        self._worker = BackgroundWorker(
+            self._maintain_in_background,
+            self._users_behind,
+            threads=threads,
+            poll_s=poll_s,
+            gather_s=_GATHER_S,
+            longest_s=_LONGEST_GATHER_S,
+        )
+        self._worker.start()
 
     def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
         """The views with these models, and with the settings of this memory."""
         static = shared_static_embedder()
         chunks, placement, hierarchy, topics = self._config
-        blocks = self._database.folder / BLOCKS
+        blocks = self._database.blocks
         drafter = ChatDrafter(chat, self._meter, static) if chat else None
         return (
             MessagesView(embedder, static, static),
@@ -230,8 +252,13 @@ class Memory:
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The folder; of a memory in PostgreSQL one on this machine, where nothing lies as yet."""
         return self._database.folder
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people: the folder, or the URL without its password."""
+        return self._database.name if self._database.shared else str(self.path)
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -479,7 +506,7 @@ class Memory:
         most = limit if last is None else last
         if most is not None:
             count("limit" if last is None else "last", most, least=0)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.select_messages(
                 connection,
                 user,
@@ -498,7 +525,7 @@ class Memory:
         As it was stored: `versions` has its corrections.
         """
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.find(connection, user, chosen)
 
     @audited("write")
@@ -519,7 +546,7 @@ class Memory:
         whole_text("content", content)
         if not isinstance(metadata, Mapping | None):
             raise InvalidInput(f"metadata must be a mapping, not {type_of(metadata)}")
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             first = log.find(connection, user, chosen)
             versions = log.versions_of(connection, user, first) if first else []
         if not versions:
@@ -550,7 +577,7 @@ class Memory:
     def versions(self, which: int | str | UUID, *, user: Key) -> list[Message]:
         """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             message = log.find(connection, user, chosen)
             return log.versions_of(connection, user, message) if message else []
 
@@ -558,7 +585,7 @@ class Memory:
     def attachments(self, which: int | str | UUID, *, user: Key) -> list[Attachment]:
         """The images and files that a message came with, with the bytes that were kept."""
         user, chosen = key("user", user), _seq_or_id(which)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             message = log.find(connection, user, chosen)
             files = log.files(connection, user, message.seq) if message else {}
         return attachments_of(message.metadata, files) if message else []
@@ -567,7 +594,7 @@ class Memory:
     def sessions(self, *, user: Key) -> list[Session]:
         """The user's sessions in the order of their first messages."""
         user = key("user", user)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.sessions(connection, user)
 
     @audited("read")
@@ -581,7 +608,7 @@ class Memory:
         """
         user = key("user", user)
         most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return titled_sessions(
                 connection, user, most=most, skip=skipped, words=whole_text("words", words)
             )
@@ -665,7 +692,7 @@ class Memory:
         """
         user = key("user", user)
         option("policy", policy, Retention)
-        with self._database.write() as connection:
+        with self._database.write(user) as connection:
             retaining.set_for(connection, user, policy, self._now())
             note(connection, user, "write", 1)
         if self._worker is not None:
@@ -673,7 +700,7 @@ class Memory:
 
     def retention(self, *, user: Key) -> Retention:
         """What of the user's messages goes by itself, and how old ones fade."""
-        with self._database.read() as connection:
+        with self._database.read(key("user", user)) as connection:
             return retaining.of_user(connection, key("user", user), self._retention)
 
     @audited("forget")
@@ -690,7 +717,7 @@ class Memory:
         if option("policy", policy, Retention) is not None and not dry_run:
             raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
         now = self._now()
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             if policy is not None:
                 names = self.users() if user is None else [user]
                 policies = dict.fromkeys(names, policy)
@@ -731,14 +758,14 @@ class Memory:
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
-        with self._database.write() as connection:  # before: what a crash leaves is known, too
+        with self._database.write(user) as connection:  # before: what a crash leaves is known, too
             log.note_export(connection, user, str(target.absolute()), self._now())
         if not attachments:
             return export_messages(self._all_messages(user), target)
         return export_archive(lambda: self._all_messages(user), lambda seq: self._files(user, seq), target)
 
     def _files(self, user: str, seq: int) -> dict[int, bytes]:
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             return log.files(connection, user, seq)
 
     @audited("write")
@@ -874,7 +901,7 @@ class Memory:
         whose = None if user is None else key("user", user)
         began = None if since is None else to_time(since, "since")
         most = None if newest is None else count("newest", newest, least=1)
-        with self._database.read() as connection:
+        with self._database.read(whose) as connection:
             return entries(connection, whose, began, most)
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:
@@ -1019,7 +1046,7 @@ class Memory:
         chosen = self._chosen(views)
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             total = sum(
                 generations.lag(connection, name, view)
                 for view in chosen
@@ -1070,17 +1097,34 @@ class Memory:
 
     def _maintain_in_background(self, user: str) -> None:
         assert self._worker is not None
-        worker = self._worker
+        check = self._worker.check
+        if self._leases is None:
+            self._maintain_one(user, check)
+            return
+        with self._leases.hold(user) as check_lease:
+            if check_lease is None:
+                return  # another worker is at it
+
+            def check_both() -> None:
+                check()
+                check_lease()
+
+            try:
+                self._maintain_one(user, check_both)
+            except LeaseLost as error:
+                _logger.warning("%s: another worker goes on", error)
+
+    def _maintain_one(self, user: str, check: Callable[[], None]) -> None:
         self.apply_retention(user=user)
         report = maintenance.maintain(
             self._database,
             self._chosen(None),
             [user],
             patient=True,
-            check=worker.check,
+            check=check,
             built_as=self._variants.serving,
         )
-        beside = self._rebuilder.keep_in_step([user], self._chosen(None), worker.check)
+        beside = self._rebuilder.keep_in_step([user], self._chosen(None), check)
         for lagging in (*report.behind, *beside):
             raise lagging.error or ModelFailed(lagging.reason)
 

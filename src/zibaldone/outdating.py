@@ -35,7 +35,7 @@ def current_first(
     known = _links(database, updates, candidates, query)
     if not known:
         return list(candidates)
-    with database.read() as connection:
+    with database.read(query.scope.user) as connection:
         newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in known}))
     links = {(link.old_seq, link.old_start): link for link in known if link.new_seq in newer}
     by_message: dict[int, list[Link]] = {}
@@ -72,7 +72,7 @@ def holding(
     """
     links = _links(database, updates, entries, query)
     if links and query.before is not None:
-        with database.read() as connection:
+        with database.read(query.scope.user) as connection:
             newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in links}))
         links = [link for link in links if _said_before(newer.get(link.new_seq), query.before)]
     ended = {link.old_seq for link in links}

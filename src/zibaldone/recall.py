@@ -127,7 +127,7 @@ def _within(database: Database, query: Query) -> frozenset[int] | None:
     """The seqs that a query may recall; None: all of the user's."""
     if query.scope.session is None:
         return query.within
-    with database.read() as connection:
+    with database.read(query.scope.user) as connection:
         of_session = log.seqs_where(connection, query.scope.user, session=query.scope.session)
     return frozenset(of_session) if query.within is None else query.within.intersection(of_session)
 
@@ -174,7 +174,7 @@ class _Answers:
         if not candidates:
             return []
         user = self.query.scope.user
-        with self.database.read() as connection:
+        with self.database.read(user) as connection:
             here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})
             version = log.state(connection, user).version
             if version != self.corrections[0]:
@@ -214,7 +214,7 @@ class _Answers:
 def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
     """The query, with the messages that it may recall; what an item said before is never among them."""
     user, within = query.scope.user, query.within
-    with database.read() as connection:
+    with database.read(user) as connection:
         without = log.overwritten(connection, user)
         if narrowing:
             within = log.seqs_within(connection, user, narrowing)

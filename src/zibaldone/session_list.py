@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, func, select, type_coerce
 
-from zibaldone.log import ITEM_SESSIONS, from_us
+from zibaldone.log import ITEM_SESSIONS, checked_metadata, from_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages
 
@@ -95,12 +95,13 @@ def _spans(user: str) -> Select[tuple[str, int, int, int]]:
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Of each message its title, or else its first words, and its time in microseconds."""
     m = messages.c
-    title = func.coalesce(func.json_extract(m.metadata, "$.title"), func.substr(m.content, 1, _FIRST_WORDS))
+    words = type_coerce(func.substr(m.content, 1, _FIRST_WORDS), m.content.type).label("words")
     known = {}
     for some in in_chunks(seqs, _PER_STATEMENT):
-        query = select(m.seq, m.time_us, title.label("title")).where(m.user == user, m.seq.in_(some))
+        query = select(m.user, m.seq, m.time_us, m.metadata, words).where(m.user == user, m.seq.in_(some))
         for row in connection.execute(query):
-            known[row.seq] = (" ".join(str(row.title).split())[:_LONGEST_TITLE], row.time_us)
+            title = str(checked_metadata(row).get("title") or row.words)
+            known[row.seq] = (" ".join(title.split())[:_LONGEST_TITLE], row.time_us)
     return known
 
 

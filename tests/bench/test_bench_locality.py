@@ -21,8 +21,8 @@ from zibaldone.bench.locality.traces import (
 )
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.cli.bench import bench_app
-from zibaldone.storage.database import Database
-from zibaldone.views.chunks.storage.blocks import LocalBlocks
+from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.opening import open_database
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange
 from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore, sizes
 
@@ -140,7 +140,7 @@ def test_what_is_counted_is_what_the_real_store_does(tmp_path):
     placement = Placement(block_bytes=4096, staged_blocks=2)
     events, owner = made_up(updates=0.2)[:300], Owner("ann", "chunks", 1)
     followed, policy = UserLayout(), planned(placement)
-    database = Database(tmp_path, busy_timeout_s=5)
+    database = open_database(tmp_path, busy_timeout_s=5)
     store = RecordStore(LocalBlocks(tmp_path / "blocks"))
     compared, moved = 0, Moved()
     for event in events:

@@ -6,7 +6,6 @@ A new one is a line in VIEWS or in EMBEDDERS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import kv_case
 import pytest
@@ -15,6 +14,7 @@ from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
+from zibaldone.storage.database import Database
 from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
@@ -24,11 +24,15 @@ from zibaldone.views.timeline import TimelineView
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
 
+_CUT = "UPDATE units SET vector = substr(vector, 1, 1)"
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
     Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE units SET vector = x'00' WHERE seq = 1", "a vector of message 1 of a wrong size"),
+    Plant(
+        f"{_CUT} WHERE seq = 1",
+        "a vector of message 1 of a wrong size",
+    ),
 )
 
 _CHUNKS_FAULTS = (
@@ -42,10 +46,11 @@ _CHUNKS_FAULTS = (
 )
 
 
-def _chunks(embedder: Embedder, folder: Path) -> ChunksView:
+def _chunks(embedder: Embedder, database: Database) -> ChunksView:
     """With a gate that the short conversation reaches several times."""
     asker = Asker(None, Meter(None), STATIC)
-    return ChunksView(embedder, STATIC, STATIC, asker, folder / "blocks", MemAttention(chunk_gate_tokens=48))
+    settings = MemAttention(chunk_gate_tokens=48)
+    return ChunksView(embedder, STATIC, STATIC, asker, database.blocks, settings)
 
 
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"
@@ -66,7 +71,7 @@ _HIERARCHY_SOURCES = (
 )
 
 
-def _hierarchy(embedder: Embedder, folder: Path) -> HierarchyView:
+def _hierarchy(embedder: Embedder, database: Database) -> HierarchyView:
     return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC))
 
 
@@ -79,13 +84,13 @@ _TOPICS_FAULTS = (
 )
 
 
-def _topics(embedder: Embedder, folder: Path) -> TopicsView:
+def _topics(embedder: Embedder, database: Database) -> TopicsView:
     """With a CURRENT that the short conversation fills several times."""
     settings = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60)
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
-def _timeline(embedder: Embedder, folder: Path) -> TimelineView:
+def _timeline(embedder: Embedder, database: Database) -> TimelineView:
     return TimelineView(embedder, STATIC, STATIC)
 
 
@@ -98,7 +103,7 @@ _UPDATES_FAULTS = (
 _UPDATES_SOURCES = 'SELECT DISTINCT seq FROM update_words WHERE "user" = :user'
 
 
-def _updates(embedder: Embedder, folder: Path) -> UpdatesView:
+def _updates(embedder: Embedder, database: Database) -> UpdatesView:
     return UpdatesView(Asker(None, Meter(None), STATIC))
 
 
@@ -107,7 +112,10 @@ _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.star
 _PROFILE_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 4", "a unit of message 4, which is not in the log"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant("UPDATE units SET vector = x'00' WHERE seq = 4", "a vector of message 4 of a wrong size"),
+    Plant(
+        f"{_CUT} WHERE seq = 4",
+        "a vector of message 4 of a wrong size",
+    ),
 )
 
 
@@ -149,6 +157,34 @@ def case(request: pytest.FixtureRequest) -> ViewCase:
     return request.param
 
 
+@pytest.fixture(params=["folder", "postgres"])
+def place(request: pytest.FixtureRequest) -> str:
+    """Where the rows are."""
+    return request.param
+
+
+# What `make test` runs over PostgreSQL: of a view whose rows are units, and of the one that has blocks beside
+# them, what of the module does not go through every statement or batch.
+_USUAL = {
+    ("messages", "test_views_advancing"),
+    ("messages", "test_views_forgetting"),
+    ("chunks", "test_views_forgetting"),
+}
+_LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Over PostgreSQL most runs in `make test-all`; the kv view's keys and values lie in a folder."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    if given.get("place") != "postgres":
+        return
+    view, module = given["case"].name, item.module.__name__  # type: ignore[attr-defined]
+    if view == "kv":
+        item.add_marker(pytest.mark.skip(reason="keys and values lie in a folder"))
+    if (view, module) not in _USUAL or item.name.startswith(_LONG):
+        item.add_marker(pytest.mark.exhaustive)
+
+
 @pytest.fixture
 def finds(case: ViewCase) -> None:
     """For tests of what a view retrieves: an overlay retrieves nothing."""
@@ -164,12 +200,17 @@ def finds_everything(case: ViewCase) -> None:
 
 
 @pytest.fixture
-def new_rig(case: ViewCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Rig]]:
-    """Makes rigs, each over a folder of its own."""
+def new_rig(
+    case: ViewCase, place: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], Rig]]:
+    """Makes rigs, each over a folder or a database of its own."""
     made: list[Rig] = []
 
     def new() -> Rig:
-        made.append(Rig(tmp_path_factory.mktemp("rig"), case))
+        if place == "folder":
+            made.append(Rig(tmp_path_factory.mktemp("rig"), case))
+        else:
+            made.append(Rig(request.getfixturevalue("postgres").new(), case))
         return made[-1]
 
     yield new

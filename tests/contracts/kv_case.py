@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.models import Embedder
+from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
@@ -82,11 +82,15 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="BOS", eos_token="EOS", pad_token="PAD")
 
 
-def kv(embedder: Embedder, folder: Path) -> KVView:
+def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
     view = KVView(
-        KVStore(folder / FOLDER), attached.encoder, attached.fingerprint, STATIC, dict.fromkeys(LAYERS)
+        KVStore(database.folder / FOLDER),
+        attached.encoder,
+        attached.fingerprint,
+        STATIC,
+        dict.fromkeys(LAYERS),
     )
     view.model_lock = attached.lock
     return view

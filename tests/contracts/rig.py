@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, inspect, text
 
 from zibaldone import forgetting, generations, log, maintenance
 from zibaldone.core import Message, Scope
@@ -20,6 +20,7 @@ from zibaldone.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 
@@ -53,7 +54,7 @@ class ViewCase:
     """One view, as the suite needs to know it."""
 
     name: str
-    make: Callable[[Embedder, Path], View]
+    make: Callable[[Embedder, Database], View]
     plants: tuple[Plant, ...] = field(default=(), repr=False)
     # Whether a message's units depend on that message alone: then forgetting it leaves what a view makes that
     # never read it. A view that compacts messages together forgets in place: it is not made anew for that.
@@ -71,13 +72,13 @@ class ViewCase:
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
 
-    def view(self, folder: Path) -> View:
+    def view(self, database: Database) -> View:
         """A fresh instance, with empty caches."""
-        return self.make(STATIC, folder)
+        return self.make(STATIC, database)
 
-    def another_model(self, folder: Path) -> View:
+    def another_model(self, database: Database) -> View:
         """The same view with another fingerprint."""
-        return self.make(Reversed(), folder)
+        return self.make(Reversed(), database)
 
 
 class Hooked:
@@ -103,20 +104,21 @@ class Crash(BaseException):
 class Rig:
     """One folder and one view of its log."""
 
-    def __init__(self, folder: Path, case: ViewCase) -> None:
-        self.database = Database(folder, busy_timeout_s=30)
+    def __init__(self, place: Path | str, case: ViewCase) -> None:
+        self.place = place
+        self.database = open_database(place, busy_timeout_s=30)
         self.case = case
         self.view = self.new_view()
 
     def new_view(self) -> View:
         """Another instance over the same folder."""
-        return self.case.view(self.database.folder)
+        return self.case.view(self.database)
 
     def another_model(self) -> View:
         """Another instance with another fingerprint."""
         if not self.case.retrieves:
             pytest.skip("an overlay is made with no embedder")
-        return self.case.another_model(self.database.folder)
+        return self.case.another_model(self.database)
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
         """Into the log alone: the view lags behind."""
@@ -216,9 +218,9 @@ class Rig:
                 if name in LOG_TABLES or "user" not in columns:
                     continue
                 listed = ", ".join(f'"{column}"' for column in columns if column != "generation")
-                whose = "" if user is None else 'WHERE "user" = ?'
-                query = f'SELECT {listed} FROM "{name}" {whose} ORDER BY {listed}'
-                held[name] = connection.exec_driver_sql(query, () if user is None else (user,)).fetchall()
+                whose = "" if user is None else 'WHERE "user" = :user'
+                query = text(f'SELECT {listed} FROM "{name}" {whose} ORDER BY {listed}')
+                held[name] = connection.execute(query, {} if user is None else {"user": user}).fetchall()
         return {name: [tuple(row) for row in rows] for name, rows in held.items()}
 
     def states(self, user: str = USER) -> list[tuple[Any, ...]]:
@@ -266,14 +268,11 @@ class Rig:
 
 def _columns(connection: Connection) -> dict[str, list[str]]:
     """The columns of each table, by its name."""
-    query = (
-        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c"
-        " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid"
-    )
-    columns: dict[str, list[str]] = {}
-    for table, column in connection.exec_driver_sql(query):
-        columns.setdefault(table, []).append(column)
-    return columns
+    looking = inspect(connection)
+    return {
+        table: [column["name"] for column in looking.get_columns(table)]
+        for table in sorted(looking.get_table_names())
+    }
 
 
 def mentions(values: Sequence[object], words: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
 from zibaldone.models import Ceilings, Meter, Usage
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)
@@ -16,7 +16,7 @@ DAY = date(2024, 3, 1)
 @pytest.fixture
 def database(tmp_path):
     """An empty folder."""
-    database = Database(tmp_path, busy_timeout_s=30)
+    database = open_database(tmp_path, busy_timeout_s=30)
     yield database
     database.close()
 
@@ -139,7 +139,7 @@ def test_figures_wait_while_the_storage_is_full(database, monkeypatch, caplog):
     """A disk that is full stops no recall: the figures are kept, and written with the next."""
     meter = Meter(database)
 
-    def full():
+    def full(*users):
         raise StorageFull("no space")
 
     with monkeypatch.context() as patch:

@@ -10,7 +10,7 @@ from zibaldone import Ceilings, OpenAIChat
 from zibaldone.errors import CeilingReached, ModelFailed
 from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, StaticEmbedder, Turn
 from zibaldone.models.metered import MeteredChat
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 
 STATIC = StaticEmbedder()
@@ -120,7 +120,7 @@ def test_requests_in_vain_are_counted_without_a_ceiling(task, server, client):
 
 def test_room_is_asked_for_by_more_threads_than_there_are_connections(tmp_path, task):
     """Forty questions at once under a daily ceiling: none waits for a connection with others' way barred."""
-    database = Database(tmp_path, busy_timeout_s=10)
+    database = open_database(tmp_path, busy_timeout_s=10)
     meter = Meter(database, Ceilings(tokens_per_user_per_day=10**6))
     asker = Asker(ScriptedModel(lambda _: GOOD), meter, STATIC)
     barrier, done = threading.Barrier(40, timeout=30), []
@@ -144,7 +144,7 @@ def test_room_is_asked_for_by_more_threads_than_there_are_connections(tmp_path, 
 
 def test_the_last_connection_is_never_waited_for_with_the_meter_locked(tmp_path):
     """While every connection is taken, one thread that wants one leaves the meter free for the others."""
-    database = Database(tmp_path, busy_timeout_s=30)
+    database = open_database(tmp_path, busy_timeout_s=30)
     meter = Meter(database, Ceilings(calls_per_user_per_day=9))
     taken, free = threading.Barrier(33, timeout=30), threading.Event()
 

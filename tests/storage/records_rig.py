@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
-from zibaldone.storage.database import Database
+from zibaldone.storage.block_store import BlockStore, LocalBlocks
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
-from zibaldone.views.chunks.storage.blocks import BlockStore, LocalBlocks
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
 from zibaldone.views.chunks.storage.planning import Association, Matrix
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
@@ -90,7 +90,7 @@ class RecordsRig:
 
     def __init__(self, folder: Path, placement: Placement | None = None) -> None:
         self.folder = folder
-        self.database = Database(folder, busy_timeout_s=5.0)
+        self.database = open_database(folder, busy_timeout_s=5.0)
         self.blocks = Watched(LocalBlocks(folder / "blocks"))
         self.store = RecordStore(self.blocks)
         self.placement = placement or Placement(block_bytes=170)
@@ -180,8 +180,8 @@ class RecordsRig:
         write = self.database.write
 
         @contextmanager
-        def dying() -> Iterator[object]:
-            with write() as connection:
+        def dying(*users: str) -> Iterator[object]:
+            with write(*users) as connection:
                 yield connection
                 raise Crash
 

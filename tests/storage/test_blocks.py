@@ -15,15 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
-from zibaldone.views.chunks.storage.blocks import (
-    BlockStore,
-    LocalBlocks,
-    MemoryBlocks,
-    decode,
-    encode,
-    new_key,
-    overhead,
-)
+from zibaldone.storage.block_store import BlockStore, LocalBlocks, MemoryBlocks
+from zibaldone.views.chunks.storage.blocks import decode, encode, new_key, overhead
 
 RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
 
@@ -204,7 +197,7 @@ def test_what_a_killed_writer_left_is_swept_away(local):
     """Killed between writing and publishing: the next listing finds nobody at it, however young it is."""
     dying = (
         "import os, signal; from pathlib import Path;"
-        "from zibaldone.views.chunks.storage.blocks import LocalBlocks;"
+        "from zibaldone.storage.block_store import LocalBlocks;"
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
         f"LocalBlocks(Path({str(local.folder)!r})).put('u/one', b'secret')"
     )

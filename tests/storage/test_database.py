@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from zibaldone import ClosedMemory, InvalidInput, Memory, StorageBusy, StorageUnusable
-from zibaldone.storage.database import FILE, Database
+from zibaldone.storage import opening
+from zibaldone.storage.sqlite import FILE
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 
@@ -19,7 +20,7 @@ def open_database(tmp_path):
     opened = []
 
     def open_database(busy_timeout_s=5.0):
-        opened.append(Database(tmp_path, busy_timeout_s=busy_timeout_s))
+        opened.append(opening.open_database(tmp_path, busy_timeout_s=busy_timeout_s))
         return opened[-1]
 
     yield open_database
@@ -233,7 +234,7 @@ def test_a_database_that_is_deleted_during_a_write(open_database):
 
 def test_an_error_that_is_kept_keeps_no_snapshot(tmp_path):
     """Whoever holds on to an exception from the middle of a result keeps nobody from writing."""
-    database = Database(tmp_path, busy_timeout_s=0.2)
+    database = opening.open_database(tmp_path, busy_timeout_s=0.2)
     with database.write() as connection:
         connection.execute(text("CREATE TABLE numbers (n INTEGER)"))
         connection.execute(text("INSERT INTO numbers VALUES (1), (2), (3)"))
@@ -245,7 +246,7 @@ def test_an_error_that_is_kept_keeps_no_snapshot(tmp_path):
 
     with pytest.raises(LookupError) as kept:
         stop_half_way()
-    other = Database(tmp_path, busy_timeout_s=0.2)
+    other = opening.open_database(tmp_path, busy_timeout_s=0.2)
     with other.write() as connection:
         connection.execute(text("INSERT INTO numbers VALUES (4)"))
     other.close()

@@ -8,8 +8,9 @@ from sqlalchemy import create_engine, inspect, text
 from zibaldone import Memory, NewerSchema, StorageError, generations
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage import migrations, schema
-from zibaldone.storage.database import FILE, Database
 from zibaldone.storage.migrations import MIGRATIONS, migrate
+from zibaldone.storage.opening import open_database
+from zibaldone.storage.sqlite import FILE
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.base import Generation
 from zibaldone.views.messages import MessagesView
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("made_from_nothing")
 @pytest.fixture
 def database(tmp_path):
     """A fresh folder, opened."""
-    database = Database(tmp_path, busy_timeout_s=5)
+    database = open_database(tmp_path, busy_timeout_s=5)
     yield database
     database.close()
 
@@ -51,8 +52,9 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
     assert set(expected) == set(schema.metadata.tables)
 
 
-# What was measured of an embedder is no user's, and a key is looked up before its user is known.
-NOBODY_S = {"migrations", "hierarchy_thresholds", "server_keys"}
+# What was measured of an embedder is no user's, a key is looked up before its user is known, and a block by a
+# digest.
+NOBODY_S = {"migrations", "hierarchy_thresholds", "server_keys", "stored_blocks"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_a_failing_migration_leaves_the_old_schema(tmp_path):
     """Nothing of it is there, nor of those that came with it; when it is mended, all of them are."""
     with Memory(tmp_path) as memory:
         memory.add("rye", user="ann")
-    database = Database(tmp_path, busy_timeout_s=5)
+    database = open_database(tmp_path, busy_timeout_s=5)
     with pytest.raises(LookupError):
         migrate(database.write, [*MIGRATIONS, add_a_table, fail_half_way])
     with database.read() as connection:
@@ -124,7 +126,7 @@ def test_a_newer_folder(tmp_path):
     """A folder of a newer version is refused with what to do, and no byte of it changes."""
     with Memory(tmp_path) as memory:
         memory.add("rye", user="ann")
-    database = Database(tmp_path, busy_timeout_s=5)
+    database = open_database(tmp_path, busy_timeout_s=5)
     migrate(database.write, [*MIGRATIONS, add_a_table])
     database.close()
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}

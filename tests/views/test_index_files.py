@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+import safetensors.numpy
 
 from zibaldone import Memory
 from zibaldone.search import unit_index
@@ -94,7 +95,9 @@ def test_an_opened_index_forgets(filled, opened):
     assert "Moss" not in answer(memory)[0]
 
 
-@pytest.mark.parametrize("where", [(index_files, "save"), (index_files, "save_file")], ids=["before", "amid"])
+@pytest.mark.parametrize(
+    "where", [(index_files, "save"), (safetensors.numpy, "save_file")], ids=["before", "amid"]
+)
 def test_a_forgetting_while_it_is_written(filled, monkeypatch, where):
     """What was forgotten meanwhile is in no file."""
     memory = filled()
@@ -168,7 +171,7 @@ def test_a_full_disk_holds_up_nothing(opened, monkeypatch):
     def full(*given, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(index_files, "save_file", full)
+    monkeypatch.setattr(safetensors.numpy, "save_file", full)
     memory = opened()
     memory.add(TEXTS, user="ann")
     assert memory.maintain().behind == ()

@@ -10,7 +10,7 @@ from zibaldone import Message, forgetting, generations, log, maintenance
 from zibaldone.core import Scope
 from zibaldone.forgetting import Selector
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 from zibaldone.views import unit_cache
 from zibaldone.views.base import Query
@@ -37,7 +37,7 @@ STEPS = st.lists(
 def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
     """After any order of adds, reads, forgettings and new processes both find the same, scores and all."""
     now = FrozenClock()()
-    database = Database(tmp_path_factory.mktemp("views"), busy_timeout_s=5)
+    database = open_database(tmp_path_factory.mktemp("views"), busy_timeout_s=5)
     views = [MessagesView(STATIC, STATIC, STATIC), NaiveView(STATIC, STATIC, STATIC)]
     try:
         for number, (verb, what, session) in enumerate([*steps, ("ask", "Ann bassoon in May", None)]):

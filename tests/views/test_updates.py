@@ -12,7 +12,7 @@ from zibaldone.forgetting import Selector
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.updates import UpdatesView, links_of
 
@@ -24,7 +24,7 @@ class Desk:
     """A folder, and the view over it."""
 
     def __init__(self, folder, chat=None):
-        self.database = Database(folder, busy_timeout_s=30)
+        self.database = open_database(folder, busy_timeout_s=30)
         self.view = UpdatesView(Asker(chat, Meter(None), STATIC))
 
     def say(self, *texts, user="ann", session="1", name=None, role="user"):

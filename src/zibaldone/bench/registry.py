@@ -143,6 +143,10 @@ class SpeedOptions:
 
     path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
     sizes: Ints = option((1000, 10000, 100000), "Numbers of messages, with commas.")
+    postgres: str | None = option(
+        None,
+        "The URL of a PostgreSQL database: the same there, call by call.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

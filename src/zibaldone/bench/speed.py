@@ -14,7 +14,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -44,6 +46,16 @@ COLD_OPENS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class PostgresSpeed:
+    """The engine's side over PostgreSQL: medians."""
+
+    add_one_ms: float
+    add_batch_ms: float
+    recall_p50_ms: float
+    cold_recall_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Speed:
     """One size. Times are medians unless they say otherwise; `bare_` and others name a yardstick."""
 
@@ -66,6 +78,7 @@ class Speed:
     text_bytes: int  # UTF-8 of the messages' contents
     cold_recall_ms: float  # open the folder and answer the first recall, in a new process
     cold_process_ms: float  # the same with the interpreter's start and all imports
+    postgres: PostgresSpeed | None = None  # the same calls of the same run, where a database was given
 
     @property
     def add_one_ratio(self) -> float:
@@ -112,6 +125,27 @@ _FIGURES = (
 )
 
 
+def _over_postgres(name: str) -> Callable[[Speed], float | None]:
+    return lambda speed: None if speed.postgres is None else getattr(speed.postgres, name)
+
+
+# Below the figure whose call it is.
+_OF_POSTGRES = {
+    "add_one_ms": _Figure("  over PostgreSQL", _over_postgres("add_one_ms"), ".2f"),
+    "add_batch_ms": _Figure("  over PostgreSQL", _over_postgres("add_batch_ms"), ".1f"),
+    "recall_p50_ms": _Figure("  over PostgreSQL", _over_postgres("recall_p50_ms"), ".1f"),
+    "cold_recall_ms": _Figure("  over PostgreSQL", _over_postgres("cold_recall_ms"), ".0f"),
+}
+
+
+def _figures(results: Sequence[Speed]) -> Iterator[_Figure]:
+    there = any(speed.postgres for speed in results)
+    for figure in _FIGURES:
+        yield figure
+        if there and figure.grows in _OF_POSTGRES:
+            yield _OF_POSTGRES[figure.grows]
+
+
 def growth_of(results: Sequence[Speed]) -> dict[str, float | None]:
     """The e of cost ~ messages ** e, of the two largest sizes: below, fixed costs hide it."""
     largest = sorted(results, key=lambda speed: speed.messages)[-2:]
@@ -129,7 +163,9 @@ def table(results: Sequence[Speed]) -> Table:
         return "" if exponent is None else f"{exponent:.2f}"
 
     sizes = [(f"{speed.messages:,}", speed) for speed in results]
-    lines = [replace(figure, label=figure.label.format(batch=results[0].batch)) for figure in _FIGURES]
+    lines = [
+        replace(figure, label=figure.label.format(batch=results[0].batch)) for figure in _figures(results)
+    ]
     return transpose("speed, medians", "", lines, sizes, [Column("growth", grown)])
 
 
@@ -141,11 +177,13 @@ def run(options: SpeedOptions, run: Run) -> Measurement:
         conversations = LoCoMoQuestions(options.path)
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
         data = f"turns of {options.path.name}"
-    results = [evaluate(size, turns, run.tools(), run.progress) for size in options.sizes]
+    results = [evaluate(size, turns, run.tools(), run.progress, options.postgres) for size in options.sizes]
     return Measurement({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
 
-def evaluate(size: int, turns: Sequence[Message], tools: Equipment, progress: Progress) -> Speed:
+def evaluate(
+    size: int, turns: Sequence[Message], tools: Equipment, progress: Progress, postgres: str | None = None
+) -> Speed:
     """Build a memory of `size` messages and measure it on the way and at the end."""
     rows = list(itertools.islice(repeated(turns), size + SINGLES))
     folder = tools.folder / f"speed-{size}"
@@ -153,7 +191,10 @@ def evaluate(size: int, turns: Sequence[Message], tools: Equipment, progress: Pr
     batch = min(BATCH, size)
     batches, singles = _Alternating(), _Alternating()
     bare = BareSQLite(folder / "bare.sqlite")
-    with Memory(folder / "memory", embedder=tools.embedder) as memory:
+    of_postgres: PostgresSpeed | None = None
+    with ExitStack() as opened:
+        memory = opened.enter_context(Memory(folder / "memory", embedder=tools.embedder))
+        other = None if postgres is None else opened.enter_context(_Elsewhere(postgres, tools))
         _warm_up(memory, bare, tools)
         for start in range(0, size, batch):
             progress(f"adding {size:,}", start, size)
@@ -162,13 +203,22 @@ def evaluate(size: int, turns: Sequence[Message], tools: Equipment, progress: Pr
                 engine=partial(memory.add, part, user=USER),
                 insert=partial(bare.insert, part),
                 embed=partial(tools.embedder.embed, [message.content for message in part]),
+                **({} if other is None else {"postgres": partial(other.add, part)}),
             )
-        recalls = _recalls(memory, rows[:size], tools, progress)
+        recalls = _recalls(memory, rows[:size], tools, progress, other)
         for message in rows[size:]:
             singles.time(
                 engine=partial(memory.add, message, user=USER),
                 insert=partial(bare.insert, [message]),
                 embed=partial(tools.embedder.embed, [message.content]),
+                **({} if other is None else {"postgres": partial(other.add, [message])}),
+            )
+        if other is not None:
+            of_postgres = PostgresSpeed(
+                singles.median_ms("postgres"),
+                batches.median_ms("postgres"),
+                recalls.median_ms("postgres"),
+                _cold(other.url, questions(rows, 1)[0], other.user).recall_ms,
             )
     bare.close()
     progress(f"opening {size:,}", size, size)
@@ -193,7 +243,33 @@ def evaluate(size: int, turns: Sequence[Message], tools: Equipment, progress: Pr
         text_bytes=sum(len(message.content.encode()) for message in rows),
         cold_recall_ms=cold.recall_ms,
         cold_process_ms=cold.process_ms,
+        postgres=of_postgres,
     )
+
+
+class _Elsewhere:
+    """The same memory in PostgreSQL, under a user of its own, who is forgotten at the end."""
+
+    def __init__(self, url: str, tools: Equipment) -> None:
+        self.url, self.user = url, f"{USER}-{uuid.uuid4().hex}"
+        self._memory = Memory(url, embedder=tools.embedder)
+
+    def __enter__(self) -> _Elsewhere:
+        for _ in range(WARM_UPS):
+            self._memory.add("Hello there.", user=f"{self.user}-warm-up")
+            self._memory.recall("hello?", user=f"{self.user}-warm-up")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for user in (self.user, f"{self.user}-warm-up"):
+            self._memory.forget(user=user, everything=True)
+        self._memory.close()
+
+    def add(self, messages: Sequence[Message]) -> None:
+        self._memory.add(messages, user=self.user)
+
+    def recall(self, question: str) -> None:
+        self._memory.recall(question, user=self.user, budget_tokens=BUDGET_TOKENS, floor=0.0)
 
 
 def _warm_up(memory: Memory, bare: BareSQLite, tools: Equipment) -> None:
@@ -248,12 +324,20 @@ class _Alternating:
         return median(self.ms[side])
 
 
-def _recalls(memory: Memory, rows: Sequence[Message], tools: Equipment, progress: Progress) -> _Alternating:
+def _recalls(
+    memory: Memory,
+    rows: Sequence[Message],
+    tools: Equipment,
+    progress: Progress,
+    other: _Elsewhere | None = None,
+) -> _Alternating:
     timed = _Alternating()
     vectors = tools.embedder.embed([message.content for message in rows])
     queries = questions(rows, WARM_UPS + RECALLS)
     for question in queries[:WARM_UPS]:
         memory.recall(question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0)
+        if other is not None:
+            other.recall(question)
     for done, question in enumerate(queries[WARM_UPS:]):
         progress(f"recalling from {len(rows):,}", done, RECALLS)
         vector = tools.embedder.embed([question])[0]
@@ -261,6 +345,7 @@ def _recalls(memory: Memory, rows: Sequence[Message], tools: Equipment, progress
             engine=partial(memory.recall, question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0),
             embed=partial(tools.embedder.embed, [question]),
             product=partial(np.matmul, vectors, vector),
+            **({} if other is None else {"postgres": partial(other.recall, question)}),
         )
     return timed
 
@@ -273,11 +358,11 @@ class _Cold:
     memory_before_bytes: int
 
 
-def _cold(folder: Path, question: str) -> _Cold:
+def _cold(place: Path | str, question: str, user: str = USER) -> _Cold:
     """In new processes, medians of a few. The operating system's file cache stays warm."""
     runs = []
     for _ in range(COLD_OPENS):
-        command = [sys.executable, "-m", "zibaldone.bench.cold", str(folder), USER, question]
+        command = [sys.executable, "-m", "zibaldone.bench.cold", str(place), user, question]
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         process_ms = (time.perf_counter() - start) * 1000

@@ -66,11 +66,11 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     Raises a StorageError.
     """
-    from zibaldone.storage.database import Database, database_file
+    from zibaldone.storage.opening import is_there, open_database
 
-    if not database_file(folder.expanduser()).exists():
+    if not is_there(folder):
         return None
-    database = Database(folder, busy_timeout_s=_BUSY_S)
+    database = open_database(folder, busy_timeout_s=_BUSY_S)
     try:
         with database.read() as connection:
             return read(connection)

@@ -40,11 +40,13 @@ class _State:
 
 def guide_lines(folder: Path) -> list[str]:
     """The guide, line by line. Raises a StorageError for a folder that cannot be used."""
+    from zibaldone.storage.database import place_shown
+
     state = read_log(folder, _state)
     lines = [
         "Keeps what was said, word for word, and recalls what a question needs.",
         "",
-        f"memory: {folder}",
+        f"memory: {place_shown(folder)}",
     ]
     if state is None or not state.messages:
         return [*lines, "  nothing is stored yet", "", "next:", *_commands(_EMPTY), "", _MORE]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def given_path(text: str | Path) -> Path:
-    """A path that names something: an empty one would mean the working directory."""
+    """A path that names something, or a URL: an empty one would mean the working directory."""
     if not str(text).strip():
         raise typer.BadParameter("a path cannot be empty")
     return Path(text)
@@ -39,7 +39,7 @@ Folder = Annotated[
         envvar="ZIBALDONE_MEMORY",
         default_factory=default_folder,
         show_default="a folder among the user's data",
-        help="The memory's folder.",
+        help="The memory's folder, or the URL of a PostgreSQL database.",
     ),
 ]
 User = Annotated[
@@ -106,10 +106,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing el
 
 def holds_memory(folder: Path) -> bool:
     """Whether there is a memory; also true where only opening it can say what is wrong with it."""
-    from zibaldone.storage.database import database_file
+    from zibaldone.storage.opening import is_there
 
     try:
-        return database_file(folder.expanduser()).exists()
+        return is_there(folder)
     except (OSError, RuntimeError):  # not allowed to look; "~" of nobody
         return True
 
@@ -146,7 +146,7 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Abstra
     """
     out.say_folder(folder)
     if held := _LENT.get():
-        if options or (held.typed_in / folder.expanduser()).resolve() != held.memory.path.resolve():
+        if options or not _is_same(held, folder):
             raise MemoryElsewhere
         return nullcontext(held.memory)
     if not create and not holds_memory(folder):
@@ -154,6 +154,14 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Abstra
     from zibaldone.memory import Memory
 
     return Memory(folder, **options)
+
+
+def _is_same(held: _Lent, folder: Path) -> bool:
+    from zibaldone.storage.database import url_in
+
+    if url_in(folder) is not None:
+        return False
+    return (held.typed_in / folder.expanduser()).resolve() == held.memory.path.resolve()
 
 
 @contextmanager
@@ -171,7 +179,7 @@ def check_user(opened: Memory, user: str | None) -> None:
     if user is None or key("user", user) in (users := opened.users()):
         return
     hint = likely(user, users) or "'zibaldone users' lists them"
-    raise UnknownName(f"no user {user!r} in {opened.path}: {hint if users else 'it is empty'}")
+    raise UnknownName(f"no user {user!r} in {opened.place}: {hint if users else 'it is empty'}")
 
 
 def whole_session(opened: Memory, user: str, name: str | None) -> str | None:

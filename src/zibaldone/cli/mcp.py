@@ -138,9 +138,15 @@ def _arguments(user: str, agent: str | None, memory: Path, *, read_only: bool) -
     """The command that a client starts: whole paths, since it has another directory and another PATH."""
     script = Path(sys.executable).with_name("zibaldone")
     command = str(script) if script.exists() else shutil.which("zibaldone") or "zibaldone"
-    options = ["--user", user, "--memory", str(memory.expanduser().absolute())]
+    options = ["--user", user, "--memory", _whole(memory)]
     options += [] if agent is None else ["--agent", agent]
     return [command, "mcp", "serve", *options, *(["--read-only"] if read_only else [])]
+
+
+def _whole(memory: Path) -> str:
+    from zibaldone.storage.database import url_in
+
+    return url_in(memory) or str(memory.expanduser().absolute())
 
 
 def _server(server: _Local | _Remote, url_key: str = "url") -> dict[str, Any]:

@@ -96,7 +96,9 @@ def visible(text: str) -> str:
 def say_folder(folder: object) -> None:
     """Which folder is in use, in a line on standard error, where that is a terminal."""
     if _errors_are_seen():
-        note(f"memory: {folder}")
+        from zibaldone.storage.database import place_shown
+
+        note(f"memory: {place_shown(str(folder))}")
 
 
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
@@ -324,8 +326,7 @@ def receipt_summary(receipt: Receipt) -> str:
     numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
     derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
-    late = not (receipt.dry_run or receipt.purged)
-    later = "; another process still reads the files: closing it cleans them" if late else ""
+    later = f"; {receipt.remains}" if receipt.remains else ""
     return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}"
 
 

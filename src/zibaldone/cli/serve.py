@@ -60,6 +60,7 @@ def serve(
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
     from zibaldone.settings import secret
+    from zibaldone.storage.database import place_shown
 
     settings = ServerSettings(
         host=host,
@@ -76,7 +77,7 @@ def serve(
     with listening(settings) as bound:
         app = create_app(AsyncMemory(memory, background=True), settings=settings, keys=keys)
         out.write(f"listening on {base_url(bound)}")
-        out.note(f"memory: {memory}")
+        out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
@@ -103,8 +104,12 @@ def open_(
     Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this
     process meanwhile, and load nothing: a recall takes a tenth of a second.
     """
+    from zibaldone.storage.database import url_in
+
     if background + stop + status > 1:
         raise InvalidInput("give one of --background, --stop and --status")
+    if url_in(memory) is not None:
+        raise InvalidInput("open holds the memory of a folder: serve the page of a database with serve")
     if background or stop or status:
         chosen = [] if port is None else ["--port", str(port)]
         in_background(memory, ["open", "--no-browser", *chosen], stop=stop, status=status, as_json=as_json)

@@ -48,6 +48,37 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     return RecordedModel(folder, chat, on_miss or ("ask" if chat else "leave_open"))  # type: ignore[arg-type] # checked there
 
 
+def worker(
+    *,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="How many users side by side.")] = 2,
+    poll_s: Annotated[
+        float, typer.Option("--poll", min=0.05, help="Seconds between two looks at who lags behind.")
+    ] = 5.0,
+    lease_s: Annotated[
+        float, typer.Option("--lease", min=0.2, help="Seconds after which a killed worker is taken over.")
+    ] = 60.0,
+    view: Views = None,
+    memory: Folder,
+) -> None:
+    """Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.
+
+    Each user is one worker's at a time. Of a worker that is killed others take over.
+    """
+    import signal
+    import threading
+
+    stopping = threading.Event()
+    maintained = {} if view is None else {"maintained": view}
+    with open_memory(memory, create=True, **maintained) as opened:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stopping.set())
+        opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s)
+        out.write(f"working on {opened.place}")
+        while not stopping.wait(0.5):
+            pass
+    out.note("stopped")
+
+
 def maintain(
     *,
     user: OptionalUser = None,
@@ -160,7 +191,9 @@ def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
     if as_json:
         out.write_json(figures)
         return
-    out.write(f"memory: {memory}")
+    from zibaldone.storage.database import place_shown
+
+    out.write(f"memory: {place_shown(memory)}")
     for line in out.stats_lines(figures):
         out.write(line)
 

@@ -153,6 +153,11 @@ class KVMemory:
             encoder = Encoder(tap, tokenizer, form, self.config, ())
 
             def make(database: Database, _: Tokenizer) -> KVView:
+                if database.shared:
+                    raise InvalidInput(
+                        "the kv view keeps its keys and values in files, and a memory in PostgreSQL has none:"
+                        " attach it to a Memory of a folder"
+                    )
                 self._database = database
                 store = KVStore(database.folder / FOLDER)
                 layers, self._calibration = listening(store, encoder, identity, needles)
@@ -433,7 +438,7 @@ class KVMemory:
         """Begin to read the user's newest blocks into main memory; returns at once."""
         self._open()
         key("user", user)
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             if pool is not None:
                 newest = manifest.newest(connection, pool.generation, session, blocks)
@@ -467,7 +472,7 @@ class KVMemory:
         key("user", user)
         self._writer.wait()
         imported = transfer.read(self.view, file_path("path", path))
-        with self._database.write() as connection:
+        with self._database.write(user) as connection:
             if generations.serving(connection, user, self.view) is not None:
                 raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
             if behind := transfer.messages_of(connection, user, imported):
@@ -478,7 +483,7 @@ class KVMemory:
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""
         self._writer.wait()
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
             behind = generations.lag(connection, user, self.view)
             if not behind and (generation is None or not self.view.waiting(connection, generation)):
@@ -507,7 +512,7 @@ class KVMemory:
     def _pool(self, user: str, *, whole: bool) -> tuple[PoolReader | None, Index | None]:
         """The user's pool and its boxes, as of now. Raises _NotWhole when it is not `whole` and is to be."""
         self._open()
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
             pool = self.view.pool(connection, generation)
             if whole and generation is not None and self.view.waiting(connection, generation):
@@ -547,7 +552,7 @@ class KVMemory:
         remember: bool,
         whole: bool,
     ) -> list[Answer]:
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             deletions = log.state(connection, user).deletions
         made: list[Generated] = []
         sights: list[Sight] = []
@@ -611,13 +616,13 @@ class KVMemory:
         """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
         with self.view.model_lock:
             turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
-            with self._database.read() as connection:
+            with self._database.read(user) as connection:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             reader = PoolReader(pool, self._database.read) if pool is not None else None
             prepared = self.view.continued(reader, stored[0].session, turns, attended)
-        with self._database.write() as connection:
+        with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):
                 maintenance.commit_new(connection, user, self.view, stored, prepared)
                 log.touch(connection, user)

@@ -187,11 +187,14 @@ class Meter:
             return
         try:
             with ExitStack() as locked:
-                with self._database.write() as connection:
+                users = {key[0] for key in list(self._kept)}
+                with self._database.write(*users) as connection:
                     locked.enter_context(self._lock)
-                    for key, figures in self._kept.items():
-                        _write(connection, key, figures)
-                self._kept.clear()
+                    written = [key for key in self._kept if key[0] in users]
+                    for key in written:
+                        _write(connection, key, self._kept[key])
+                for key in written:
+                    del self._kept[key]
                 self._flushes += 1
         except (StorageError, ClosedMemory) as error:  # they go along with the next: no recall stops for it
             _logger.warning("usage of models is not written yet: %s", error)

@@ -48,7 +48,7 @@ class Builds:
 
 def builds(database: Database, user: str, view: ViewStore) -> Builds:
     """What serves, and what stands beside it."""
-    with database.read() as connection:
+    with database.read(user) as connection:
         other, standing = other_of(connection, user, view)
         return Builds(
             user,
@@ -92,7 +92,7 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
 
     One that was begun with the same settings and chat model goes on; any other, and one that was kept, goes.
     """
-    with database.write() as connection:
+    with database.write(user) as connection:
         if not log.state(connection, user).last_seq:
             return None
         kept = generations.standing(connection, user, view, "kept")
@@ -116,7 +116,7 @@ def switch(
     Raises InvalidInput where nothing stands beside, and ModelFailed.
     """
     while True:
-        with database.read() as connection:
+        with database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
             last_seq = log.state(connection, user).last_seq
         if beside is None:
@@ -126,7 +126,7 @@ def switch(
             )
         if beside.cursor < last_seq:
             grow(database, view, beside, on_step=on_step)
-        with database.write() as connection:
+        with database.write(user) as connection:
             latest = generations.standing(connection, user, view, "beside")
             if latest is None or latest.number != beside.number:
                 continue
@@ -143,7 +143,7 @@ def rollback(database: Database, user: str, view: View) -> None:
     What came since the switch it reads in the next maintenance; until then recall finds that by its words.
     Raises InvalidInput where none is kept.
     """
-    with database.write() as connection:
+    with database.write(user) as connection:
         kept = generations.standing(connection, user, view, "kept")
         if kept is None:
             raise InvalidInput(
@@ -156,7 +156,7 @@ def rollback(database: Database, user: str, view: View) -> None:
 
 def discard(database: Database, user: str, view: View) -> None:
     """Remove the build that does not serve. Raises InvalidInput where there is none."""
-    with database.write() as connection:
+    with database.write(user) as connection:
         other, _ = other_of(connection, user, view)
         if other is None:
             raise InvalidInput(f"only what serves is there of the {view.name} view of user {user!r}")

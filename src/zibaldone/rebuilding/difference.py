@@ -42,7 +42,7 @@ class BuildDiff:
 
 def diff(database: Database, user: str, view: ComparedView) -> BuildDiff:
     """Hold what stands beside, or is kept, against what serves. Raises InvalidInput unless there are two."""
-    with database.read() as connection:
+    with database.read(user) as connection:
         serving = generations.serving(connection, user, view)
         other, _ = other_of(connection, user, view)
     if serving is None or other is None:
@@ -83,7 +83,7 @@ def diff(database: Database, user: str, view: ComparedView) -> BuildDiff:
 def _of(database: Database, generation: Generation) -> TakeSnapshot:
     @contextmanager
     def take() -> Iterator[Snapshot]:
-        with database.read() as connection:
+        with database.read(generation.user) as connection:
             yield Snapshot(connection, generation)
 
     return take

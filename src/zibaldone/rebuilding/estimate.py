@@ -119,7 +119,7 @@ def estimate(
     embedder = CountingEmbedder(free, tokenizer)
     view = make(embedder, asker)
     embedder.texts = embedder.tokens = 0
-    with database.read() as connection:
+    with database.read(user) as connection:
         total = log.count(connection, user)
         last = log.select_messages(connection, user, Narrowing(), limit=REHEARSED_MESSAGES, newest=True)
     spoken = [message for message in last if not message.is_noise]

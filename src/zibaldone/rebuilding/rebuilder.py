@@ -92,7 +92,7 @@ class Rebuilder:
 
     def switch(self, user: str, view: View, progress: Progress | None) -> Builds:
         """Let what stands beside serve. Raises InvalidInput where its models are not known here."""
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
         made_by = view if beside is None else self.variants.of(beside, view)
         if beside is not None and (made_by is None or not self._can_go_on(beside.chat, beside.cursor, user)):
@@ -108,7 +108,7 @@ class Rebuilder:
 
     def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
         """Whether nothing is left to read, or the chat model is known here that would read it."""
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)
 
@@ -132,7 +132,7 @@ class Rebuilder:
             view = variant.view
             if maintenance.is_growing(self._database, user, view):
                 continue
-            with self._database.read() as connection:
+            with self._database.read(user) as connection:
                 beside = generations.standing(connection, user, view, "beside")
             try:
                 if beside is None or not maintenance.grow(self._database, view, beside, check=check):
@@ -146,7 +146,7 @@ class Rebuilder:
         """What counts messages that were read, of all that the user has."""
         if progress is None:
             return lambda _: None
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             total = log.count(connection, user)
         done = 0
 

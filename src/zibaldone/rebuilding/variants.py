@@ -87,7 +87,7 @@ class Variants:
         """The view with the models of the generation that serves the user, if they are known here."""
         if view.name not in self._of:
             return view
-        with self._database.read() as connection:
+        with self._database.read(user) as connection:
             generation = generations.serving(connection, user, view)
         return (self.of(generation, view) if generation else None) or view
 

@@ -21,7 +21,7 @@ from sqlalchemy import Row, select, update
 from zibaldone.errors import InvalidInput
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
-from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
 from zibaldone.validation import flag, key, shown
 
@@ -63,7 +63,7 @@ class KeyStore:
         self, folder: Path, *, clock: Callable[[], datetime] = now_utc, busy_timeout_s: float = 30.0
     ) -> None:
         """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
-        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ class KeyStore:
             "read_only": int(read_only),
             "created_us": to_us(now),
         }
-        with self._database.write() as connection:
+        with self._database.unlocked() as connection:
             connection.execute(server_keys.insert().values(values))
         created = ServerKey(key_id, user, agent, read_only, now, used=None, revoked=None)
         return CreatedKey(created, f"{PREFIX}{key_id}_{secret}")
@@ -109,7 +109,7 @@ class KeyStore:
     def revoke(self, key_id: str) -> ServerKey:
         """Let it open nothing from now on; it stays in the list. Raises InvalidInput for none of that id."""
         c = server_keys.c
-        with self._database.write() as connection:
+        with self._database.unlocked() as connection:
             revoking = update(server_keys).where(c.id == key_id, c.revoked_us.is_(None))
             connection.execute(revoking.values(revoked_us=to_us(self._clock())))
             row = connection.execute(select(server_keys).where(c.id == key_id)).first()
@@ -144,8 +144,8 @@ class KeyStore:
             used, self._used = self._used, {}
         if not used:
             return
-        with self._database.write() as connection:
-            for key_id, used_us in used.items():
+        with self._database.unlocked() as connection:
+            for key_id, used_us in sorted(used.items()):
                 connection.execute(
                     update(server_keys).where(server_keys.c.id == key_id).values(used_us=used_us)
                 )

@@ -21,6 +21,7 @@ from zibaldone.errors import (
     StorageBusy,
     StorageError,
     StorageFull,
+    StorageUnreachable,
     UnknownName,
     ZibaldoneError,
 )
@@ -43,6 +44,7 @@ _ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
     (ModelFailed, "model-failed", 502, None),
     (ClosedMemory, "closed", 503, 1),
     (StorageBusy, "storage-busy", 503, 1),
+    (StorageUnreachable, "storage-unreachable", 503, 5),
     (StorageFull, "storage-full", 507, None),
     (StorageError, "storage-failed", 500, None),
 )
@@ -50,6 +52,7 @@ _ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
 _HIDDEN: dict[str, str] = {
     "closed": "the server is shutting down: try again",
     "storage-busy": "others are writing to the memory, and nothing of this request was stored: try again",
+    "storage-unreachable": "the memory's database cannot be reached: try again",
     "storage-full": "no space is left for the memory, and nothing of this request was stored",
     "storage-failed": "the memory's folder cannot be used: the server's log says why",
 }

@@ -216,11 +216,12 @@ def units_of_the_hierarchy(connection: Connection) -> None:
 
 def links_of_updates(connection: Connection) -> None:
     """Which sentence took the place of which."""
+    without_rowid = "" if connection.dialect.name == "postgresql" else " WITHOUT ROWID"
     key = '"user" TEXT NOT NULL, generation BIGINT NOT NULL'
     for statement in (
         f"""CREATE TABLE update_words (
             {key}, word BIGINT NOT NULL, seq BIGINT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-            PRIMARY KEY ("user", generation, word, seq, start)) WITHOUT ROWID""",
+            PRIMARY KEY ("user", generation, word, seq, start)){without_rowid}""",
         f"""CREATE TABLE update_links (
             {key}, new_seq BIGINT NOT NULL, new_start INTEGER NOT NULL, new_end INTEGER NOT NULL,
             old_seq BIGINT NOT NULL, old_start INTEGER NOT NULL, old_end INTEGER NOT NULL, rule TEXT NOT NULL,
@@ -349,6 +350,22 @@ def builds_beside(connection: Connection) -> None:
         connection.execute(text(f"ALTER TABLE view_states ADD COLUMN {column}"))
 
 
+def a_fleet(connection: Connection) -> None:
+    """What machines that share a database keep in it; and who maintains whom."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        f"""CREATE TABLE saved_files (
+            "user" TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL, data {byte_string} NOT NULL,
+            PRIMARY KEY ("user", name, part))""",
+        f"""CREATE TABLE stored_blocks (
+            owner TEXT NOT NULL, "key" TEXT NOT NULL, data {byte_string} NOT NULL, made_us BIGINT NOT NULL,
+            PRIMARY KEY (owner, "key"))""",
+        """CREATE TABLE leases (
+            "user" TEXT NOT NULL PRIMARY KEY, holder TEXT NOT NULL, until_us BIGINT NOT NULL)""",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -368,6 +385,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     retention_of_users,
     audit_log,
     builds_beside,
+    a_fleet,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

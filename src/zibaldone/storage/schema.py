@@ -413,6 +413,32 @@ profile_notes = Table(  # beside the units of the profile that a model made, or 
     Column("made_by", Text, nullable=False),  # "offline", or "<model>/<hash of the prompt>"
 )
 
+saved_files = Table(  # saved indexes, where the database has no folder for files
+    "saved_files",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),  # 0: the header
+    Column("data", LargeBinary, nullable=False),
+)
+
+stored_blocks = Table(  # blocks of chunks, likewise
+    "stored_blocks",
+    metadata,
+    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the key begins
+    Column("key", Text, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
+)
+
+leases = Table(  # which users some worker has in hand, so that no other takes them
+    "leases",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("holder", Text, nullable=False),  # "" where nobody has
+    Column("until_us", BigInteger, nullable=False),  # microseconds since 1970; then anybody may take them
+)
+
 exports = Table(  # what was written elsewhere: forgetting does not reach it, verifying looks at it
     "exports",
     metadata,

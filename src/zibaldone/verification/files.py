@@ -29,7 +29,7 @@ def look_through_folder(
             continue
         inside = path.relative_to(database.folder)
         needles = of_user if own.intersection(inside.parts[:-1]) else of_all
-        is_open = path.name.startswith(database.path.name)
+        is_open = path.name.startswith(Path(database.name).name)
         yield _look(path, inside.as_posix(), "file", needles, apart=is_open)
 
 

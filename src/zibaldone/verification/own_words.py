@@ -9,8 +9,9 @@ from sqlalchemy import Connection, select
 
 from zibaldone import core
 from zibaldone.audit import operations
+from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import MIGRATIONS
-from zibaldone.storage.schema import metadata, view_states
+from zibaldone.storage.schema import view_states
 from zibaldone.views.base import ViewStore
 from zibaldone.views.profile import KINDS
 
@@ -28,7 +29,7 @@ _NAMED = (
 )
 
 
-def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
+def own_words(database: Database, connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
     """Texts that stand in a memory in which nobody ever said anything."""
     yield from _NAMED
     yield from operations()
@@ -39,7 +40,4 @@ def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[st
     c = view_states.c
     for row in connection.execute(select(c.fingerprint, c.chosen_over, c.chat).distinct()):
         yield from filter(None, row)
-    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
-    for kind, name, table, sql in rows:
-        if table in metadata.tables:  # another program's may say anything
-            yield from (kind, name, table, sql or "")
+    yield from database.words(connection)

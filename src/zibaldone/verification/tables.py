@@ -68,7 +68,7 @@ def _look(
 def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
     """Rows of the user, of any table, that name one of these messages."""
     left = []
-    with database.read() as connection:
+    with database.read(user) as connection:
         for table in metadata.sorted_tables:
             for column in (table.c[name] for name in _REFERRING if name in table.c and "user" in table.c):
                 for some in in_chunks(seqs, _PER_STATEMENT):

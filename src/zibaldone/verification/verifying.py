@@ -87,7 +87,7 @@ def verify(
 
 def _must_be_known(database: Database, receipt: Receipt) -> None:
     """That nothing is left where it never was proves nothing; a user's counters outlive any forgetting."""
-    with database.read() as connection:
+    with database.read(receipt.user) as connection:
         last_seq = log.state(connection, receipt.user).last_seq
     if not last_seq or max(receipt.seqs, default=0) > last_seq:
         which = f"never had message {max(receipt.seqs)} of user" if last_seq else "never had the user"
@@ -108,7 +108,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
     with database.read() as connection:
         names = log.all_users(connection)
-        of_user.excuse([*names, *own_words(connection, views)])
+        of_user.excuse([*names, *own_words(database, connection, views)])
     _excuse_messages(database, user, of_user)
     of_all = of_user.copy()
     for name in names:
@@ -125,7 +125,7 @@ def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
 
 
 def _messages(database: Database, user: str, after: int) -> list[Message]:
-    with database.read() as connection:
+    with database.read(user) as connection:
         return log.read(connection, user, after=after, limit=_PAGE)
 
 
@@ -134,7 +134,7 @@ def _structure(
 ) -> Iterator[Leftover]:
     """What is left without a word of text: rows that refer to the messages, keys and values of nobody."""
     yield from references(database, receipt.user, receipt.seqs)
-    with database.read() as connection:
+    with database.read(receipt.user) as connection:
         for fault in log.faults(connection, receipt.user):
             yield Leftover("reference", "the log", fault)
         for view in views:

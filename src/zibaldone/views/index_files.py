@@ -1,4 +1,6 @@
-"""Saved indexes: one file per user and view below `index/`, so that a process begins with what another made.
+"""Saved indexes: one file per user and view, so that a process begins with what another made.
+
+Where it is says `storage/saved_files`.
 
 A file is derived, and never trusted: it names the state of the log that it shows, the code that made it, and
 a checksum of each array. What does not fit is made anew from the rows. It holds words of messages, and goes
@@ -11,9 +13,6 @@ from __future__ import annotations
 import json
 import logging
 import mmap
-import os
-import shutil
-import tempfile
 import zlib
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -23,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import save_file
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -31,11 +29,10 @@ from zibaldone.log import UserState
 from zibaldone.search import lexical, saved, thesaurus, unit_index, unit_list, vocabulary
 from zibaldone.search.saved import SavedIndex
 from zibaldone.storage.database import Database
+from zibaldone.storage.saved_files import files_of
 from zibaldone.text import words
 from zibaldone.views.base import Generation
 
-_FOLDER = "index"
-_SUFFIX = ".index"
 _TYPES = {
     "U8": np.uint8,
     "BOOL": np.bool_,
@@ -75,20 +72,20 @@ def state_of(view: str, generation: Generation, words_by: str, user: UserState) 
 
 def saved_to(connection: Connection, user: str, state: IndexState) -> int:
     """The seq up to which the user's file holds units; 0 where there is none to be opened."""
-    header = _header(_path(connection, user, state.view))
+    header = _header(files_of(connection).header(connection, user, state.view))
     return header.cursor if header is not None and _fits(connection, user, header, state) else 0
 
 
 def opened(connection: Connection, user: str, state: IndexState) -> tuple[SavedIndex, int] | None:
     """The index, and the seq up to which it holds units; None where there is none, or a damaged one."""
-    path = _path(connection, user, state.view)
-    header = _header(path)
+    files = files_of(connection)
+    header = _header(files.header(connection, user, state.view))
     if header is None or not _fits(connection, user, header, state):
         return None
-    arrays = _arrays(path, header)
+    arrays = _arrays(files.contents(connection, user, state.view), header)
     if arrays is None:
         _logger.warning("a saved index of user %r is damaged and will be made anew", user)
-        path.unlink(missing_ok=True)
+        files.discard(user, state.view)
         return None
     return arrays, header.cursor
 
@@ -102,30 +99,24 @@ def save(
     """
     checksums = {name: _checksum(array) for name, array in index.arrays.items()}
     header = _Header(state, cursor, last_id, checksums)
-    target = _path_in(database.folder, user, state.view)
-    part: Path | None = None
+    metadata = {"index": json.dumps(asdict(header))}
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
-        os.close(descriptor)
-        part = Path(name)
-        save_file(index.arrays, part, metadata={"index": json.dumps(asdict(header))})
-        with database.write() as connection:
+        with (
+            database.saved.draft(user, state.view, index.arrays, metadata) as draft,
+            database.write(user) as connection,
+        ):
             if log.state(connection, user).deletions != state.deletions:
                 return False
-            part.replace(target)
+            database.saved.publish(connection, user, state.view, draft)
     except (OSError, SafetensorError) as error:
         _logger.warning("the index of user %r could not be saved: %s", user, error)
         return False
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
     return True
 
 
 def drop(connection: Connection, user: str) -> None:
     """Remove all files of a user; called in the transaction that forgets."""
-    shutil.rmtree(_path(connection, user, "any").parent, ignore_errors=True)
+    files_of(connection).drop(connection, user)
 
 
 def _fits(connection: Connection, user: str, header: _Header, state: IndexState) -> bool:
@@ -135,48 +126,37 @@ def _fits(connection: Connection, user: str, header: _Header, state: IndexState)
     return last is not None and last.id == header.last_id
 
 
-def _path(connection: Connection, user: str, view: str) -> Path:
-    database = connection.engine.url.database
-    assert database is not None  # a memory is always in a folder
-    return _path_in(Path(database).parent, user, view)
-
-
-def _path_in(folder: Path, user: str, view: str) -> Path:
-    digest = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return folder / _FOLDER / digest / (view + _SUFFIX)
-
-
-def _header(path: Path) -> _Header | None:
+def _header(begin: bytes | None) -> _Header | None:
+    if begin is None:
+        return None
     try:
-        with path.open("rb") as file:
-            read = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        given = json.loads(read["__metadata__"]["index"])
+        given = json.loads(json.loads(begin[8:])["__metadata__"]["index"])
         return _Header(
             IndexState(**given["state"]), given["cursor"], given["last_id"], dict(given["checksums"])
         )
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
-def _arrays(path: Path, header: _Header) -> SavedIndex | None:
-    """The arrays, which lie in the file; what is changed in them stays in this process."""
+def _arrays(contents: bytearray | mmap.mmap | None, header: _Header) -> SavedIndex | None:
+    """The arrays, which lie in the contents; what is changed in them stays in this process."""
+    if contents is None:
+        return None
     try:
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        begin = 8 + int.from_bytes(mapped[:8], "little")
+        begin = 8 + int.from_bytes(contents[:8], "little")
         placed = {
-            name: _array(mapped, begin, entry)
-            for name, entry in json.loads(mapped[8:begin]).items()
+            name: _array(contents, begin, entry)
+            for name, entry in json.loads(contents[8:begin]).items()
             if name != "__metadata__"
         }
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
     if {name: _checksum(array) for name, array in placed.items()} != header.checksums:
         return None
     return SavedIndex(placed)
 
 
-def _array(mapped: mmap.mmap, begin: int, entry: Any) -> saved.AnyArray:
+def _array(mapped: bytearray | mmap.mmap, begin: int, entry: Any) -> saved.AnyArray:
     first, end = entry["data_offsets"]
     kind = np.dtype(_TYPES[entry["dtype"]])
     if first == end:

@@ -101,7 +101,7 @@ class UnitCache:
         With `appends` alone; and when the view has read all, or else the next time.
         """
         user = generation.user
-        with database.read() as connection:
+        with database.read(user) as connection:
             state = log.state(connection, user)
             wanted = self._state(generation, state)
             saved_to = index_files.saved_to(connection, user, wanted)

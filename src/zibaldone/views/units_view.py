@@ -84,7 +84,7 @@ class IndexedUnitsView(UnitsView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
-        with database.read() as connection:
+        with database.read(user) as connection:
             self._cache.drop_forgotten(
                 Snapshot(connection, generation), user, usable(generation, self.fingerprint)
             )

@@ -21,6 +21,7 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
@@ -155,7 +156,7 @@ def offered(
     asker = Asker(None, Meter(None), TOKENIZER)
     view = HierarchyView(EMBEDDER, TOKENIZER, TOKENIZER, asker, config, drafter)
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(Path(folder), busy_timeout_s=5)
+        database = open_database(Path(folder), busy_timeout_s=5)
         with database.write() as connection:
             log.append(
                 connection, "u", [replace(one, seq=0) for one in (*held.talked, *tail)], datetime.now(UTC)
@@ -408,7 +409,7 @@ def begun(database: Database, user: str) -> Generation:
 
 def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
     """After another episode, whose messages say again what a known fact says."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
+    database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     generation = begun(database, "u")
     store(database, generation, HELD.only(1))
     with database.read() as connection:
@@ -433,7 +434,7 @@ def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
 
 def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
     """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
+    database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     generation = begun(database, "u")
     store(database, generation, HELD.only(1))
     with database.read() as old:
@@ -450,7 +451,7 @@ def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -
 
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
     """What is held of one is never another's, and nothing of a dropped one is."""
-    database, cache = Database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
+    database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     a, b = begun(database, "a"), begun(database, "b")
     store(database, a, HELD.only(1))
     store(database, b, HELD)

@@ -24,11 +24,11 @@ from zibaldone.bench.outcome import Progress
 from zibaldone.core import Message, Scope
 from zibaldone.memory import Memory
 from zibaldone.models.base import Vectors
+from zibaldone.storage.block_store import MemoryBlocks
 from zibaldone.views.base import Query
 from zibaldone.views.chunks import MemAttention
 from zibaldone.views.chunks.chunk import Chunk
 from zibaldone.views.chunks.retrieval import build_query, select_for
-from zibaldone.views.chunks.storage.blocks import MemoryBlocks
 from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
 
 ONCE, AGAIN = "once", "again"  # each question at its time; questions of topics that come again, by Zipf's law

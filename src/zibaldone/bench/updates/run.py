@@ -23,6 +23,7 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.views.updates import Link, UpdatesView, links_of
 
 HALVES = ("development", "held out")
@@ -92,7 +93,7 @@ def run(options: UpdatesOptions, run: Run) -> Measurement:  # noqa: ARG001 - it 
     view = UpdatesView(Asker(run.chat, Meter(None), shared_static_embedder()))
     judged = []
     everything = pairs()
-    database = Database(run.folder / "updates", busy_timeout_s=30)
+    database = open_database(run.folder / "updates", busy_timeout_s=30)
     try:
         for done, pair in enumerate(everything):
             run.progress("updates", done, len(everything))

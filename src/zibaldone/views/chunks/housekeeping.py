@@ -75,13 +75,13 @@ def tend(
     Raises StorageCorrupt when a block cannot be read.
     """
     owner = owner_of(generation)
-    with database.write() as connection:
+    with database.write(generation.user) as connection:
         for chunks, times in sorted(read_sets.items()):
             if times:
                 store.note_together(connection, owner, chunks, times)
 
     def moved() -> Moved:  # again, when another process tends to the same blocks
-        with database.read() as connection:
+        with database.read(generation.user) as connection:
             chunks = table.load(connection, generation, embedder.dimension)
         live = {number: chunk for number, chunk in chunks.items() if chunk.items}
         affinity = _Affinity(database, store, generation, live, asker, patient=patient)
@@ -108,7 +108,7 @@ class _Affinity:
 
     def of(self, numbers: Sequence[int]) -> Matrix:
         """(n, n) how much each two belong together, from 0 to 1; 1 more where a model says so."""
-        with self._database.read() as connection:
+        with self._database.read(self._generation.user) as connection:
             pairs = self._store.pairs(connection, owner_of(self._generation), numbers)
         association = associated(numbers, pairs, self._similarity(numbers))
         known = [number for number in numbers if number in self._chunks]
@@ -149,7 +149,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
     """
 
     def read() -> tuple[list[Chunk], dict[int, bytes]]:
-        with database.read() as connection:
+        with database.read(generation.user) as connection:
             chunks = table.load(connection, generation, embedder.dimension)
             bare = [c for c in chunks.values() if c.items and not len(c.metadata.vectors)]
             return bare, store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
@@ -162,7 +162,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
     }
     if not made:
         return
-    with database.write() as connection:
+    with database.write(generation.user) as connection:
         now = table.load(connection, generation, embedder.dimension)
         embedded = [
             replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))

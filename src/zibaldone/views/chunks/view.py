@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -17,6 +16,7 @@ from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
+from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
@@ -39,7 +39,6 @@ from zibaldone.views.chunks.forgetting import owner_of, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
-from zibaldone.views.chunks.storage.blocks import LocalBlocks
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
@@ -94,7 +93,7 @@ class ChunksView:
         static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
-        folder: Path,
+        blocks: BlockStore,
         config: MemAttention | None = None,
         placement: Placement | None = None,
         *,
@@ -102,12 +101,12 @@ class ChunksView:
     ) -> None:
         """`embedder` embeds metadata; `static` embeds the items of chosen chunks, at every recall.
 
-        Blocks are files below `folder`. `workers` is how many model calls of one user may be under way.
+        `blocks` keeps the blocks. `workers` is how many model calls of one user may be under way.
         """
         self.config, self.placement = config or MemAttention(), placement or Placement()
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._workers = asker, workers
-        self.store = RecordStore(LocalBlocks(folder))
+        self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
         self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
         self._read_sets = ReadSets()
@@ -306,7 +305,7 @@ class ChunksView:
         Only an embedder of this process is asked: whoever forgets waits for no model. Until `housekeep` has
         their vectors, chunks are found by their words.
         """
-        with database.read() as connection:
+        with database.read(user) as connection:
             state = log.state(connection, user)
         for cache in (self._tables, self._read_sets, self._text_vectors):
             cache.drop(user, state)

@@ -32,6 +32,7 @@ from zibaldone.storage.schema import (
     unit_sources,
 )
 from zibaldone.storage.schema import units as units_table
+from zibaldone.storage.upsert import put
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
@@ -379,8 +380,7 @@ def thresholds(connection: Connection, embedder: str) -> str | None:
 
 
 def set_thresholds(connection: Connection, embedder: str, measured: str) -> None:
-    connection.execute(delete(hierarchy_thresholds).where(hierarchy_thresholds.c.embedder == embedder))
-    connection.execute(hierarchy_thresholds.insert().values(embedder=embedder, thresholds=measured))
+    put(connection, hierarchy_thresholds, {"embedder": embedder, "thresholds": measured})
 
 
 def drop(connection: Connection, generation: Generation) -> None:

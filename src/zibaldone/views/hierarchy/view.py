@@ -205,7 +205,7 @@ class HierarchyView:
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
-        with database.read() as connection:
+        with database.read(user) as connection:
             now, state = Snapshot(connection, generation), log.state(connection, user)
             self._levels.drop(user, state)
             self._builders.drop(user, state)
@@ -220,7 +220,7 @@ class HierarchyView:
             return ()
         thresholds = self._thresholds(database.read)
         reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
-        with database.read() as connection:
+        with database.read(generation.user) as connection:
             if (state := table.state(connection, generation)) is None:
                 return ()
             builder = self._builder(connection, generation, reader, thresholds)
@@ -235,7 +235,7 @@ class HierarchyView:
             builder.place = place
             self._builders.put(generation.user, builder, counters, generation.number)
             return ()
-        with database.write() as connection:
+        with database.write(generation.user) as connection:
             if table.state(connection, generation) != state or _place(connection, generation) != place:
                 return ()  # somebody else went on from there: the next time
             self._write(connection, generation, builder, prepared, generation.cursor)

@@ -252,7 +252,7 @@ class ProfileView(UnitsView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing that was read before stays in memory."""
-        with database.read() as connection:
+        with database.read(user) as connection:
             self._standing.drop(user, log.state(connection, user))
 
     def _evidence(self, draft: EntryDraft, score: float, channels: tuple[ChannelScore, ...]) -> Evidence:

@@ -213,7 +213,7 @@ class TopicsView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        with database.read() as connection:
+        with database.read(user) as connection:
             state = log.state(connection, user)
             for cache in (self._readables, self._workbenches, self._libraries):
                 cache.drop(user, state)
@@ -227,13 +227,13 @@ class TopicsView:
         """Flush a CURRENT that has been open for too long, and embed what forgetting put back."""
         if generation.fingerprint != self.fingerprint:
             return ()
-        with database.read() as connection:
+        with database.read(generation.user) as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
             as_of = log.state(connection, generation.user)
             waiting = entry_units.waiting(connection, generation, self._embedder.dimension)
         if waiting:
             vectors = self._embed([unit.text for unit in waiting])
-            with database.write() as connection:
+            with database.write(generation.user) as connection:
                 entry_units.give_vectors(connection, generation, waiting, vectors)
                 log.touch(connection, generation.user)
         if before is None:
@@ -243,7 +243,7 @@ class TopicsView:
             if flushed is before:
                 return ()
             new = self._new_units(before, flushed, workbench)
-        with database.write() as connection:
+        with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
             self._save(connection, generation, _PreparedLibrary(before, held, flushed, new))

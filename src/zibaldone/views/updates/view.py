@@ -167,7 +167,7 @@ class UpdatesView(RestingView):
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing of what was read on the spot stays."""
-        with database.read() as connection:
+        with database.read(user) as connection:
             state = log.state(connection, user)
         self._unread.drop(user, state)
 

@@ -74,12 +74,12 @@ def arrange(
     database: Database, store: RecordStore, placement: Placement, owner: Owner, association: Association
 ) -> Moved:
     """Algorithm 2: write what has waited long enough, and anew what is left of blocks that are due."""
-    with database.read() as connection:
+    with database.read(owner.user) as connection:
         layout = store.layout(connection, owner)
     planned = plan(
         layout, placement.block_bytes, placement.gc_invalid_ratio, placement.staged_blocks, association
     )
-    with database.read() as connection:
+    with database.read(owner.user) as connection:
         packed = [read_placed(connection, store, owner, ids) for ids in planned]
     return move(database, store, owner, packed)
 
@@ -111,7 +111,7 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
         written += len(block)
     released = 0
     moved = 0
-    with database.write() as connection:
+    with database.write(owner.user) as connection:
         for key, contents in published:
             switched = _switch(connection, store, owner, key, contents)
             moved += switched

@@ -24,12 +24,12 @@ def release(database: Database, store: RecordStore, user: str | None = None) -> 
     query = select(blocks.c.user, blocks.c.block).where(blocks.c.released == 1)
     if user is not None:
         query = query.where(blocks.c.user == user)
-    with database.read() as connection:
+    with database.read(user) as connection:
         rows = connection.execute(query).all()
     for row in rows:
         store.blocks.delete(row.block)
     if rows:
-        with database.write() as connection:
+        with database.write(*{row.user for row in rows}) as connection:
             for row in rows:
                 gone = delete(blocks).where(blocks.c.user == row.user, blocks.c.block == row.block)
                 connection.execute(gone)
@@ -47,11 +47,11 @@ def reclaim_orphans(
     suspects = [key for key, age_s in store.blocks.list(prefix) if age_s >= older_than_s]
     if not suspects:
         return 0
-    with database.read() as connection:
+    with database.read(user) as connection:
         known = set(connection.execute(select(blocks.c.block)).scalars())
     if known.issuperset(suspects):
         return 0
-    with database.write() as connection:
+    with database.write(*([] if user is None else [user])) as connection:
         known = set(connection.execute(select(blocks.c.block)).scalars())
         orphans = [key for key in suspects if key not in known]
         for key in orphans:

@@ -17,8 +17,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, up
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.schema import blocks, record_pairs, records
-from zibaldone.views.chunks.storage.blocks import FIX, BlockStore, decode
+from zibaldone.views.chunks.storage.blocks import FIX, decode
 from zibaldone.views.chunks.storage.planning import BlockUse, Layout, RecordPlace
 
 _logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput
-from zibaldone.storage.database import Database, database_file
+from zibaldone.storage.sqlite import SqliteDatabase, database_file
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.scope import FIX, KVScope
 from zibaldone.views.kvcache.storage import manifest
@@ -60,7 +60,7 @@ class MemoryFolder:
                 f"{str(folder)!r} holds no memory: give the folder of the Memory whose blocks are served"
             )
         self._serving = serving
-        self._database = Database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s)
         self.store = KVStore(self._database.folder / FOLDER)
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class MemoryFolder:
         blocks must be of the user that the scope names. Raises InvalidInput, ForeignKV or BlockMissing for
         what is to be computed instead; the message names the fix.
         """
-        with self._database.read() as connection:
+        with self._database.read(scope.user) as connection:
             generation = self._serving(connection, scope.user, self.store)
             pool = manifest.pool(connection, generation) if generation is not None else None
             rows = manifest.fetch(connection, generation, scope.blocks) if generation is not None else {}

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_blocks, kv_erasures
+from zibaldone.storage.upsert import insert_missing
 from zibaldone.views.base import Generation
 
 _PER_STATEMENT = 500
@@ -96,14 +97,14 @@ def erase(
 ) -> None:
     """Note that nothing lives any more in these places of blocks and of boxes."""
     places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
-    if places:
-        connection.execute(
-            kv_erasures.insert().prefix_with("OR IGNORE", dialect="sqlite"),
-            [
-                {"user": generation.user, "generation": generation.number, "kind": kind, "place": place}
-                for kind, place in places
-            ],
-        )
+    insert_missing(
+        connection,
+        kv_erasures,
+        [
+            {"user": generation.user, "generation": generation.number, "kind": kind, "place": place}
+            for kind, place in places
+        ],
+    )
 
 
 def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:

@@ -87,10 +87,10 @@ class KVStore:
 
     def clean(self, database: Database, user: str) -> None:
         """Overwrite every place where something forgotten or evicted lived, and remove what no row names."""
-        with database.read() as connection:
+        with database.read(user) as connection:
             if not self._dirty(connection, user):
                 return
-        with database.write() as connection:
+        with database.write(user) as connection:
             kept = set()
             for pool in manifest.pools(connection, user):
                 files = self.files(pool)

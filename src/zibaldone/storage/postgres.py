@@ -1,0 +1,413 @@
+"""A PostgreSQL database, which any number of processes on any number of machines may open.
+
+Durability: `synchronous_commit` is on at least, so a commit that returned survives a crash of the server.
+Writers of one user's rows take turns by an advisory lock of the transaction; migrations keep out all others.
+Row level security is the second wall between users: a transaction says whose rows it means, and the server
+shows it no others. It holds for roles that are neither superusers nor exempt from it.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NoReturn
+
+import platformdirs
+from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from zibaldone.errors import (
+    ClosedMemory,
+    InvalidInput,
+    MissingExtra,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnreachable,
+    StorageUnusable,
+)
+from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.storage.block_store import TableBlocks
+from zibaldone.storage.columns import without_nul
+from zibaldone.storage.database import Database, place_shown, sorted_once
+from zibaldone.storage.migrations import MIGRATIONS, migrate
+from zibaldone.storage.saved_files import SAVED, TableFiles
+from zibaldone.storage.schema import metadata, migrations
+
+try:
+    import psycopg
+    from psycopg.sql import SQL, Literal
+except ImportError as error:
+    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[postgres]'") from error
+
+USER, EVERYBODY = "zibaldone.user", "zibaldone.everybody"  # settings of a transaction: whose rows it means
+POLICY = "zibaldone_own_rows"
+_TURNS = 64  # locks in which threads of one process queue, so that few connections wait in the server
+_ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
+_CONNECT_S = 10  # of one attempt
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_LOST = ("08", "57P")  # SQLSTATE classes: no connection; the server is stopping or starting
+_AGAIN = {"40001", "40P01", "53300", "55P03", "57014"}  # collided, deadlock, too many connections, waited
+_FULL = {"53100", "53200"}
+_REFUSED = {"25006", "28000", "28P01", "3D000", "3F000", "42501", "0A000"}
+# A server that acknowledges before it has written is told to write first.
+_DURABLY = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+_DAMAGED = {"XX001", "XX002", "58030"}
+
+
+class PostgresDatabase(Database):
+    """The tables of one schema of a PostgreSQL database; nothing lies beside it."""
+
+    shared = True
+    remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
+
+    def __init__(self, url: str, *, busy_timeout_s: float) -> None:
+        super().__init__()
+        self._url = _checked(url)
+        self.name = place_shown(url)
+        identity = f"{self._url.host}:{self._url.port}/{self._url.database}?{sorted(self._url.query.items())}"
+        digest = blake2b(identity.encode(), digest_size=8).hexdigest()
+        self.folder = Path(platformdirs.user_cache_dir("zibaldone")) / f"fleet-{digest}"
+        self._busy_timeout_s = busy_timeout_s
+        self._closed = False
+        self._turns = [threading.Lock() for _ in range(_TURNS)]
+        self._engine = self._new_engine(kept=8, most=32)
+        self._block_engine = self._new_engine(kept=1, most=8)
+        self.blocks = TableBlocks(self._of_a_block)
+        self.saved = TableFiles()
+        start_anew_in_children(self)
+        try:
+            with self._transaction(_snapshot(None), patient=False):
+                pass  # a wrong password is said at once
+            if not self._is_current():
+                migrate(self._migration)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def read(self, user: str | None = None) -> Iterator[Connection]:
+        """See Database."""
+        with self._transaction(_snapshot(user)) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self, *users: str) -> Iterator[Connection]:
+        """See Database. It sees what others commit while it runs, but of rows that are not these users'."""
+        with ExitStack() as turns:
+            for place in sorted({hash(user) % _TURNS for user in users}):
+                if not self._turns[place].acquire(timeout=self._busy_timeout_s):
+                    raise self._busy()
+                turns.callback(self._turns[place].release)
+            with self._transaction(self._locked(sorted_once(users))) as connection:
+                yield connection
+
+    def _new_engine(self, *, kept: int, most: int) -> Engine:
+        return create_engine(
+            self._url,
+            isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
+            connect_args={"connect_timeout": _CONNECT_S, "application_name": "zibaldone"},
+            pool_size=kept,
+            max_overflow=most - kept,
+            pool_timeout=self._busy_timeout_s,
+        )
+
+    def _is_current(self) -> bool:
+        """Whether there is nothing to migrate: then nobody need be kept out."""
+        with self.read() as connection:
+            if (encoding := connection.execute(text("SHOW server_encoding")).scalar()) != "UTF8":
+                raise StorageUnusable(
+                    f"{self.name} keeps text in {encoding}: make one with ENCODING 'UTF8' TEMPLATE template0"
+                )
+            if not inspect(connection).has_table(migrations.name):
+                return False
+            return connection.execute(select(func.max(migrations.c.number))).scalar() == len(MIGRATIONS)
+
+    @contextmanager
+    def _migration(self) -> Iterator[Connection]:
+        """Everybody's write transaction, at the end of which new tables are walled."""
+        with self.write() as connection:
+            yield connection
+            _settle(connection)
+
+    @contextmanager
+    def unlocked(self) -> Iterator[Connection]:
+        """See Database."""
+        with self._transaction(f"{_DURABLY}; {_meaning(None)}") as connection:
+            yield connection
+
+    @contextmanager
+    def _of_a_block(self) -> Iterator[Connection]:
+        """For one block, in the midst of another transaction perhaps: it waits for none of those."""
+        with self._transaction(f"{_DURABLY}; {_meaning(None)}", engine=self._block_engine) as connection:
+            yield connection
+
+    def now_us(self, connection: Connection) -> int:
+        """See Database."""
+        query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        return int(connection.execute(query).scalar_one())
+
+    def _locked(self, users: list[str]) -> str:
+        """Begin as the only writer of these users' rows; as the only one of all, for none."""
+        keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
+        everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
+        wait_ms = max(1, round(self._busy_timeout_s * 1000))
+        locks = f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
+        meaning = _meaning(users[0] if len(users) == 1 else None)
+        # The wait for rows ends as the wait for the locks does. Each statement takes a snapshot after them.
+        return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {meaning}; {locks}"
+
+    @contextmanager
+    def _transaction(
+        self, begin: str, *, patient: bool = True, engine: Engine | None = None
+    ) -> Iterator[Connection]:
+        if self._closed:
+            raise ClosedMemory("this memory was closed: open it again with Memory(url)")
+        try:
+            with self._begun(engine or self._engine, begin, patient=patient) as connection:
+                connection.info[self.AUDITED] = self.audit_clock
+                connection.info[SAVED] = self.saved
+                try:
+                    yield connection
+                except BaseException:
+                    if not connection.invalidated:
+                        _roll_back(connection)
+                    raise
+                try:
+                    done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
+                except psycopg.Error as error:
+                    self._fail(error, committing=True)
+                if done != "COMMIT":  # a statement had failed, and somebody took no notice
+                    raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
+        except DBAPIError as error:
+            self._fail(error.orig or error)
+        except PoolTimeout as error:
+            raise self._busy() from error
+
+    def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
+        """A connection with a transaction begun; where the server went away, once it is there again.
+
+        Nothing was sent before, so that trying again does nothing twice.
+        """
+        give_up = time.monotonic() + (self._busy_timeout_s if patient else 0)
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = engine.connect()
+                _driver(connection).execute(begin, prepare=False)
+            except (psycopg.Error, DBAPIError) as error:
+                cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+                if connection is not None:
+                    if _is_lost(cause):
+                        connection.invalidate()
+                    else:
+                        _roll_back(connection)
+                    connection.close()
+                if not _is_lost(cause) or _is_refusal(cause) or time.monotonic() >= give_up:
+                    self._fail(cause)
+            except BaseException:
+                if connection is not None:
+                    connection.invalidate()
+                    connection.close()
+                raise
+            else:
+                return connection
+            time.sleep(pause_s * random.uniform(0.5, 1))  # noqa: S311 - spreads waiters, guards nothing
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def purge_is_due(self, connection: Connection) -> None:
+        """Nothing to note: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
+
+    def purge_waits(self) -> bool:
+        """False: there is nothing that a client could still do."""
+        return False
+
+    def wipe(self) -> bool:
+        """False: no client can say of a server's pages, log and backups that deleted text is gone."""
+        return False
+
+    def faults(self) -> list[str]:
+        """Indexes of ours that the server itself holds for unusable."""
+        query = (
+            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+            " JOIN pg_class t ON t.oid = i.indrelid"
+            " WHERE NOT i.indisvalid AND t.relnamespace = current_schema()::regnamespace"
+        )
+        with self.read() as connection:
+            return [f"index {name} is not valid" for name in connection.execute(text(query)).scalars()]
+
+    def bytes_on_disk(self) -> int:
+        """Size of our tables with their indexes, in bytes."""
+        query = text(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
+            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
+        )
+        with self.read() as connection:
+            return int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
+
+    def words(self, connection: Connection) -> Iterator[str]:
+        """See Database."""
+        looking = inspect(connection)
+        for table in looking.get_table_names():
+            if table in metadata.tables:
+                yield table
+                yield from (column["name"] for column in looking.get_columns(table))
+                yield from (str(index["name"]) for index in looking.get_indexes(table))
+
+    def start_anew(self) -> None:
+        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        for engine in (self._engine, self._block_engine):
+            _abandoned.append(engine.pool)
+            engine.dispose(close=False)
+        self._turns = [threading.Lock() for _ in range(_TURNS)]
+
+    def close(self) -> None:
+        """See Database."""
+        self._closed = True
+        self._engine.dispose()
+        self._block_engine.dispose()
+
+    def _busy(self) -> StorageBusy:
+        return StorageBusy(
+            f"{self.name} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
+            " try again, or raise busy_timeout_s"
+        )
+
+    def _fail(self, error: BaseException, *, committing: bool = False) -> NoReturn:
+        raise self._typed(error, committing=committing) from error
+
+    def _typed(self, error: BaseException, *, committing: bool) -> StorageError:
+        state = getattr(error, "sqlstate", None) or ""
+        what = (str(error).splitlines() or [""])[0][:200]  # what follows may be anybody's text
+        if _is_refusal(error):
+            return StorageUnusable(f"{self.name} cannot be used ({what}): check its URL and role")
+        if _is_lost(error):
+            stored = (
+                "whether this call was stored is not known: messages with ids of your own can be added again"
+                if committing
+                else "nothing of this call was stored"
+            )
+            return StorageUnreachable(f"{self.name} cannot be reached ({what}); {stored}: try again")
+        if state == "55P03":
+            return self._busy()
+        if state in _AGAIN:
+            return StorageBusy(f"{self.name}: others were in the way ({what}), nothing was stored: try again")
+        if state in _FULL:
+            return StorageFull(f"no space left for {self.name}; nothing of this call was stored ({what})")
+        if state in _DAMAGED:
+            return StorageCorrupt(f"{self.name} is damaged ({what}): restore a backup")
+        return StorageError(f"{self.name}: {what}")
+
+
+def _checked(url: str) -> URL:
+    try:
+        given = make_url(url)
+        if given.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
+            raise InvalidInput(
+                f"no driver {given.drivername!r} for {place_shown(url)}: write postgresql+psycopg://"
+            )
+        if not given.database:
+            raise InvalidInput(f"{place_shown(url)} names no database: postgresql+psycopg://user@host/name")
+        return given.set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{place_shown(url)} is no URL: postgresql+psycopg://user@host/name") from error
+
+
+def _snapshot(user: str | None) -> str:
+    return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_meaning(user)}"
+
+
+def _meaning(user: str | None) -> str:
+    """Tell the server whose rows the transaction means: the wall of row level security reads that."""
+    named = SQL("{}").format(Literal(without_nul(user or ""))).as_string(None)
+    everybody = "on" if user is None else "off"
+    return f"SELECT set_config('{USER}', {named}, true), set_config('{EVERYBODY}', '{everybody}', true)"
+
+
+def _key(name: str) -> int:
+    """64 bits of a lock's name; two names that share them only wait for each other."""
+    digest = blake2b(f"zibaldone {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _settle(connection: Connection) -> None:
+    """Texts compare byte by byte, as in SQLite, whatever the server's language; and tables are walled."""
+    rows = connection.execute(
+        text(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND data_type = 'text'"
+            " AND coalesce(collation_name, '') <> 'C' AND table_name = ANY(:names)"
+        ),
+        {"names": list(metadata.tables)},
+    )
+    columns: dict[str, list[str]] = {}
+    for table, column in rows:
+        columns.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
+    for table, changes in sorted(columns.items()):
+        connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')
+    for table in walled(connection, are=False):
+        for statement in (
+            f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
+            f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
+            f"""CREATE POLICY {POLICY} ON "{table}" USING ("user" = current_setting('{USER}', true)
+                OR current_setting('{EVERYBODY}', true) = 'on')""",
+        ):
+            connection.exec_driver_sql(statement)
+
+
+def walled(connection: Connection, *, are: bool = True) -> list[str]:
+    """Our tables of users' rows that the wall stands around, or those without it."""
+    query = text(
+        "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user'"
+        " WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
+        " AND c.relname = ANY(:names) AND a.attnotnull"
+        " AND EXISTS (SELECT 1 FROM pg_policies p WHERE p.schemaname = current_schema()"
+        " AND p.tablename = c.relname AND p.policyname = :policy) = :are ORDER BY 1"
+    )
+    given = {"names": list(metadata.tables), "policy": POLICY, "are": are}
+    return list(connection.execute(query, given).scalars())
+
+
+def _driver(connection: Connection) -> psycopg.Connection[Any]:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
+
+
+def _roll_back(connection: Connection) -> None:
+    try:
+        _driver(connection).execute("ROLLBACK", prepare=False)
+    except psycopg.Error:
+        connection.invalidate()
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether the server went away, or is not there."""
+    state: str | None = getattr(error, "sqlstate", None)
+    if state is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return state.startswith(_LOST)
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether the server does not want us: waiting does not help."""
+    state = getattr(error, "sqlstate", None)
+    # psycopg names no SQLSTATE of a failed connection.
+    signs = ("authentication failed", "does not exist", "no pg_hba")
+    return state in _REFUSED or (state is None and any(sign in str(error) for sign in signs))
+
+
+_abandoned: list[object] = []  # in a forked child: its parent's connections, which it must not even close

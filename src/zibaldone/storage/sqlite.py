@@ -1,0 +1,369 @@
+"""The database of a folder: one SQLite file in WAL mode that several processes may open.
+
+Durability: `synchronous=FULL`, so a commit that returned survives a crash and a power cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from zibaldone.errors import (
+    ClosedMemory,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnusable,
+)
+from zibaldone.fork_safety import start_anew_in_children
+from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.database import Database
+from zibaldone.storage.migrations import OURS, migrate
+from zibaldone.storage.saved_files import SAVED, FolderFiles
+from zibaldone.storage.schema import metadata
+
+FILE = "zibaldone.sqlite3"
+_EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
+_PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
+_BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
+_CURSORS = "cursors"  # of the transaction that a connection is in
+_ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
+_PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
+
+
+class SqliteDatabase(Database):
+    """The database of one folder. There is one writer at a time, whoever's rows it writes."""
+
+    shared = False
+    remains = "another process still reads the files: closing it cleans them"
+
+    def __init__(self, folder: Path, *, busy_timeout_s: float) -> None:
+        super().__init__()
+        self.folder = _usable(folder)
+        self.path = database_file(self.folder)
+        self.name = str(self.path)
+        self.blocks = LocalBlocks(self.folder / _BLOCKS)
+        self.saved = FolderFiles(self.folder)
+        self._busy_timeout_s = busy_timeout_s
+        self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
+        self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
+        self._closed = False
+        self._file: tuple[int, int] | None = None  # device and inode of the file that is open
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            connect_args={"timeout": self._attempt_s, "check_same_thread": False},
+            pool_size=8,
+            max_overflow=24,
+            pool_timeout=busy_timeout_s,
+        )
+        event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "after_cursor_execute", _note_cursor)
+        start_anew_in_children(self)
+        try:
+            migrate(self.write)
+            self._file = self._file_there()
+            self._purge_what_is_due()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def read(self, user: str | None = None) -> Iterator[Connection]:  # noqa: ARG002 - everybody's snapshot
+        """See Database."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self, *users: str) -> Iterator[Connection]:  # noqa: ARG002 - the one lock is everybody's
+        """See Database."""
+        if not self._writing.acquire(timeout=self._busy_timeout_s):
+            raise self._busy()
+        try:
+            with self._transaction("BEGIN IMMEDIATE") as connection:
+                yield connection
+        finally:
+            self._writing.release()
+
+    def unlocked(self) -> AbstractContextManager[Connection]:
+        """See Database."""
+        return self.write()
+
+    def now_us(self, connection: Connection) -> int:  # noqa: ARG002 - one machine, one clock
+        """See Database."""
+        return time.time_ns() // 1000
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        if self._closed:
+            raise ClosedMemory("this memory was closed: open it again with Memory(path)")
+        self._check_file()  # before a connection is made, which would make an empty database
+        try:
+            with self._engine.connect() as connection:
+                connection.info[_CURSORS] = WeakSet()
+                connection.info[self.AUDITED] = self.audit_clock
+                connection.info[SAVED] = self.saved
+                self._begin(connection, begin)
+                try:
+                    yield connection
+                    self._check_file()
+                    self._check_log()
+                    connection.exec_driver_sql("COMMIT")
+                except BaseException:
+                    _close_cursors(connection)
+                    # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
+                    # a statement is interrupted (KeyboardInterrupt).
+                    if not connection.invalidated and _driver(connection).in_transaction:
+                        connection.exec_driver_sql("ROLLBACK")
+                    raise
+        except DBAPIError as error:
+            raise self._typed(error) from error
+        except PoolTimeout as error:
+            raise self._busy() from error
+
+    def _check_file(self) -> None:
+        """Raise StorageUnusable when the path leads to another file or to none: what is written is lost."""
+        if self._file is not None and self._file_there() != self._file:
+            raise StorageUnusable(
+                f"{str(self.path)!r} was deleted or replaced while it was open, and nothing of this call was"
+                " stored: put the file back, or open the memory again with Memory(path)"
+            )
+
+    def _check_log(self) -> None:
+        """Raise StorageUnusable when the write-ahead log was deleted: SQLite would write into nowhere."""
+        if self._file is not None and not self.path.with_name(self.path.name + "-wal").exists():
+            raise StorageUnusable(
+                f"the write-ahead log of {str(self.path)!r} was deleted while it was open, and nothing of"
+                " this call was stored: open the memory again with Memory(path)"
+            )
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _begin(self, connection: Connection, begin: str) -> None:
+        give_up = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                connection.exec_driver_sql(begin)
+            except DBAPIError as error:
+                if not _is_busy(error.orig):
+                    raise
+                if time.monotonic() >= give_up:
+                    raise self._busy() from error
+                time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
+            else:
+                return
+
+    def purge_is_due(self, connection: Connection) -> None:
+        """Note, in the transaction that deletes text, that the files have to be purged of it.
+
+        Whoever opens the folder next does it, should this process die in between.
+        """
+        connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
+
+    def purge_waits(self) -> bool:
+        """Whether deleted text may still be in the files."""
+        with self._engine.connect() as connection:
+            return bool(connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE)
+
+    def _purge_what_is_due(self) -> None:
+        with suppress(StorageError):  # others may be reading: the next one to open tries again
+            self.wipe()
+
+    def wipe(self) -> bool:
+        """See Database."""
+        return not self.purge_waits() or self.purge()
+
+    def purge(self) -> bool:
+        """Remove deleted text from the files: writes the database anew and empties the write-ahead log.
+
+        secure_delete alone is not enough: where SQLite moved rows between pages, copies of them stay in the
+        pages' unused space, and are not zeroed when the row itself is deleted. A VACUUM takes about 4 ms per
+        megabyte. False when another process still reads an older snapshot, which keeps the log alive, or
+        when there is no room for the copy. Others may write between two tries.
+        """
+        give_up = time.monotonic() + self._busy_timeout_s
+        rewritten = self._try(give_up, "VACUUM", "PRAGMA user_version=0")
+        emptied = self._try(give_up, "PRAGMA wal_checkpoint(TRUNCATE)")
+        if rewritten and not emptied:
+            self._try(time.monotonic() + _ATTEMPT_S, f"PRAGMA user_version={_PURGE_DUE}")
+        return rewritten and emptied
+
+    def _try(self, give_up: float, *statements: str) -> bool:
+        """Run statements of which others may be in the way; False when the time or the space is over.
+
+        The write lock is held for a short attempt at a time, since a reader may be slow.
+        """
+        left = list(statements)
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            with self._writing, self._engine.connect() as connection:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={_PURGE_ATTEMPT_MS}").close()
+                try:
+                    while left:
+                        outcome = connection.exec_driver_sql(left[0])
+                        if outcome.returns_rows and outcome.one()[0]:  # 1: a checkpoint was blocked
+                            break
+                        del left[0]
+                except DBAPIError as error:
+                    if isinstance(typed := self._typed(error), StorageFull):
+                        return False
+                    if not _is_busy(error.orig):
+                        raise typed from error
+                finally:
+                    if not connection.invalidated:  # as one is whose statement was interrupted
+                        connection.exec_driver_sql(
+                            f"PRAGMA busy_timeout={self._attempt_s * 1000:.0f}"
+                        ).close()
+            if not left or time.monotonic() >= give_up:
+                return not left
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def faults(self) -> list[str]:
+        """What SQLite's own integrity check finds; empty when the file is sound."""
+        with self.read() as connection:
+            rows = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        return [row for row in rows if row != "ok"]
+
+    def bytes_on_disk(self) -> int:
+        """Size of all files of the folder, in bytes."""
+        total = 0
+        for file in self.folder.rglob("*"):  # blocks are in folders of their own
+            with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
+                total += file.stat().st_size if file.is_file() else 0
+        return total
+
+    def words(self, connection: Connection) -> Iterator[str]:
+        """See Database."""
+        rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
+        for kind, name, table, sql in rows:
+            if table in metadata.tables:  # another program's may say anything
+                yield from (kind, name, table, sql or "")
+
+    def start_anew(self) -> None:
+        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        _abandoned.append(self._engine.pool)
+        self._engine.dispose(close=False)
+        self._writing = threading.Lock()
+
+    def close(self) -> None:
+        """Close all connections; idempotent."""
+        self._closed = True
+        self._engine.dispose()
+
+    def _busy(self) -> StorageBusy:
+        return StorageBusy(
+            f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
+            " try again, or raise busy_timeout_s"
+        )
+
+    def _typed(self, error: DBAPIError) -> StorageError:
+        name = getattr(error.orig, "sqlite_errorname", "") or ""
+        what, where = str(error.orig)[:100], repr(str(self.path))
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return self._busy()
+        if name.startswith("SQLITE_FULL"):
+            return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+            return StorageUnusable(
+                f"cannot write {where} ({what}): memory needs a folder that this process may write"
+            )
+        undecodable = what.startswith("Could not decode")  # the driver's own words; no code of SQLite's
+        if undecodable or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
+            what = what.partition(" with text ")[0]  # which may be anybody's
+            return StorageCorrupt(
+                f"{where} is damaged ({what}): restore a copy, or salvage it with"
+                f" sqlite3 {self.path.name} .recover into a new folder"
+            )
+        if name.startswith("SQLITE_IOERR"):
+            return StorageFull(f"the disk refused {where} ({what}, {name}): check its space and its health")
+        return StorageError(f"{where}: {what}")
+
+
+def database_file(folder: Path) -> Path:
+    """The database of a memory's folder, there or not; a folder keeps the file name it was begun with."""
+    earlier = folder / _EARLIER_FILE
+    return earlier if earlier.exists() else folder / FILE
+
+
+def _usable(folder: Path) -> Path:
+    try:
+        folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
+        if folder.exists() and not folder.is_dir():
+            raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+    except (UnicodeEncodeError, RuntimeError) as error:  # a lone surrogate; "~" of nobody
+        raise StorageUnusable(f"{str(folder)!r} names no folder ({error}): give Memory another") from error
+    except OSError as error:
+        raise StorageUnusable(f"cannot make the folder {str(folder)!r} ({error.strerror})") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageUnusable(f"cannot write in {str(folder)!r}: memory needs a folder that it may write")
+    return folder
+
+
+def _configure(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions on its own
+    cursor = connection.cursor()
+    give_up = time.monotonic() + _ATTEMPT_S
+    while True:  # SQLite does not wait for others when it changes the journal's mode
+        try:
+            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
+                if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
+                    cursor.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() >= give_up:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
+    cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
+    cursor.close()
+
+
+def _note_cursor(connection: Connection, cursor: sqlite3.Cursor, *_: object) -> None:
+    connection.info.setdefault(_CURSORS, WeakSet()).add(cursor)
+
+
+def _close_cursors(connection: Connection) -> None:
+    """Of a transaction that an exception ends: rows that nobody will fetch.
+
+    Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
+    SQLite keeps the connection at its old snapshot, and it can never write again.
+    """
+    for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
+        with suppress(sqlite3.Error):
+            cursor.close()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def _is_busy(error: BaseException | None) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+_abandoned: list[object] = []  # in a forked child: its parent's connections, which it must not even close

@@ -1,0 +1,211 @@
+"""Processes that share a PostgreSQL database: nothing acknowledged is lost or doubled, whoever is killed."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from children import Child
+
+from zibaldone import Memory, StorageError, StorageUnreachable
+from zibaldone.leases import LeaseLost, Leases
+from zibaldone.storage import schema
+from zibaldone.storage.opening import open_database
+from zibaldone.testing import HashEmbedder
+
+EMBEDDER = HashEmbedder(16)
+
+
+@pytest.fixture
+def database(url):
+    """An empty memory's."""
+    database = open_database(url, busy_timeout_s=10)
+    yield database
+    database.close()
+
+
+def test_ten_processes_open_a_fresh_database_at_once(postgres):
+    """The tables are made once, and every process can write: seqs have no gap and none is given twice."""
+    postgres.run("CREATE DATABASE fresh OWNER zibaldone")
+    url = postgres.url("fresh")
+
+    def run(tell, hear):
+        tell("ready")
+        hear()
+        with Memory(url, embedder=EMBEDDER) as memory:
+            tell([memory.add(f"rye {n}", user="ann")[0].seq for n in range(4)])
+
+    children = [Child(run) for _ in range(10)]
+    for child in children:
+        assert child.next() == "ready"
+    for child in children:
+        child.say()
+    given = [child.wait()[0] for child in children]
+    assert all(seqs == sorted(seqs) for seqs in given)
+    assert sorted(seq for seqs in given for seq in seqs) == list(range(1, 41))
+    with Memory(url, embedder=EMBEDDER) as memory:
+        assert [message.seq for message in memory.messages(user="ann")] == list(range(1, 41))
+        assert memory.check_integrity().ok
+        assert len(postgres.run("SELECT * FROM migrations", "fresh")) == len(set(schema_numbers(memory)))
+
+
+def schema_numbers(memory):
+    """Each migration that was recorded."""
+    with memory._database.read() as connection:
+        return [row.number for row in connection.execute(schema.migrations.select())]
+
+
+def test_a_writer_that_is_killed(url):
+    """What it was told is stored is there, once; what it was not told is there whole or not at all."""
+
+    def run(tell, hear):
+        memory = Memory(url, embedder=EMBEDDER)
+        for number in range(10_000):
+            stored = memory.add([f"message {number} part {part}" for part in range(3)], user="ann")
+            tell([message.seq for message in stored])
+
+    for _ in range(3):
+        told = Child(run).until_killed(0.05, words=5)
+        with Memory(url, embedder=EMBEDDER) as memory:
+            messages = memory.messages(user="ann")
+            assert {seq for seqs in told for seq in seqs} <= {message.seq for message in messages}
+            assert [message.seq for message in messages] == list(range(1, len(messages) + 1))
+            assert len(messages) % 3 == 0
+            assert memory.check_integrity().ok
+
+
+def test_the_server_goes_down_in_the_midst_of_adds(url, postgres):
+    """Who adds with ids of their own, and again what failed, has every message once."""
+    wanted, going = 60, threading.Event()
+    with Memory(url, embedder=EMBEDDER) as memory:
+        failed = []
+
+        def add(start):
+            for number in range(start, wanted, 2):
+                message = {"content": f"message {number}", "id": f"id {number}"}
+                while True:
+                    try:
+                        memory.add(message, user="ann")
+                        break
+                    except StorageError as error:
+                        failed.append(error)
+                if number > 5:
+                    going.set()
+
+        threads = [threading.Thread(target=add, args=(start,)) for start in (0, 1)]
+        for thread in threads:
+            thread.start()
+        assert going.wait(30)
+        postgres.kill()
+        postgres.start()
+        for thread in threads:
+            thread.join()
+        messages = memory.messages(user="ann")
+        assert {message.id for message in messages} == {f"id {number}" for number in range(wanted)}
+        assert [message.seq for message in messages] == list(range(1, wanted + 1))
+        assert {type(error) for error in failed} <= {StorageUnreachable}
+        memory.maintain()
+        assert memory.check_integrity().ok
+
+
+def test_a_forked_child_has_connections_of_its_own(url):
+    """It writes beside its parent."""
+    with Memory(url, embedder=EMBEDDER) as memory:
+        memory.add("A tulip of the parent.", user="ann")
+
+        def run(tell, hear):
+            memory.add("A tulip of the child.", user="ann")
+            tell(len(memory.recall("tulip", user="ann", floor=0).evidence))
+
+        assert Child(run).wait() == [2]
+        assert len(memory.messages(user="ann")) == 2
+
+
+def test_a_lease_is_one_worker_s(database):
+    """Nobody else gets it while it is held; then anybody does, and a killed holder's once it has passed."""
+    one, other = Leases(database), Leases(database)
+    with one.hold("ann") as mine:
+        mine()
+        with other.hold("ann") as theirs:
+            assert theirs is None
+        with other.hold("bea") as theirs:
+            theirs()
+    with other.hold("ann") as theirs:
+        theirs()
+    short = Leases(database, lease_s=0.2)
+    assert short._claim("ann")  # and is heard of no more
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with other.hold("ann") as theirs:
+            if theirs is not None:
+                break
+    else:
+        pytest.fail("never taken over")
+
+
+def test_a_held_lease_is_renewed_and_a_stolen_one_is_lost(database):
+    """The heartbeat keeps it past its first end; where another took it all the same, the work stops."""
+    leases = Leases(database, lease_s=0.4)
+    with leases.hold("ann") as check, database.unlocked() as connection:
+        first = connection.execute(schema.leases.select()).one()
+        until = time.monotonic() + 20
+        renewed = first
+        while renewed.until_us == first.until_us and time.monotonic() < until:
+            renewed = connection.execute(schema.leases.select()).one()
+        assert renewed.until_us > first.until_us
+        assert renewed.holder == leases.holder
+        check()
+    slow = Leases(database, lease_s=30)
+    with slow.hold("ann") as check:
+        with database.unlocked() as connection:
+            connection.execute(schema.leases.update().values(holder="another"))
+        slow._renew(["ann"])
+        with pytest.raises(LeaseLost):
+            check()
+
+
+def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
+    """Each message is read once by each view, all of them are read, and no lease is left."""
+    users = [f"user {number}" for number in range(8)]
+    with Memory(url, embedder=EMBEDDER) as memory:
+        for user in users:
+            memory.add([f"I moved to Oslo. {user} bakes rye bread {n}." for n in range(5)], user=user)
+
+        def work(tell, hear):
+            with Memory(url, embedder=EMBEDDER) as mine:
+                mine.start_worker(threads=1, poll_s=0.2, lease_s=2)
+                tell("works")
+                hear()
+
+        def stuck(tell, hear):
+            with Memory(url, embedder=EMBEDDER, chat=None) as mine:
+                mine._maintain_one = lambda user, check: (tell(user), hear())
+                mine.start_worker(threads=1, poll_s=0.2, lease_s=2)
+                hear()
+
+        killed = Child(stuck)
+        taken = killed.next()
+        killed.kill()
+        workers = [Child(work), Child(work)]
+        until = time.monotonic() + 60
+        views = [memory._views[name] for name in memory._maintained]
+        while time.monotonic() < until and memory._users_behind():
+            time.sleep(0.05)
+        assert taken in users
+        assert memory._users_behind() == []
+        for worker in workers:
+            worker.say()
+            worker.wait()
+        assert memory.check_integrity().ok
+        assert all(lag == 0 for lag in lags(memory, users, views))
+        with memory._database.read() as connection:
+            assert connection.execute(schema.leases.select()).all() == []
+
+
+def lags(memory, users, views):
+    """How many messages each view of each user has not read."""
+    from zibaldone import generations
+
+    with memory._database.read() as connection:
+        return [generations.lag(connection, user, view) for user in users for view in views]
