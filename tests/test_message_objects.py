@@ -303,7 +303,7 @@ def test_the_bytes_of_a_file_go_with_its_message(memory):
 
 def test_a_file_that_is_too_large_is_refused_where_it_was_to_be_kept(memory, monkeypatch):
     """Elsewhere it is named all the same."""
-    monkeypatch.setattr("zibaldone.message_input._MOST_FILE_BYTES", 10)
+    monkeypatch.setattr("zibaldone.message_input.MOST_FILE_BYTES", 10)
     with pytest.raises(InvalidMessage, match="keep it elsewhere"):
         memory.add({"content": IMAGES[:1]}, user="u", keep_files=True)
     assert memory.add({"content": IMAGES[:1]}, user="u")[0].content == "[image]"

@@ -39,7 +39,7 @@ def key(what: str, value: object) -> str:
         raise InvalidInput(
             f"{what} {shown(value)} has a lone surrogate at character {at}: it is not valid text"
         )
-    return value
+    return str.__str__(value)  # a plain one: what it was made from may say of itself what it likes
 
 
 def file_path(what: str, value: object) -> Path:

@@ -117,7 +117,8 @@ def test_arguments_of_the_methods(filled, whose):
         needed = {p.name: NEEDED.get(p.name, "nonsense") for p in parameters if p.default is p.empty}
         for parameter in parameters:
             for value in ODD:
-                typed(lambda: call(**{**needed, parameter.name: value}))  # noqa: B023
+                if not (parameter.name == "progress" and value is len):  # what it raises is its caller's
+                    typed(lambda: call(**{**needed, parameter.name: value}))  # noqa: B023
 
 
 @pytest.mark.parametrize("field", ["content", "role", "name", "time", "session", "metadata", "id"])
