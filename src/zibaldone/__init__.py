@@ -50,15 +50,19 @@ if TYPE_CHECKING:
         Embedder,
         OpenAIChat,
         OpenAIEmbedder,
+        Prices,
         RecordedModel,
         StaticEmbedder,
         Usage,
     )
     from zibaldone.profile import AsyncProfile, Profile
+    from zibaldone.rebuilding.builds import Build, Builds
+    from zibaldone.rebuilding.difference import BuildDiff, ChangedContent
+    from zibaldone.rebuilding.estimate import RebuildEstimate
     from zibaldone.recalled import Recall
     from zibaldone.retention import Retention, RetentionRule
     from zibaldone.verification.result import Leftover, LookedAt, Verification
-    from zibaldone.views.base import Counted
+    from zibaldone.views.base import Content, Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
@@ -74,13 +78,18 @@ __all__ = [
     "AuditEntry",
     "Behind",
     "BlockMissing",
+    "Build",
+    "BuildDiff",
+    "Builds",
     "CeilingReached",
     "Ceilings",
+    "ChangedContent",
     "ChannelScore",
     "ChatModel",
     "Citation",
     "ClosedMemory",
     "Consolidation",
+    "Content",
     "Counted",
     "Decision",
     "Document",
@@ -114,9 +123,11 @@ __all__ = [
     "OpenAIEmbedder",
     "Past",
     "Placement",
+    "Prices",
     "Profile",
     "ProfileEntry",
     "QuestionOpen",
+    "RebuildEstimate",
     "Recall",
     "Receipt",
     "RecordedModel",
@@ -199,15 +210,19 @@ _HOMES = {
         "Embedder",
         "OpenAIChat",
         "OpenAIEmbedder",
+        "Prices",
         "RecordedModel",
         "StaticEmbedder",
         "Usage",
     ),
     "profile": ("AsyncProfile", "Profile"),
+    "rebuilding.builds": ("Build", "Builds"),
+    "rebuilding.difference": ("BuildDiff", "ChangedContent"),
+    "rebuilding.estimate": ("RebuildEstimate",),
     "recalled": ("Recall",),
     "retention": ("Retention", "RetentionRule"),
     "verification.result": ("Leftover", "LookedAt", "Verification"),
-    "views.base": ("Counted",),
+    "views.base": ("Content", "Counted"),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),

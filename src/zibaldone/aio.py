@@ -25,8 +25,12 @@ from zibaldone.memory import MAINTAINED, Memory, V, now_utc
 from zibaldone.message_input import MessageLike
 from zibaldone.message_objects import Attachment
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
-from zibaldone.models.meter import Ceilings, Usage
+from zibaldone.models.meter import Ceilings, Prices, Usage
 from zibaldone.profile import AsyncProfile
+from zibaldone.rebuilding.builds import Builds
+from zibaldone.rebuilding.difference import BuildDiff
+from zibaldone.rebuilding.estimate import RebuildEstimate
+from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recalled import Recall
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession
@@ -328,9 +332,9 @@ class AsyncMemory:
         """See Memory.save_receipt."""
         await in_thread(self._memory.save_receipt, receipt, path, verified)
 
-    async def export(self, *, user: Key, path: str | Path) -> int:
+    async def export(self, *, user: Key, path: str | Path, attachments: bool = False) -> int:
         """See Memory.export."""
-        return await in_thread(self._memory.export, user=user, path=path)
+        return await in_thread(self._memory.export, user=user, path=path, attachments=attachments)
 
     async def import_(
         self,
@@ -341,6 +345,7 @@ class AsyncMemory:
         branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
+        attachments: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """See Memory.import_; `progress` is called in the worker thread."""
@@ -352,6 +357,7 @@ class AsyncMemory:
             branches=branches,
             strict=strict,
             again=again,
+            attachments=attachments,
             progress=progress,
         )
 
@@ -367,9 +373,57 @@ class AsyncMemory:
         """See Memory.items; the methods of what it returns are awaited."""
         return AsyncItems(self._memory.items(user))
 
-    async def rebuild(self, *, user: Key, view: str = "messages") -> None:
-        """See Memory.rebuild."""
-        await in_thread(self._memory.rebuild, user=user, view=view)
+    async def rebuild(
+        self,
+        view: str = "messages",
+        *,
+        user: Key,
+        chat: ChatModel | Own | None = OWN,
+        embedder: Embedder | str | Own | None = OWN,
+        beside: bool = False,
+        progress: Progress | None = None,
+    ) -> Builds:
+        """See Memory.rebuild; `progress` is called in the worker thread."""
+        return await in_thread(
+            self._memory.rebuild,
+            view,
+            user=user,
+            chat=chat,
+            embedder=embedder,
+            beside=beside,
+            progress=progress,
+        )
+
+    async def estimate(
+        self,
+        view: str = "messages",
+        *,
+        user: Key,
+        chat: ChatModel | Own | None = OWN,
+        prices: Prices | None = None,
+    ) -> RebuildEstimate:
+        """See Memory.estimate."""
+        return await in_thread(self._memory.estimate, view, user=user, chat=chat, prices=prices)
+
+    async def builds(self, view: str = "messages", *, user: Key) -> Builds:
+        """See Memory.builds."""
+        return await in_thread(self._memory.builds, view, user=user)
+
+    async def diff(self, view: str = "messages", *, user: Key) -> BuildDiff:
+        """See Memory.diff."""
+        return await in_thread(self._memory.diff, view, user=user)
+
+    async def switch(self, view: str = "messages", *, user: Key, progress: Progress | None = None) -> Builds:
+        """See Memory.switch; `progress` is called in the worker thread."""
+        return await in_thread(self._memory.switch, view, user=user, progress=progress)
+
+    async def rollback(self, view: str = "messages", *, user: Key) -> Builds:
+        """See Memory.rollback."""
+        return await in_thread(self._memory.rollback, view, user=user)
+
+    async def discard(self, view: str = "messages", *, user: Key) -> Builds:
+        """See Memory.discard."""
+        return await in_thread(self._memory.discard, view, user=user)
 
     async def maintain(
         self,

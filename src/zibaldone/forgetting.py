@@ -97,15 +97,17 @@ def forget(
     dry_run: bool,
     keep_texts: bool = False,
     now: datetime | None = None,
+    also: Sequence[ViewStore] = (),
 ) -> Receipt:
     """Remove messages and all that was made from them, in one transaction, then purge the files.
 
     A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
-    With `keep_texts` the receipt has what the messages said.
+    With `keep_texts` the receipt has what the messages said. `also` are further instances of the views, over
+    the same rows: nothing of it stays in their memory either.
     """
     if dry_run:
         return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
-    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now)
+    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
     return _ended(database, receipt, purged=_purge(database))
 
 
@@ -117,6 +119,7 @@ def forget_each(
     *,
     dry_run: bool,
     now: datetime,
+    also: Sequence[ViewStore] = (),
 ) -> list[Receipt]:
     """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
     selected = {user: Selector(seqs=its) for user, its in seqs.items()}
@@ -127,7 +130,7 @@ def forget_each(
     receipts: list[Receipt] = []
     try:
         for user, its in selected.items():
-            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now))
+            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
     finally:
         purged = _purge(database)
     return [_ended(database, receipt, purged=purged) for receipt in receipts]
@@ -164,6 +167,7 @@ def _remove(
     *,
     keep_texts: bool,
     now: datetime | None,
+    also: Sequence[ViewStore],
 ) -> Receipt:
     """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
     with damage_is_named(database, user, views), database.write(user) as connection:
@@ -180,7 +184,7 @@ def _remove(
     forget_texts()
     refreshed = True
     try:
-        for view in views:
+        for view in (*views, *also):
             with database.read(user) as connection:
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):

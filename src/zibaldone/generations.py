@@ -1,10 +1,15 @@
-"""Generations: which build of a view serves a user, how far it has read, and its rows in `view_states`."""
+"""Generations: which build of a view serves a user, how far it has read, and its rows in `view_states`.
+
+At most one other stands beside the one that serves, until a person chooses: "beside" while it has not served
+yet, "kept" when it has. Both are forgotten from and checked like the one that serves. A generation that is
+being built to take the serving one's place at once (another fingerprint, a repair) is none of these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
@@ -13,11 +18,22 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
+Standing = Literal["beside", "kept"]
+
 # Made once: it is asked several times in every recall.
-_STATE = select(view_states.c.generation, view_states.c.fingerprint, view_states.c.cursor).where(
+_COLUMNS = (
+    view_states.c.user,
+    view_states.c.generation,
+    view_states.c.fingerprint,
+    view_states.c.cursor,
+    view_states.c.chosen_over,
+    view_states.c.chat,
+)
+_STATE = select(*_COLUMNS).where(
     view_states.c.user == bindparam("of"),
     view_states.c.view == bindparam("name"),
     view_states.c.serving == bindparam("is_serving"),
+    view_states.c.standing == bindparam("stands"),
 )
 
 
@@ -38,18 +54,44 @@ def snapshots(database: Database, user: str, view: ViewStore) -> TakeSnapshot:
 
 
 def building(connection: Connection, user: str, view: ViewStore) -> Generation | None:
-    """The generation that a rebuild is making, if there is one."""
+    """The generation that is to serve as soon as it is complete, if there is one."""
     return _generation(connection, user, view, serving=False)
 
 
-def _generation(connection: Connection, user: str, view: ViewStore, *, serving: bool) -> Generation | None:
-    given = {"of": user, "name": view.name, "is_serving": int(serving)}
+def standing(connection: Connection, user: str, view: ViewStore, how: Standing) -> Generation | None:
+    """The generation that stands so beside the serving one, if there is one."""
+    return _generation(connection, user, view, serving=False, standing=how)
+
+
+def others(connection: Connection, user: str, view: ViewStore) -> list[Generation]:
+    """All of the view's generations but the one that serves, the oldest first."""
+    c = view_states.c
+    mine = and_(c.user == user, c.view == view.name, c.serving == 0)
+    return [_of_row(row) for row in connection.execute(select(*_COLUMNS).where(mine).order_by(c.generation))]
+
+
+def _generation(
+    connection: Connection, user: str, view: ViewStore, *, serving: bool, standing: str = ""
+) -> Generation | None:
+    given = {"of": user, "name": view.name, "is_serving": int(serving), "stands": standing}
     row = connection.execute(_STATE, given).first()
-    return Generation(user, row.generation, row.fingerprint, row.cursor) if row else None
+    return _of_row(row) if row else None
 
 
-def start(connection: Connection, user: str, view: View, *, serving: bool) -> Generation:
-    """Begin a generation, under a number that none of the view has now."""
+def _of_row(row: Any) -> Generation:
+    return Generation(row.user, row.generation, row.fingerprint, row.cursor, row.chosen_over, row.chat)
+
+
+def start(
+    connection: Connection,
+    user: str,
+    view: View,
+    *,
+    serving: bool,
+    beside: bool = False,
+    chat: str = "",
+) -> Generation:
+    """Begin a generation, under a number that none of the view has now; `beside`: to wait for a choice."""
     c = view_states.c
     taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
     number = (connection.execute(taken).scalar() or 0) + 1
@@ -61,9 +103,21 @@ def start(connection: Connection, user: str, view: View, *, serving: bool) -> Ge
             fingerprint=view.fingerprint,
             cursor=0,
             serving=int(serving),
+            standing="beside" if beside else "",
+            chat=chat,
         )
     )
-    return Generation(user, number, view.fingerprint, 0)
+    return Generation(user, number, view.fingerprint, 0, chat=chat)
+
+
+def set_serving(connection: Connection, view: View, generation: Generation, over: Generation | None) -> None:
+    """Let it serve, by a person's choice, in the place of the one that serves now; that one is kept."""
+    if over is not None:
+        kept = update(view_states).where(row_of(view, over))
+        connection.execute(kept.values(serving=0, standing="kept", chosen_over=None))
+    chosen_over = over.fingerprint if over and over.fingerprint != generation.fingerprint else None
+    chosen = update(view_states).where(row_of(view, generation))
+    connection.execute(chosen.values(serving=1, standing="", chosen_over=chosen_over))
 
 
 def drop(connection: Connection, view: View, generation: Generation) -> None:
@@ -93,10 +147,15 @@ def row_of(view: View, generation: Generation) -> Any:
     )
 
 
+def is_outdated(generation: Generation, view: View) -> bool:
+    """Whether the view is to be made anew: settings are others by now, and nobody chose these over them."""
+    return view.fingerprint not in (generation.fingerprint, generation.chosen_over)
+
+
 def lag(connection: Connection, user: str, view: View) -> int:
     """Messages of the user that the view has not read."""
     generation = serving(connection, user, view)
-    if generation is not None and generation.fingerprint != view.fingerprint:
+    if generation is not None and is_outdated(generation, view):
         return log.count(connection, user)
     return log.count(connection, user, after=generation.cursor if generation else 0)
 
@@ -112,9 +171,11 @@ def users_behind(connection: Connection, view: View, user: str | None = None) ->
     """Users, or the one given, of whom the view has messages to read or a generation to build or to drop."""
     c = view_states.c
     served = and_(c.user == users.c.user, c.view == view.name, c.serving == 1)
-    unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, c.fingerprint != view.fingerprint)
+    is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
+    outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
+    unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, outdated)
     late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
-    half_built = select(c.user).where(c.view == view.name, c.serving == 0)
+    half_built = select(c.user).where(c.view == view.name, c.serving == 0, c.standing == "")
     if user is not None:
         late, half_built = late.where(users.c.user == user), half_built.where(c.user == user)
     return set(connection.execute(late.union(half_built)).scalars())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from zibaldone import log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
+from zibaldone.importers.attached_files import AttachedFiles, WithFiles
 from zibaldone.importers.base import NotImported
 from zibaldone.importers.importing import ImportReading, as_error
 from zibaldone.ingest import Progress, ingest
@@ -18,6 +19,7 @@ from zibaldone.views.base import View
 
 _MESSAGES, _CHARACTERS = 1024, 4_000_000  # stored together, unless one conversation has more
 _MOST_REFUSED = 1000  # named in a report
+ViewOf = Callable[[str], View]  # by user
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Imported:
     changed: int  # of them, those that were there with another content, and stay as first stored
     forgotten: int = 0  # of them, those that were stored once and forgotten, and stay so
     noise: int = 0  # of the added, those that recall and lists leave out: see core.NOISE
+    files: int = 0  # attachments of the added whose bytes were kept
     refused: tuple[NotImported, ...] = ()  # what could not be imported, where and why; the first thousand
     refusals: int = 0  # how many these are in all
     complete: bool = True  # False: it was stopped on the way
@@ -49,20 +52,23 @@ class ImportInterrupted(KeyboardInterrupt):
 
 def import_source(
     database: Database,
-    view: View,
+    view_of: ViewOf,
     reading: ImportReading,
     user: str | None,
     *,
     now: Callable[[], datetime],
     strict: bool,
     again: bool,
+    attachments: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Store what can be read of a source, a few conversations at a time; those that are stored are durable.
 
+    `view_of` gives the view that reads a user's messages, with the models of what serves that user.
     What was stored before adds nothing, and stays as it was first stored; what was forgotten stays so,
-    unless `again`. With `strict` all of it is stored, in one transaction, or nothing. `progress` gets bytes
-    read and bytes in all. Raises InvalidImport when nothing could be read, or with `strict` not all; NoUser.
+    unless `again`. With `strict` all of it is stored, in one transaction, or nothing. With `attachments`
+    their bytes are kept, where the source has them. `progress` gets bytes read and bytes in all. Raises
+    InvalidImport when nothing could be read, or with `strict` not all; NoUser.
     """
     done = _Tally(reading, progress, passes=2 if strict else 1)
     users = set() if user is None else {user}
@@ -73,7 +79,12 @@ def import_source(
             if user is None:
                 users.add(str(talk.user_hint))
             done.show(0)
-    store = _Whole(database, view, now, users) if strict else _PartByPart(database, view, now)
+    attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
+    store = (
+        _Whole(database, view_of, now, attached, users)
+        if strict
+        else _PartByPart(database, view_of, now, attached)
+    )
     try:
         with store:
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
@@ -113,6 +124,8 @@ class _Stored:
     changed: int
     forgotten: int
     noise: int
+    files: int
+    refused: tuple[NotImported, ...]
 
 
 @dataclass(slots=True)
@@ -129,6 +142,7 @@ class _Tally:
     changed: int = 0
     forgotten: int = 0
     noise: int = 0
+    files: int = 0
     refused: list[NotImported] = field(default_factory=list)
     refusals: int = 0
     complete: bool = True
@@ -138,6 +152,10 @@ class _Tally:
         if has_messages:
             self.users.setdefault(user)
             self.conversations += 1
+        self.refuse(refused)
+
+    def refuse(self, refused: Sequence[NotImported]) -> None:
+        """Note what cannot be imported."""
         self.refused += refused[: _MOST_REFUSED - len(self.refused)]
         self.refusals += len(refused)
 
@@ -148,6 +166,8 @@ class _Tally:
         self.changed += stored.changed
         self.forgotten += stored.forgotten
         self.noise += stored.noise
+        self.files += stored.files
+        self.refuse(stored.refused)
 
     def show(self, passed: int) -> None:
         """Tell how far it is; `passed` is how often the source has been read already."""
@@ -167,6 +187,7 @@ class _Tally:
             changed=self.changed,
             forgotten=self.forgotten,
             noise=0 if empty else self.noise,
+            files=0 if empty else self.files,
             refused=tuple(self.refused),
             refusals=self.refusals,
             complete=self.complete,
@@ -178,8 +199,14 @@ class _Tally:
 class _PartByPart:
     """Each part durable by itself, with its units."""
 
-    def __init__(self, database: Database, view: View, now: Callable[[], datetime]) -> None:
-        self._database, self._view, self._now = database, view, now
+    def __init__(
+        self,
+        database: Database,
+        view_of: ViewOf,
+        now: Callable[[], datetime],
+        attached: AttachedFiles | None,
+    ) -> None:
+        self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
 
     def __enter__(self) -> None:
         pass
@@ -191,22 +218,29 @@ class _PartByPart:
         """Only what is new is made ready, so that importing again is quick."""
         with self._database.read(user) as connection:
             sifted = log.sift(connection, user, messages, again=again)
-        new = 0
-        if sifted.fresh:
-            parts = [(user, sifted.fresh)]
-            (appended,) = ingest(self._database, self._view, parts, self._now(), keep_first=True)
-            new = appended.new
+        new = files = 0
+        refused: list[NotImported] = []
+        for part in _with_files(sifted.fresh, self._attached):
+            given = [(user, part.messages)]
+            (appended,) = ingest(self._database, self._view_of(user), given, self._now(), keep_first=True)
+            new, files = new + appended.new, files + part.files
+            refused += part.refused
         noise = sum(message.is_noise for message in sifted.fresh)
-        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise)
+        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
 
 
 class _Whole:
     """All in one transaction; the view reads it when that is over."""
 
     def __init__(
-        self, database: Database, view: View, now: Callable[[], datetime], users: Collection[str]
+        self,
+        database: Database,
+        view_of: ViewOf,
+        now: Callable[[], datetime],
+        attached: AttachedFiles | None,
+        users: Collection[str],
     ) -> None:
-        self._database, self._view, self._now = database, view, now
+        self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
         self._users: dict[str, None] = {}
         self._transaction = database.write(*users)
 
@@ -216,16 +250,29 @@ class _Whole:
     def __exit__(self, *error: object) -> None:
         self._transaction.__exit__(*error)  # type: ignore[arg-type] # as it was given
         for user in () if any(error) else self._users:
-            with damage_is_named(self._database, user, [self._view]):
-                maintenance.advance(self._database, user, self._view)
+            view = self._view_of(user)
+            with damage_is_named(self._database, user, [view]):
+                maintenance.advance(self._database, user, view)
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Not durable yet."""
         self._users.setdefault(user)
         sifted = log.sift(self._connection, user, messages, again=again)
-        new = log.append(self._connection, user, sifted.fresh, self._now(), keep_first=True).new
+        new = files = 0
+        refused: list[NotImported] = []
+        for part in _with_files(sifted.fresh, self._attached):
+            new += log.append(self._connection, user, part.messages, self._now(), keep_first=True).new
+            files += part.files
+            refused += part.refused
         noise = sum(message.is_noise for message in sifted.fresh)
-        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise)
+        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
+
+
+def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:
+    """What is stored together: all of them, or as many as may be in memory with their files."""
+    if not messages:
+        return ()
+    return attached.parts(messages) if attached else (WithFiles(messages, 0, ()),)
 
 
 def _nothing(refused: Sequence[NotImported], refusals: int) -> InvalidImport:

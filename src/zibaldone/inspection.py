@@ -101,6 +101,24 @@ def faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
         return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
 
 
+def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[str]:
+    """Where what stands beside the serving generation, or is kept, disagrees with the log or with itself."""
+    disagreeing = []
+    for stands in ("beside", "kept"):
+        generation = generations.standing(connection, user, view, stands)
+        if generation is None:
+            continue
+        try:
+            faults = view.faults(connection, generation)
+        except StorageCorrupt as error:
+            faults = [str(error)]
+        except _UNFIT as error:
+            faults = [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
+        fix = f"discard({view.name!r}, user={user!r}) removes it"
+        disagreeing += [f"the build that is {stands}: {fault}; {fix}" for fault in faults]
+    return disagreeing
+
+
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
     """Counts of one user, or of all."""
     usage = tuple(meter.usage(user))  # in a transaction of its own: one inside another waits for the pool
@@ -147,6 +165,7 @@ def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
             total += log.count(connection, name)
             disagreeing = log.faults(connection, name)
             for view in views:
-                disagreeing += [f"view {view.name}: {fault}" for fault in faults_of(connection, name, view)]
+                wrong = faults_of(connection, name, view) + faults_beside(connection, name, view)
+                disagreeing += [f"view {view.name}: {fault}" for fault in wrong]
             faults += [f"user {name!r}: {fault}" for fault in disagreeing]
     return Integrity(len(names), total, tuple(faults))

@@ -10,13 +10,16 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Integer,
     Row,
+    Select,
     and_,
     bindparam,
     case,
@@ -85,7 +88,13 @@ class Sifted:
     forgotten: int  # how many were stored once, and forgotten
 
 
-# Made once: every recall asks them, some of them several times.
+# Made once: every recall asks them, some of them several times, and making one costs as much as asking it.
+_FETCHED = select(messages).where(
+    messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
+)
+_ORIGINS = _FETCHED.with_only_columns(
+    messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata
+)
 _STATE = select(users.c.next_seq, users.c.version, users.c.deletions).where(users.c.user == bindparam("of"))
 _CORRECTIONS = (
     select(messages.c.user, messages.c.seq, messages.c.role, messages.c.metadata)
@@ -95,6 +104,9 @@ _CORRECTIONS = (
         messages.c.metadata.contains(_CORRECTING),
     )
     .order_by(messages.c.seq)
+)
+_ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata).where(
+    messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
 )
 
 
@@ -141,7 +153,9 @@ def append(
                 changed += 1
             stored.append(first)
             continue
-        complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
+        complete = message
+        if message.time is None or message.id is None:
+            complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
         if complete.id is not None:
             known[complete.id] = complete
         fresh.append(position)
@@ -189,12 +203,22 @@ def read(
     limit: int | None = None,
 ) -> list[Message]:
     """Messages in the order of their seqs, those above seq `after` and up to seq `to`."""
-    query = select(messages).where(messages.c.user == user, messages.c.seq > after).order_by(messages.c.seq)
-    if session is not None:
-        query = query.where(messages.c.session == session)
-    if to is not None:
-        query = query.where(messages.c.seq <= to)
-    return [_to_message(row) for row in connection.execute(query.limit(limit))]
+    given = {"of": user, "after": after, "of_session": session, "to": to, "most": limit}
+    rows = connection.execute(
+        _reading(*(given[name] is not None for name in ("of_session", "to", "most"))), given
+    )
+    return [_to_message(row) for row in rows]
+
+
+@cache
+def _reading(in_session: bool, to_some: bool, limited: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
+    c = messages.c
+    query = select(messages).where(c.user == bindparam("of"), c.seq > bindparam("after")).order_by(c.seq)
+    if in_session:
+        query = query.where(c.session == bindparam("of_session"))
+    if to_some:
+        query = query.where(c.seq <= bindparam("to"))
+    return query.limit(bindparam("most", type_=Integer)) if limited else query
 
 
 def last(connection: Connection, user: str, session: str, *, before: int, most: int) -> list[Message]:
@@ -247,19 +271,16 @@ def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, M
     """The messages of these seqs, those that exist."""
     messages_by_seq = {}
     for batch in in_chunks(seqs, _PER_STATEMENT):
-        query = select(messages).where(messages.c.user == user, messages.c.seq.in_(batch))
-        for row in connection.execute(query):
+        for row in connection.execute(_FETCHED, {"of": user, "seqs": batch}):
             messages_by_seq[row.seq] = _to_message(row)
     return messages_by_seq
 
 
 def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist, without what they say: who, where, and metadata."""
-    c = messages.c
     known = {}
     for batch in in_chunks(sorted(seqs), _PER_STATEMENT):
-        query = select(c.user, c.seq, c.id, c.role, c.metadata).where(c.user == user, c.seq.in_(batch))
-        for row in connection.execute(query):
+        for row in connection.execute(_ORIGINS, {"of": user, "seqs": batch}):
             known[row.seq] = Message(
                 "", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq
             )
@@ -315,16 +336,22 @@ def _title(message: Message) -> str:
 
 def overwritten(connection: Connection, user: str) -> frozenset[int]:
     """Seqs of what items said before: of each item's messages all but the last."""
+    return frozenset(connection.execute(_overwritten(), {"of": user}).scalars())
+
+
+@cache
+def _overwritten() -> Select[Any]:
     c = messages.c
+    mine = c.user == bindparam("of")
     changed = (
         select(c.session, func.max(c.seq).label("last"))
-        .where(c.user == user, *_begins(ITEM_SESSIONS))
+        .where(mine, *_begins(ITEM_SESSIONS))
         .group_by(c.session)
         .having(func.count() > 1)
         .subquery()
     )
     query = select(c.seq).join(changed, c.session == changed.c.session)
-    return frozenset(connection.execute(query.where(c.user == user, c.seq < changed.c.last)).scalars())
+    return query.where(mine, c.seq < changed.c.last)
 
 
 def all_users(connection: Connection) -> list[str]:

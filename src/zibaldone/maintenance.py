@@ -26,9 +26,11 @@ from zibaldone.generations import (
     building,
     cursor_of,
     drop,
+    is_outdated,
     move_cursor,
     row_of,
     serving,
+    standing,
     start,
     users_behind,
     users_beyond,
@@ -101,14 +103,27 @@ def catch_up(
     """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
 
     What a killed rebuild has left is finished, or dropped where the settings are others by now. `on_step`
-    gets the number of messages that were committed. Raises ModelFailed.
+    gets the number of messages that were committed. Raises ModelFailed, also where another build was chosen
+    over this view's: then only who has that one's models can go on.
     """
     while True:
         with database.read(user) as connection:
             current = serving(connection, user, view)
             unfinished = building(connection, user, view)
-            stale = current is not None and current.fingerprint != view.fingerprint
+            stale = current is not None and is_outdated(current, view)
             lags = (current.cursor if current else 0) < log.state(connection, user).last_seq
+        if current is not None and not stale and current.fingerprint != view.fingerprint:
+            if unfinished is not None:  # begun before the choice
+                with database.write(user) as connection:
+                    drop(connection, view, unfinished)
+            if lags:
+                raise ModelFailed(
+                    f"the {view.name} view of user {user!r} is served by a build ({current.fingerprint}) that"
+                    " was chosen over the one of these settings: open the memory with the models of that one,"
+                    f" or rollback({view.name!r}, user={user!r})",
+                    requests=0,
+                )
+            return
         if unfinished is not None and _is_rebuilding(database, user, view):
             unfinished = None  # a thread of this process is at it
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
@@ -161,11 +176,46 @@ def rebuild(
         _rebuilding.subtract([key])
 
 
+def grow(
+    database: Database,
+    view: View,
+    generation: Generation,
+    *,
+    on_step: Callable[[int], None] = lambda _: None,
+    check: Check = lambda: None,
+) -> bool:
+    """Bring a generation that stands beside the serving one to the end of the log; whether it is still there.
+
+    In the steps of any maintenance: what a killed one has committed is not read again. A model that cannot be
+    had is not replaced by offline answers: raises ModelFailed, and the next call goes on from there.
+    """
+    user = generation.user
+    key = _rebuild_key(database, user, view, " beside")
+    _rebuilding.update([key])
+    try:
+        while True:
+            with database.read(user) as connection:
+                latest = standing(connection, user, view, "beside")
+                last_seq = log.state(connection, user).last_seq
+            if latest is None or latest.number != generation.number:
+                return False  # dropped, or chosen, meanwhile
+            if latest.cursor >= last_seq:
+                return True
+            on_step(_step(database, user, view, latest, patient=True, check=check))
+    finally:
+        _rebuilding.subtract([key])
+
+
+def is_growing(database: Database, user: str, view: View) -> bool:
+    """Whether a thread of this process is at it."""
+    return _rebuilding[_rebuild_key(database, user, view, " beside")] > 0
+
+
 _rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # by process: a forked child rebuilds nothing
 
 
-def _rebuild_key(database: Database, user: str, view: View) -> tuple[int, str, str, str]:
-    return os.getpid(), database.name, user, view.name
+def _rebuild_key(database: Database, user: str, view: View, beside: str = "") -> tuple[int, str, str, str]:
+    return os.getpid(), database.name, user, view.name + beside
 
 
 def _is_rebuilding(database: Database, user: str, view: View) -> bool:
@@ -234,9 +284,13 @@ def _switch(database: Database, view: View, building: Generation) -> bool:
         current = serving(connection, building.user, view)
         if current is not None and current.number == building.number:
             return True
+        chosen_over = None
         if current is not None:
             drop(connection, view, current)
-        connection.execute(update(view_states).where(row_of(view, building)).values(serving=1))
+            if current.fingerprint == building.fingerprint:
+                chosen_over = current.chosen_over  # it was mended: the choice stands
+        switched = update(view_states).where(row_of(view, building))
+        connection.execute(switched.values(serving=1, chosen_over=chosen_over))
         log.touch(connection, building.user, deleted=True)
         return True
 
@@ -290,12 +344,14 @@ def maintain(
     patient: bool = False,
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
+    built_as: Callable[[str, View], View] = lambda _, view: view,
 ) -> Maintained:
     """Bring the views of these users to the end of the log and put their storage in order.
 
     Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
     behind, to be tried again; without, offline answers stand in for it. A view whose model or storage fails
     is left behind and does not hold up the others. When it is interrupted, steps under way commit nothing.
+    `built_as` gives the view with the models that a user's serving generation was made by.
     """
     read = 0
     counting = threading.Lock()
@@ -316,7 +372,7 @@ def maintain(
         user, waiting = work
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
-        for view in waiting:
+        for view in (built_as(user, view) for view in waiting):
             try:
                 with damage_is_named(database, user, [view]):
                     catch_up(database, user, view, patient=patient, on_step=step, check=check_both)

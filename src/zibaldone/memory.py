@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
@@ -26,7 +27,7 @@ from zibaldone.errors import (
 )
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.base import Branches
-from zibaldone.importers.export import export_messages
+from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
 from zibaldone.imports import Imported, import_source
@@ -41,11 +42,16 @@ from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
-from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
+from zibaldone.rebuilding.builds import Builds
+from zibaldone.rebuilding.difference import BuildDiff
+from zibaldone.rebuilding.estimate import RebuildEstimate
+from zibaldone.rebuilding.rebuilder import Rebuilder
+from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
 from zibaldone.retention import Retention
@@ -90,12 +96,15 @@ from zibaldone.worker import BackgroundWorker
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
-_GATHER_S = 2.0  # after a message, before the background reads it: what follows is read in the same step
+# How long a user is quiet before the background reads what they said, or has talked: until then a recall
+# reads it, and a step that takes in ten turns costs as much as a step for one.
+_GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
+_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, TimelineView, UpdatesView, ProfileView]
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -181,33 +190,13 @@ class Memory:
         self._asker = Asker(answering, self._meter, static)
         self._planner = self._asker if plan_with_model else None
         self._embedder, self._chat = chosen, answering
-        self._messages = MessagesView(chosen, static, static)
-        self._chunks = ChunksView(
-            chosen,
-            static,
-            static,
-            self._asker,
-            self._database.blocks,
-            chunks,
-            placement,
-            workers=workers,
-        )
-        drafter = ChatDrafter(answering, self._meter, static) if answering else None
-        self._hierarchy = HierarchyView(chosen, static, static, self._asker, hierarchy, drafter)
-        self._topics = TopicsView(chosen, static, static, self._asker, topics, clock=self._now)
-        self._timeline = TimelineView(chosen, static, static)
-        self._updates = UpdatesView(self._asker)
-        self._profile = ProfileView(chosen, static, self._asker)
-        built: tuple[View, ...] = (
-            self._messages,
-            self._chunks,
-            self._hierarchy,
-            self._topics,
-            self._timeline,
-            self._updates,
-            self._profile,
-        )
-        self._views: dict[str, View] = {view.name: view for view in built}
+        self._config = chunks, placement, hierarchy, topics
+        wired = self._wire(chosen, self._asker, answering)
+        self._messages, self._chunks, self._hierarchy, self._topics = wired[:4]
+        self._timeline, self._updates, self._profile = wired[4:]
+        self._views: dict[str, View] = {view.name: view for view in wired}
+        self._rebuilder = Rebuilder(self._database, self._meter, static, self._wire, answering)
+        self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
@@ -241,8 +230,25 @@ class Memory:
             threads=threads,
             poll_s=poll_s,
             gather_s=_GATHER_S,
+            longest_s=_LONGEST_GATHER_S,
         )
         self._worker.start()
+
+    def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
+        """The views with these models, and with the settings of this memory."""
+        static = shared_static_embedder()
+        chunks, placement, hierarchy, topics = self._config
+        blocks = self._database.blocks
+        drafter = ChatDrafter(chat, self._meter, static) if chat else None
+        return (
+            MessagesView(embedder, static, static),
+            ChunksView(embedder, static, static, asker, blocks, chunks, placement, workers=self._workers),
+            HierarchyView(embedder, static, static, asker, hierarchy, drafter),
+            TopicsView(embedder, static, static, asker, topics, clock=self._now),
+            TimelineView(embedder, static, static),
+            UpdatesView(asker),
+            ProfileView(embedder, static, asker),
+        )
 
     @property
     def path(self) -> Path:
@@ -375,25 +381,30 @@ class Memory:
             sources.append(self._noise())
         if not sources:  # asked alone, an overlay is what is recalled
             sources, over = chosen, []
-        overlays = Overlays(
-            profile=self._profile if self._profile in over else None,
-            timeline=self._timeline if self._timeline in over else None,
-            updates=self._updates if self._updates in over else None,
-        )
-        with inspection.damage_is_named(self._database, question.scope.user, chosen):
+        whose, decay_days = question.scope.user, self.retention(user=user).decay_days
+
+        def recalled() -> Recall:
+            serving = partial(self._variants.serving, whose)
             return recall(
                 self._database,
-                sources,
+                [serving(view) for view in sources],
                 question,
                 floor=least_confidence,
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 count=self._count,
-                overlays=overlays,
+                overlays=Overlays(
+                    profile=serving(self._profile) if self._profile in over else None,
+                    timeline=serving(self._timeline) if self._timeline in over else None,
+                    updates=serving(self._updates) if self._updates in over else None,
+                ),
                 narrowing=narrowing,
                 planner=self._planner,
-                decay_days=self.retention(user=user).decay_days,
+                decay_days=decay_days,
             )
+
+        with inspection.damage_is_named(self._database, whose, chosen):
+            return self._variants.steadily(whose, chosen, recalled)
 
     @audited("read")
     def search(
@@ -425,18 +436,23 @@ class Memory:
             agent=agent,
         )
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
-        with inspection.damage_is_named(self._database, question.scope.user, [self._messages]):
+        whose, decay_days = question.scope.user, self.retention(user=user).decay_days
+
+        def passages() -> tuple[Evidence, ...]:
             return search(
                 self._database,
-                self._messages,
-                self._updates,
+                self._variants.serving(whose, self._messages),
+                self._variants.serving(whose, self._updates),
                 question,
                 most,
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 narrowing=narrowing,
-                decay_days=self.retention(user=user).decay_days,
+                decay_days=decay_days,
             )
+
+        with inspection.damage_is_named(self._database, whose, [self._messages]):
+            return self._variants.steadily(whose, [self._messages, self._updates], passages)
 
     def _query(
         self, text: str, user: Key, session: Key | None, budget_tokens: int, now: TimeLike | None
@@ -632,6 +648,7 @@ class Memory:
             dry_run=dry_run,
             keep_texts=keep_texts,
             now=self._now(),
+            also=list(self._variants.instances()),
         )
 
     @audited("write")
@@ -707,7 +724,14 @@ class Memory:
             else:
                 policies = retaining.due(connection, self._retention, now, user)
             seqs = retaining.going(connection, policies, now)
-        return forgetting.forget_each(self._database, self._stores(), seqs, dry_run=dry_run, now=now)
+        return forgetting.forget_each(
+            self._database,
+            self._stores(),
+            seqs,
+            dry_run=dry_run,
+            now=now,
+            also=list(self._variants.instances()),
+        )
 
     def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
         """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
@@ -722,16 +746,27 @@ class Memory:
         write_receipt(target, receipt, verified)
 
     @audited("read")
-    def export(self, *, user: Key, path: str | Path) -> int:
-        """Write the user's messages to a JSON Lines file that import_ reads; returns how many."""
+    def export(self, *, user: Key, path: str | Path, attachments: bool = False) -> int:
+        """Write the user's messages to a JSON Lines file that import_ reads; returns how many.
+
+        With `attachments` it is a ZIP archive of that file and of the bytes that were kept: import_ reads
+        these with `attachments`, too.
+        """
         user = key("user", user)
+        flag("attachments", attachments)
         target = file_path("path", path)
         self._database.keep_out(target)
         if not self.messages(user=user, limit=1, noise=True):
             raise InvalidInput(f"user {user!r} has no messages: nothing to export")
         with self._database.write(user) as connection:  # before: what a crash leaves is known, too
             log.note_export(connection, user, str(target.absolute()), self._now())
-        return export_messages(self._all_messages(user), target)
+        if not attachments:
+            return export_messages(self._all_messages(user), target)
+        return export_archive(lambda: self._all_messages(user), lambda seq: self._files(user, seq), target)
+
+    def _files(self, user: str, seq: int) -> dict[int, bytes]:
+        with self._database.read(user) as connection:
+            return log.files(connection, user, seq)
 
     @audited("write")
     def import_(
@@ -743,6 +778,7 @@ class Memory:
         branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
+        attachments: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
@@ -751,8 +787,9 @@ class Memory:
         holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
         message that has changed since stays as it was stored first, and one that was forgotten stays
         forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
-        program shows; `branches="all"` takes the others too. `user` is needed where the file names none;
-        `progress` is called with bytes read and bytes in all.
+        program shows; `branches="all"` takes the others too. With `attachments` the bytes of images and files
+        are kept where the export holds them, of what is added now. `user` is needed where the file names
+        none; `progress` is called with bytes read and bytes in all.
 
         Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
@@ -761,17 +798,19 @@ class Memory:
             user = key("user", user)
         flag("strict", strict)
         flag("again", again)
+        flag("attachments", attachments)
         function("progress", progress, optional=True)
         given = path if hasattr(path, "read") else file_path("path", path)
         with OpenedSource(given) as source:
             report = import_source(
                 self._database,
-                self._messages,
+                lambda whose: self._variants.serving(whose, self._messages),
                 reading(source, format, branches),
                 user,
                 now=self._now,
                 strict=strict,
                 again=again,
+                attachments=attachments,
                 progress=progress,
             )
         if self._worker is not None:
@@ -788,7 +827,8 @@ class Memory:
             stored = self.add(edits, user=whose)
             return stored, self.maintain(user=whose, views=[self._topics.name]).behind
 
-        return Topics(self._database, self._topics, whose, add=add, now=self._now)
+        view = self._variants.serving(whose, self._topics)
+        return Topics(self._database, view, whose, add=add, now=self._now)
 
     @audited("read")
     def profile(self, user: Key) -> Profile:
@@ -798,7 +838,8 @@ class Memory:
         def add(correction: Message) -> None:
             self.add(correction, user=whose)
 
-        return Profile(self._database, self._profile, whose, add=add, count=self._count)
+        view = self._variants.serving(whose, self._profile)
+        return Profile(self._database, view, whose, add=add, count=self._count)
 
     @audited("read")
     def items(self, user: Key) -> Items:
@@ -810,10 +851,10 @@ class Memory:
 
         def rank(query: str, passages: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
             question = replace(self._query(query, whose, None, passages * PASSAGE_TOKENS, None), within=seqs)
-            views = self._messages, self._updates
             return search(
                 self._database,
-                *views,
+                self._variants.serving(whose, self._messages),
+                self._variants.serving(whose, self._updates),
                 question,
                 passages,
                 tokenizer=self._tokenizer,
@@ -830,13 +871,15 @@ class Memory:
     def chunks(self, *, user: Key) -> list[StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
         user = key("user", user)
-        return self._chunks.chunks(generations.snapshots(self._database, user, self._chunks))
+        view = self._variants.serving(user, self._chunks)
+        return view.chunks(generations.snapshots(self._database, user, view))
 
     @audited("read")
     def history(self, *, user: Key) -> list[Past]:
         """What chunks no longer say, with what took its place, in the order in which it went."""
         user = key("user", user)
-        return self._chunks.history(generations.snapshots(self._database, user, self._chunks))
+        view = self._variants.serving(user, self._chunks)
+        return view.history(generations.snapshots(self._database, user, view))
 
     @audited("read")
     def themes(self, *, user: Key) -> list[Theme]:
@@ -879,12 +922,109 @@ class Memory:
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
 
-    def rebuild(self, *, user: Key, view: str = "messages") -> None:
-        """Make a view anew from the log; the old one serves until the new one is complete."""
-        user = key("user", user)
+    def rebuild(
+        self,
+        view: str = "messages",
+        *,
+        user: Key,
+        chat: ChatModel | Own | None = OWN,
+        embedder: Embedder | str | Own | None = OWN,
+        beside: bool = False,
+        progress: Progress | None = None,
+    ) -> Builds:
+        """Make a view of a user anew from the log; the old build serves until the new one is complete.
+
+        With a `chat` model or an `embedder`, or with `beside`, the new one waits beside the old one for
+        `switch`, and `diff` compares the two; maintenance keeps it in step with the log as long as this
+        memory is open. None is no chat model, and the embedded embedder. Without any of them it takes the
+        old one's place at once: so damage is mended. Stopped half way, the next call goes on from there.
+
+        Raises ModelFailed for a model that cannot be had, and InvalidInput for the kv view beside itself.
+        """
+        whose = key("user", user)
         (chosen,) = self._chosen([view])
-        with inspection.damage_is_named(self._database, user, [chosen]):
-            maintenance.rebuild(self._database, user, chosen)
+        function("progress", progress, optional=True)
+        if not (flag("beside", beside) or chat is not OWN or embedder is not OWN):
+            return self._rebuilder.rebuild(whose, chosen, progress)
+        given = None if chat is OWN and embedder is OWN else self._models(chat, embedder)
+        return self._rebuilder.grow(whose, chosen, given, progress)
+
+    def estimate(
+        self,
+        view: str = "messages",
+        *,
+        user: Key,
+        chat: ChatModel | Own | None = OWN,
+        prices: Prices | None = None,
+    ) -> RebuildEstimate:
+        """What such a rebuild would ask of models: calls, tokens, and money by your `prices`; asks none.
+
+        Measured on the user's newest 512 messages, which the view reads and keeps nothing of; see
+        `rebuilding.estimate` for what is not foreseen.
+        """
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        option("prices", prices, Prices)
+        answering = self._chat if chat is OWN else _a_chat_model(chat)
+        return self._rebuilder.estimate(whose, chosen, answering, shared_static_embedder(), prices)
+
+    def builds(self, view: str = "messages", *, user: Key) -> Builds:
+        """Which build of the view serves the user, and which one stands beside it or is kept."""
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        return self._rebuilder.builds(whose, chosen)
+
+    @audited("read")
+    def diff(self, view: str = "messages", *, user: Key) -> BuildDiff:
+        """What the build beside the serving one says otherwise, with its sources; or the one that is kept.
+
+        Raises InvalidInput where only one is there.
+        """
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        return self._rebuilder.diff(whose, chosen)
+
+    def switch(self, view: str = "messages", *, user: Key, progress: Progress | None = None) -> Builds:
+        """Let the build beside serve, once it has read what came meanwhile; the old one is kept.
+
+        It stays chosen: another process whose settings made the old one does not make that anew. Open the
+        memory with the new models from now on. Raises InvalidInput where none stands beside, or it was begun
+        with models that this memory does not have, and ModelFailed.
+        """
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        function("progress", progress, optional=True)
+        return self._rebuilder.switch(whose, chosen, progress)
+
+    def rollback(self, view: str = "messages", *, user: Key) -> Builds:
+        """Let the build that is kept serve again, at once; what served is kept instead.
+
+        It is kept from a switch to the next rebuild, and forgotten from like the other. What came since the
+        switch it reads in the next maintenance. Raises InvalidInput where none is kept.
+        """
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        rolled_back = self._rebuilder.rollback(whose, chosen)
+        if self._worker is not None:
+            self._worker.notify(whose)
+        return rolled_back
+
+    def discard(self, view: str = "messages", *, user: Key) -> Builds:
+        """Remove the build that does not serve. Raises InvalidInput where there is none."""
+        whose = key("user", user)
+        (chosen,) = self._chosen([view])
+        return self._rebuilder.discard(whose, chosen)
+
+    def _models(
+        self, chat: ChatModel | Own | None, embedder: Embedder | str | Own | None
+    ) -> tuple[ChatModel | None, Embedder]:
+        answering = self._chat if chat is OWN else _a_chat_model(chat)
+        if embedder is OWN:
+            return answering, self._embedder
+        chosen = _an_embedder(settings.embedder(embedder)) or shared_static_embedder()
+        if isinstance(embedder, str):  # it was made here, and is closed with the memory
+            self._own_models.append(chosen)
+        return answering, chosen
 
     @audited("write")
     def maintain(
@@ -921,7 +1061,15 @@ class Memory:
                 progress(min(done, total), total)
 
         before = self._meter.total(user)
-        report = maintenance.maintain(self._database, chosen, names, workers=self._workers, on_step=step)
+        report = maintenance.maintain(
+            self._database,
+            chosen,
+            names,
+            workers=self._workers,
+            on_step=step,
+            built_as=self._variants.serving,
+        )
+        report = replace(report, behind=(*report.behind, *self._rebuilder.keep_in_step(names, chosen)))
         return replace(maintenance.with_usage(report, before, self._meter.total(user)), forgotten=tuple(gone))
 
     def _count(self, text: str) -> int:
@@ -939,7 +1087,9 @@ class Memory:
         return to_time(now, "the clock's time")
 
     def _ingest(self, parts: Parts) -> list[Appended]:
-        appended = ingest(self._database, self._messages, parts, self._now())
+        (user, _), *_ = parts
+        view = self._variants.serving(user, self._messages)
+        appended = ingest(self._database, view, parts, self._now())
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)
@@ -972,8 +1122,10 @@ class Memory:
             [user],
             patient=True,
             check=check,
+            built_as=self._variants.serving,
         )
-        for lagging in report.behind:
+        beside = self._rebuilder.keep_in_step([user], self._chosen(None), check)
+        for lagging in (*report.behind, *beside):
             raise lagging.error or ModelFailed(lagging.reason)
 
     def _users_behind(self) -> list[str]:

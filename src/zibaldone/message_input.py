@@ -18,6 +18,7 @@ from typing import Any, cast
 from zibaldone.core import AGENT, CORRECTS, DEFAULT_SESSION, EDITOR, Message
 from zibaldone.errors import InvalidInput, InvalidMessage
 from zibaldone.message_objects import (
+    MOST_FILE_BYTES,
     LibraryObject,
     ToolOutput,
     is_object,
@@ -31,7 +32,6 @@ from zibaldone.validation import Key, key, one_line, shown, surrogate_at, to_jso
 
 MessageLike = Message | Mapping[str, Any] | str | LibraryObject
 
-_MOST_FILE_BYTES = 32 * 2**20
 _KEYS = {"role", "content", "name", "time", "session", "metadata", "id"}
 _OURS = {"seq"}  # of a stored message that is added again; a new one is given
 _SPOKEN = ("tool_calls", "function_call", "refusal", "audio")  # without content, they are one
@@ -186,8 +186,8 @@ def _spoken(given: Mapping[Any, Any]) -> str:
 
 
 def _of_kept_size(message: Message, place: int) -> Message:
-    if any(file and len(file) > _MOST_FILE_BYTES for file in message.files):
-        most = _MOST_FILE_BYTES // 2**20
+    if any(file and len(file) > MOST_FILE_BYTES for file in message.files):
+        most = MOST_FILE_BYTES // 2**20
         raise InvalidMessage(f"messages[{place}]: has a file of more than {most} MiB: keep it elsewhere")
     return message
 

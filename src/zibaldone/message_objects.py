@@ -22,6 +22,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.validation import shown, type_of
 
 ATTACHMENTS: Final = "attachments"  # in a message's metadata
+MOST_FILE_BYTES: Final = 32 * 2**20  # of an attachment whose bytes are kept
 Shape = dict[str, Any]  # a message, or a part of one, in the words of a wire format
 
 _ROLES: Final = {"ai": "assistant", "human": "user", "model": "assistant"}

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, not_, or_, select, update
 
 from zibaldone import log
 from zibaldone.core import Evidence
@@ -82,9 +82,13 @@ class Retention:
         return (*self.rules, RetentionRule(min(max(age, _INSTANT_DAYS), _LONGEST_DAYS)))
 
 
+# Made once: every recall asks it.
+_POLICY = select(table.c.policy).where(table.c.user == bindparam("of"))
+
+
 def of_user(connection: Connection, user: str, default: Retention) -> Retention:
     """What was set for the user, or else the default."""
-    policy = connection.execute(select(table.c.policy).where(table.c.user == user)).scalar()
+    policy = connection.execute(_POLICY, {"of": user}).scalar()
     return default if policy is None else _from_json(user, policy)
 
 

@@ -10,6 +10,8 @@
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
+    ZIBALDONE_INDEX_MB          megabytes of memory for the indexes of all users, each view's by itself; an
+                                eighth of the machine's unless set
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -21,6 +23,7 @@ from __future__ import annotations
 import os
 from dataclasses import fields
 from enum import Enum
+from pathlib import Path
 from typing import Final, Literal
 
 from zibaldone.errors import InvalidInput
@@ -30,6 +33,7 @@ from zibaldone.models.named import LIBRARIES, LibraryEmbedder
 from zibaldone.validation import shown
 
 _PREFIX = "ZIBALDONE_"
+_CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
 _OPENAI = "openai"
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -115,6 +119,25 @@ def audit(given: bool | FromEnvironment) -> bool:  # noqa: FBT001 - as it was gi
     if value not in (*_ON, *_OFF):
         raise InvalidInput(f"{_PREFIX}AUDIT must be 1 or 0, not {value!r}")
     return value in _ON
+
+
+def index_bytes() -> int:
+    """Of memory, for all indexes of a view: as the environment says, or an eighth of what there is."""
+    megabytes = _whole("INDEX_MB", least=1)
+    return _machine_bytes() // 8 if megabytes is None else megabytes * 10**6
+
+
+def _machine_bytes() -> int:
+    """The memory that this process can have; 8 GB where nobody says."""
+    try:
+        bytes_there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        bytes_there = 8 * 2**30
+    try:
+        limit = Path(_CGROUP_LIMIT).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return bytes_there
+    return min(bytes_there, int(limit)) if limit.isdecimal() else bytes_there
 
 
 def secret(variable: str) -> str:

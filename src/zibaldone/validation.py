@@ -19,6 +19,7 @@ Key = str | int | UUID  # a user, session, agent or id as a caller has it; kept 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _SHORT.maxlevel = 3
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
@@ -141,7 +142,7 @@ def to_json(metadata: Mapping[str, Any]) -> str | None:
     if not metadata:
         return None
     try:
-        encoded = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        encoded = _COMPACT.encode(metadata)
         encoded.encode()
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"metadata is not JSON ({error})") from error

@@ -27,7 +27,8 @@ class BackgroundWorker:
 
     A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
     waits stays recallable by the messages view. Damaged storage of one user, or a bug, makes that user wait.
-    What a user says within `gather_s` is read together: a step costs as much for one message as for ten.
+    What a user says is read together, once they have been quiet for `gather_s`, or after `longest_s` of talk:
+    a step costs as much for one message as for ten.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class BackgroundWorker:
         queue_users: int = 1000,
         poll_s: float = 60.0,
         gather_s: float = 0.0,
+        longest_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind."""
@@ -49,12 +51,13 @@ class BackgroundWorker:
             poll_s,
             clock,
         )
-        self._gather_s = gather_s
+        self._gather_s, self._longest_s = gather_s, max(gather_s, longest_s)
         self._new()
         start_anew_in_children(self)
 
     def _new(self) -> None:
         self._waiting: dict[str, float] = {}  # by user: from when on it may be its turn
+        self._latest: dict[str, float] = {}  # of those who said something: up to when that may be put off
         self._busy: set[str] = set()
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
@@ -80,9 +83,12 @@ class BackgroundWorker:
     def notify(self, user: str) -> None:
         """The user has something to be read. Never waits."""
         with self._changed:
-            if len(self._waiting) < self._queue_users:
-                self._waiting.setdefault(user, self._clock() + self._gather_s)
-            elif user not in self._waiting:
+            if user in self._waiting or len(self._waiting) < self._queue_users:
+                now = self._clock()
+                latest = self._latest.setdefault(user, now + self._longest_s)
+                if self._waiting.setdefault(user, latest):  # 0: it is due whatever comes
+                    self._waiting[user] = min(now + self._gather_s, latest)
+            else:
                 self._look_at_all = True
             self._changed.notify()
 
@@ -145,6 +151,7 @@ class BackgroundWorker:
                 ready = next((user for user in free if rests[user] <= 0), None)
                 if pause <= 0 and ready is not None:
                     del self._waiting[ready]
+                    self._latest.pop(ready, None)
                     self._busy.add(ready)
                     return ready
                 if pause > 0 or not self._look_at_all:

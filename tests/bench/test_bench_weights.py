@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from zibaldone import Memory
 from zibaldone.bench import talks as talks_module
 from zibaldone.bench.engine import to_context
-from zibaldone.bench.listwise import balanced, contests, fit, loss
+from zibaldone.bench.listwise import Prior, balanced, contests, fit, loss
 from zibaldone.bench.metrics import is_found
 from zibaldone.bench.talks import LineCounter, WantedText, judge, read_talks
 from zibaldone.bench.weights import (
     FITTED,
+    LONG_FITTED,
     VARIANTS,
     Variant,
     evaluate,
@@ -183,13 +184,37 @@ def test_each_kind_of_talk_has_weights_of_its_own(locomo_path, haystacks_path, t
     assert one_set.with_assistant not in (both.among_people, both.with_assistant)
 
 
+def test_only_weights_of_long_turns_are_fitted(write, locomo_path, haystack, talks_of):
+    """On what people say to an assistant in the others, drawn to the short turns'; all else is as shipped."""
+    haystack["haystack_sessions"][0].append({"role": "user", "content": "My cat sleeps."})
+    both = [haystack, haystack | {"question_id": "h2"}]
+    talks = talks_of(locomo_path, write(both, "haystacks.json"))
+    for weights in fold_weights(talks, LONG_FITTED):
+        assert replace(weights, long_turns=DEFAULT_WEIGHTS.long_turns) == DEFAULT_WEIGHTS
+        assert weights.long_turns.dense > DEFAULT_WEIGHTS.with_assistant.dense
+        assert weights.long_turns.by_assistant == DEFAULT_WEIGHTS.with_assistant.by_assistant
+    unseen = replace(LONG_FITTED, fitted_on="other data sets")
+    of_people, _, of_haystacks, _ = fold_weights(talks, unseen)
+    assert of_people.long_turns != of_haystacks.long_turns == DEFAULT_WEIGHTS.with_assistant
+
+
+def test_a_prior_holds_weights_of_which_data_say_nothing(made_up):
+    """The stronger its ridge, the nearer they stay; without one they are drawn to 0."""
+    towards = np.array([0.0, 0.0, 2.0, 2.0])
+    loose, tight = (fit([made_up], range(4), prior=Prior(towards, ridge)) for ridge in (1e-3, 1e3))
+    assert tight == pytest.approx(towards, abs=1e-2)
+    assert np.abs(loose[2:]).max() < 1
+    gradient = loss([made_up], loose, Prior(towards, 1e-3))[1]
+    assert gradient == pytest.approx(np.zeros(4), abs=1e-4)
+
+
 def test_a_unit_is_ranked_with_the_weights_of_its_kind(locomo_path, haystacks_path, talks_of, tools):
     """Weights that turn the ranking of the other kind of talk upside down change nothing."""
     people, _, assistant, _ = talks_of(locomo_path, haystacks_path)
     count, against = LineCounter(tools.tokenizer), Weights(*[-1.0] * len(FEATURES))
 
     def shares(talk, among_people, with_assistant):
-        weights = TalkWeights(among_people, with_assistant)
+        weights = TalkWeights(among_people, with_assistant, with_assistant)
         return [
             judge(talk, posed, weights, budget, count) for posed in talk.posed for budget in range(10, 60)
         ]
@@ -265,7 +290,7 @@ def test_an_answer_counts_in_the_sessions_that_give_it(haystacks_path, talks_of,
 def test_an_assistant_has_its_share_of_the_context(haystacks_path, talks_of, tools):
     """None of it, or as much as it has of the log, whatever the scores."""
     talk = talks_of(haystacks_path)[0]
-    count, weights = LineCounter(tools.tokenizer), TalkWeights(EVEN, Weights(by_assistant=-100.0))
+    count, weights = LineCounter(tools.tokenizer), TalkWeights(EVEN, Weights(by_assistant=-100.0), EVEN)
     found = [
         sum(
             judge(talk, replace(talk.posed[1], assistant=share), weights, budget, count)
@@ -293,7 +318,7 @@ def test_of_a_long_chat_a_sample_of_the_assistants_units_competes(write, haystac
 def test_a_question_below_the_floor_finds_nothing(locomo_path, talks_of, tools):
     """As in the engine, where it gets an empty recall."""
     talk = talks_of(locomo_path)[0]
-    weights = TalkWeights(EVEN, EVEN)
+    weights = TalkWeights.alike(EVEN)
     count = LineCounter(tools.tokenizer)
     assert judge(talk, talk.posed[0], weights, 1000, count) == 1.0
     assert judge(talk, replace(talk.posed[0], confidence=0.0), weights, 1000, count) == 0.0
@@ -378,14 +403,26 @@ def test_folds_name_data_set_and_conversation(locomo_path, tools):
     """The weights that each was judged with."""
     (row,) = evaluate(read_data_sets([locomo_path]), tools, budgets_tokens=[30], variants=[FITTED])
     assert list(row.folds) == ["locomo/conv-30", "locomo/mine"]
-    assert all(len(astuple(weights)) == 2 for weights in row.folds.values())
+    assert all(len(astuple(weights)) == 3 for weights in row.folds.values())
 
 
-def test_one_conversation_is_refused(write, samples, haystacks_path, tools):
+def test_one_conversation_is_refused(write, samples, tools):
     """There would be nothing to fit on; a conversation without evidence is none."""
     samples[1]["qa"] = []
     with pytest.raises(InvalidInput, match="at least 2"):
-        evaluate(read_data_sets([write(samples), haystacks_path]), tools)
+        evaluate(read_data_sets([write(samples)]), tools)
+
+
+def test_one_conversation_beside_another_data_set_has_no_row_of_its_own(
+    write, samples, haystacks_path, tools
+):
+    """Of its data set nothing is left to fit on; the other rows judge it."""
+    samples[1]["qa"] = []
+    variants = [FITTED, Variant("own", fitted_on="its data set")]
+    data_sets = read_data_sets([write(samples), haystacks_path])
+    rows = evaluate(data_sets, tools, budgets_tokens=[30], variants=variants)
+    assert [row.variant for row in rows] == [FITTED.name]
+    assert len(rows[0].folds) == 3
 
 
 def test_a_data_set_that_is_given_twice_is_refused(locomo_path):

@@ -95,6 +95,32 @@ def test_claude_s_archive_with_what_it_remembers(memory, archive):
     assert ("instruction", "Always use grams.") in known
 
 
+def test_a_project_of_claude_has_its_documents(memory, archive):
+    """A session of the project, whose documents are recalled by their names, and are nobody's own words."""
+    documents = [
+        {"uuid": "d1", "filename": "hives.md", "content": "I keep nine hives on the roof of the mill."},
+        {"uuid": "d2", "filename": "empty.md", "content": " "},
+        {"uuid": "d1", "filename": "again.md", "content": "The same id once more."},
+    ]
+    projects = [
+        {"uuid": "p", "name": "Honey", "description": "All about the bees.", "docs": documents},
+        {"uuid": "s", "name": "How to use Claude", "is_starter_project": True, "docs": documents},
+    ]
+    export = archive({"conversations.json": [claude_chat("c", "Hello", "Hi")], "projects.json": projects})
+    done = memory.import_(export, user="ann")
+    assert (done.added, done.refusals) == (4, 1)
+    assert memory.import_(export, user="ann").added == 0
+    kept = memory.messages(user="ann", session="claude:project:p")
+    assert [(message.role, message.name, message.content) for message in kept] == [
+        ("document", None, "All about the bees."),
+        ("document", "hives.md", "I keep nine hives on the roof of the mill."),
+    ]
+    assert kept[0].metadata["title"] == "Honey"
+    assert "hives.md: I keep nine hives" in memory.recall("How many hives?", user="ann").text
+    memory.maintain(user="ann")
+    assert not any("hives" in entry.text for entry in memory.profile("ann").entries())
+
+
 def test_feedback_on_messages_is_no_conversation(archive, memory, tmp_path):
     """Nobody's memory is made of a file about somebody's messages."""
     path = tmp_path / "message_feedback.json"

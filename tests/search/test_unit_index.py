@@ -18,7 +18,7 @@ START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 EMBEDDER = shared_static_embedder()
 TEXTS = ["Did the bassoon arrive?", "Yes, on Monday.", "Ann plays in Lisbon", "?", "the of", "In 2023 I ran."]
 PLACED = (
-    *("days", "proper_nouns", "time_words", "by_assistant", "with_assistant", "asks", "answers"),
+    *("days", "proper_nouns", "time_words", "by_assistant", "with_assistant", "kinds", "asks", "answers"),
     *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts", "_is_passage"),
 )
 

@@ -5,11 +5,15 @@ import sqlite3
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from zibaldone import Memory, NewerSchema, StorageError
+from zibaldone import Memory, NewerSchema, StorageError, generations
+from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage import migrations, schema
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.sqlite import FILE
+from zibaldone.testing import HashEmbedder
+from zibaldone.views.base import Generation
+from zibaldone.views.messages import MessagesView
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 
@@ -202,4 +206,21 @@ def test_a_hierarchy_of_before_is_made_anew():
         for table in inspect(connection).get_table_names():
             if table.startswith("hierarchy_"):
                 assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+    engine.dispose()
+
+
+def test_generations_of_before_stand_nowhere_and_were_not_chosen():
+    """In a folder in which nobody could choose a build yet, what serves serves, what is built goes on."""
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        for migration in MIGRATIONS[: MIGRATIONS.index(migrations.builds_beside)]:
+            migration(connection)
+        rows = "('u', 'messages', 1, 'f', 4, 1), ('u', 'messages', 2, 'g', 2, 0)"
+        connection.execute(text(f"INSERT INTO view_states VALUES {rows}"))
+        migrations.builds_beside(connection)
+        view = MessagesView(HashEmbedder(), shared_static_embedder(), shared_static_embedder())
+        assert generations.serving(connection, "u", view) == Generation("u", 1, "f", 4)
+        assert generations.building(connection, "u", view) == Generation("u", 2, "g", 2)
+        assert generations.standing(connection, "u", view, "beside") is None
+        assert generations.standing(connection, "u", view, "kept") is None
     engine.dispose()

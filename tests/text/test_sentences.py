@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.text.sentences import passages, sentences
+from zibaldone.text.sentences import _BORDER, _WIDE, _WIDE_BORDER, passages, sentences
 
 FORTY_SCRIPTS = """
 Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։
@@ -77,6 +77,13 @@ def test_sentences_cover_all_that_is_visible(text):
 def test_where_sentences_end(text, expected):
     """After a mark and its closing quotes where space follows, after a CJK mark at once, at line breaks."""
     assert [text[start:end] for start, end in sentences(text)] == expected
+
+
+@given(st.text(alphabet=".!?…؟।\"'”’)] \n\t\x1cab", max_size=20))
+def test_the_quick_borders_are_the_borders(text):
+    """A text without marks of CJK is cut where the pattern that knows all marks cuts it."""
+    assert not set(_WIDE) & set(text)
+    assert [m.span() for m in _BORDER.finditer(text)] == [m.span() for m in _WIDE_BORDER.finditer(text)]
 
 
 def test_forty_scripts():

@@ -259,6 +259,47 @@ def test_a_pair_that_was_not_shown_is_dropped_and_the_rest_stands(tmp_path):
     assert links == [(SAID[0], SAID[1], "judge")]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Adorable!", "Yeah, actually!"),  # nothing is said of anything
+        ("My dentist is Dr. Patel.", "I never knew that my choir sings on Sundays."),  # another thing
+        ("Is the board meeting on Tuesday?", "The board meeting is not on Tuesday."),  # nothing was stated
+        ("The festival begins on Friday.", "I can't wait to see the festival!"),  # nothing is different
+    ],
+)
+def test_nobody_is_asked_of_what_cannot_be_about_the_same(tmp_path, earlier, later):
+    """A word of change alone costs no call."""
+    assert judged(tmp_path, {"ended": []}, earlier, later)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I sing in a choir in Ghent.", "I never sing in the choir these days."),  # the same words
+        ("Dinner is at seven.", "Oh, it is actually at eight."),  # right after it, a value of the same kind
+        ("I have two cats.", "Sadly my cats are not there any longer."),  # one word, and right after it
+    ],
+)
+def test_somebody_is_asked_of_what_may_be_about_the_same(tmp_path, earlier, later):
+    """What was said is shown beside it, and nothing else."""
+    requests = judged(tmp_path, {"ended": []}, "Hello everybody!", earlier, later)[1]
+    shown = json.loads(requests[0].turns[1].content)
+    assert [sentence["said"]["text"] for sentence in shown["older"]] == [earlier]
+
+
+def test_what_somebody_else_says_of_themselves_is_not_shown(tmp_path):
+    """One person's choir is not another's."""
+    model = ScriptedModel(lambda _: {"ended": []})
+    desk = Desk(tmp_path, model)
+    desk.say("I sing in a choir in Ghent.", name="Ben")
+    desk.say("I never sing in the choir in Ghent.", name="Ann")
+    assert model.requests == []
+    desk.say("Actually I sing in the choir in Ghent.", name="Ben")
+    assert len(model.requests) == 1
+    desk.database.close()
+
+
 @pytest.mark.parametrize("answer", ["no", {"ended": "all"}, {}, ModelFailed("the model is asleep")])
 def test_a_model_that_answers_badly_leaves_the_rules(tmp_path, answer):
     """What the rules are sure of is linked all the same."""

@@ -37,6 +37,48 @@ def test_values_are_bounded_together_and_the_newest_is_kept():
     assert [bool(cache.get(user)) for user in "abc"] == [False, True, True]
 
 
+def asked_in_turns(cache: UserCache[str], users: str) -> str:
+    """The users whose value was there, of those who ask one after the other; who has none makes one."""
+    there = ""
+    for user in users:
+        if cache.get(user) is None:
+            cache.put(user, "x" * 4, AT_1)
+        else:
+            there += user
+    return there
+
+
+def test_more_users_than_fit_do_not_push_each_other_out():
+    """Of six who take turns and four who fit, four find their value each time; a fifth would be a guest."""
+    cache = UserCache(99, most_size=16, size=len)
+    asked_in_turns(cache, "abcdef" * 2)
+    there = asked_in_turns(cache, "abcdef" * 10)
+    assert (len(there), len(set(there))) == (40, 4)
+    assert len(cache) == 5
+    five = "".join(sorted(set(there))) + ("a" if "a" not in there else "f")
+    assert len(asked_in_turns(cache, five * 10)) >= 49
+
+
+def test_who_comes_again_takes_the_place_of_who_has_gone():
+    """Somebody new at once; who was here before, once one who has a place was not here in between."""
+    cache = UserCache(99, most_size=8, size=len)
+    assert asked_in_turns(cache, "pqab") == ""
+    assert asked_in_turns(cache, "pqab") == "ab"  # p and q are guests, for one of whom there is room
+    assert asked_in_turns(cache, "pq") == ""
+    assert asked_in_turns(cache, "pq") == "q"  # a goes
+    assert asked_in_turns(cache, "bpqa") == "bpq"
+
+
+def test_a_value_that_grows_makes_others_go():
+    """It is not new, so nobody asks whether there is room."""
+    cache = UserCache(99, most_size=8, size=len)
+    asked_in_turns(cache, "ab")
+    assert cache.put("b", "x" * 7, AT_2)
+    assert (cache.get("a"), cache.get("b")) == (None, "x" * 7)
+    assert cache.put("c", "x" * 40, AT_1)  # somebody new, and too large for any other beside it
+    assert len(cache) == 1
+
+
 def test_nothing_of_before_a_forgetting_comes_back():
     """Who read before the deletion and puts after it is refused; who read after it is not."""
     cache = UserCache(9)

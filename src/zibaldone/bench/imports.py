@@ -3,26 +3,27 @@
 The export is generated as the vendor writes it: a ZIP archive of `conversations-000.json` and so on, in which
 every message is a node with its metadata, and a third of them are calls, results and thoughts. Its words are
 made up, and come in the frequencies of a language. `--read-only` reads and checks it, and stores nothing.
+`--bombs` imports archives that nobody should unpack, instead.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zibaldone.bench import bombs
 from zibaldone.bench.outcome import Measurement, Run
+from zibaldone.bench.own_process import ProcessUsage, in_own_process, peak_megabytes
 from zibaldone.bench.registry import ImportOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.bench.workload import made_up_turns
+from zibaldone.errors import InvalidImport
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
 from zibaldone.memory import Memory
@@ -40,15 +41,13 @@ class ImportCost:
     archive_megabytes: float
     messages: int
     added: int
-    seconds: float
-    processor_seconds: float
-    peak_megabytes: float  # resident memory, at its highest
+    usage: ProcessUsage
 
 
 def run(options: ImportOptions, run: Run) -> Measurement:
     """An archive of each size, imported once."""
     rows: list[ImportCost] = []
-    for megabytes in options.megabytes:
+    for megabytes in () if options.bombs else options.megabytes:
         run.progress("writing an export", len(rows), len(options.megabytes))
         archive = run.folder / f"{megabytes}.zip"
         written = write_export(archive, megabytes * 1_000_000)
@@ -57,31 +56,29 @@ def run(options: ImportOptions, run: Run) -> Measurement:
             measure(archive, run.folder / f"memory-{megabytes}", written, read_only=options.read_only)
         )
         archive.unlink()
+    if options.bombs:
+        refusals = [
+            bombs.refuse(name, path, size, run.folder / "memory-bombs")
+            for name, path, size in bombs.write_bombs(run.folder)
+        ]
+        return Measurement(
+            {"imports": rows, "bombs": refusals},
+            [tabulate("archives that are refused", bombs.COLUMNS, refusals)],
+            tuple(f"{refusal.name}: {refusal.why}" for refusal in refusals),
+        )
     what = "read and checked, nothing stored" if options.read_only else "stored, embedded and durable"
     return Measurement({"imports": rows}, [tabulate(f"ChatGPT exports: {what}", _COLUMNS, rows)])
 
 
 def measure(archive: Path, folder: Path, written: int, *, read_only: bool) -> ImportCost:
     """Import an archive in a process of its own; what the system says of that process."""
-    command = [sys.executable, "-m", __name__, str(archive), str(folder), *(["read"] if read_only else [])]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603
-    assert process.stdout is not None
-    answer = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, answer
-    counted = json.loads(answer)
-    unit = 1 if sys.platform == "darwin" else 1024
+    counted, usage = in_own_process(__name__, str(archive), str(folder), *(["read"] if read_only else []))
     return ImportCost(
         megabytes=written / 1e6,
         archive_megabytes=archive.stat().st_size / 1e6,
         messages=counted["messages"],
         added=counted["added"],
-        seconds=seconds,
-        processor_seconds=usage.ru_utime + usage.ru_stime,
-        peak_megabytes=usage.ru_maxrss * unit / 1e6,
+        usage=usage,
     )
 
 
@@ -161,17 +158,30 @@ def _node(turn: int, created: float, sentences: Iterator[str]) -> dict[str, Any]
     return {"id": f"n{turn}", "message": message, "parent": parent, "children": [f"n{turn + 1}"]}
 
 
-def main(archive: str, folder: str, read_only: str = "") -> None:
-    """Import, or read, and print what was counted."""
-    if read_only:
-        with OpenedSource(archive) as source:
-            messages = sum(len(talk.messages) for talk in reading(source).conversations())
-        counted = {"messages": messages, "added": 0}
-    else:
-        with Memory(folder, chat=None) as memory:
-            done = memory.import_(archive, user="ann")
-        counted = {"messages": done.read, "added": done.added}
-    sys.stdout.write(json.dumps(counted))
+def main(archive: str, folder: str, how: str = "") -> None:
+    """Import, or "read", and print what was counted; of a "bomb" what was said."""
+    answer = {"": _imported, "read": _read, "bomb": _refused}[how](archive, folder)
+    sys.stdout.write(json.dumps(answer | {"peak_megabytes": peak_megabytes()}))
+
+
+def _imported(archive: str, folder: str) -> dict[str, object]:
+    with Memory(folder, chat=None) as memory:
+        done = memory.import_(archive, user="ann")
+    return {"messages": done.read, "added": done.added}
+
+
+def _read(archive: str, folder: str) -> dict[str, object]:  # noqa: ARG001 - nothing is stored
+    with OpenedSource(archive) as source:
+        messages = sum(len(talk.messages) for talk in reading(source).conversations())
+    return {"messages": messages, "added": 0}
+
+
+def _refused(archive: str, folder: str) -> dict[str, object]:
+    try:
+        added = _imported(archive, folder)["added"]
+    except InvalidImport as error:
+        return {"refused": True, "said": str(error).replace(archive, Path(archive).name)}
+    return {"refused": False, "said": f"{added} messages were added"}
 
 
 _COLUMNS = (
@@ -179,9 +189,9 @@ _COLUMNS = (
     Column("archive\nMB", lambda row: row.archive_megabytes, ".0f"),
     Column("messages", lambda row: row.messages, ","),
     Column("added", lambda row: row.added, ","),
-    Column("s", lambda row: row.seconds, ".1f"),
-    Column("processor\ns", lambda row: row.processor_seconds, ".1f"),
-    Column("peak\nMB", lambda row: row.peak_megabytes, ".0f"),
+    Column("s", lambda row: row.usage.seconds, ".1f"),
+    Column("processor\ns", lambda row: row.usage.processor_seconds, ".1f"),
+    Column("peak\nMB", lambda row: row.usage.peak_megabytes, ".0f"),
 )
 
 if __name__ == "__main__":

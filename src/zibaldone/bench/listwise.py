@@ -16,7 +16,7 @@ import numpy as np
 
 from zibaldone.search.lexical import Doubles, Floats
 
-RIDGE = 1e-3  # half of it times the squared weights is added to the loss
+RIDGE = 1e-3  # see Prior
 _MOST_STEPS = 100
 _ENOUGH = 1e-9  # the loss that the next step would still gain
 
@@ -61,8 +61,22 @@ def balanced(groups: Sequence[Sequence[Contests]]) -> list[Contests]:
     ]
 
 
-def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Doubles]:
-    """The mean negative log-likelihood of a query with the ridge, its gradient (d,) and Hessian (d, d)."""
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What weights are where data say nothing: half of `ridge` times the squared distance is in the loss."""
+
+    weights: Doubles  # (d,)
+    ridge: float
+
+
+def loss(
+    data: Sequence[Contests], weights: Doubles, prior: Prior | None = None
+) -> tuple[float, Doubles, Doubles]:
+    """The mean negative log-likelihood of a query with the ridge, its gradient (d,) and Hessian (d, d).
+
+    Without a prior the ridge is RIDGE, towards 0.
+    """
+    away, ridge = (weights, RIDGE) if prior is None else (weights - prior.weights, prior.ridge)
     value, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights), len(weights)))
     for contest in data:
         scores = contest.differences @ weights.astype(np.float32)
@@ -78,13 +92,18 @@ def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Do
         hessian += (flat * shared.reshape(-1, 1)).T @ flat - (means.T * contest.shares) @ means
     queries = sum(contest.queries for contest in data)
     return (
-        value / queries + RIDGE / 2 * float(weights @ weights),
-        gradient / queries + RIDGE * weights,
-        hessian / queries + RIDGE * np.eye(len(weights)),
+        value / queries + ridge / 2 * float(away @ away),
+        gradient / queries + ridge * away,
+        hessian / queries + ridge * np.eye(len(weights)),
     )
 
 
-def fit(data: Sequence[Contests], kept: Sequence[int], start: Doubles | None = None) -> Doubles:
+def fit(
+    data: Sequence[Contests],
+    kept: Sequence[int],
+    start: Doubles | None = None,
+    prior: Prior | None = None,
+) -> Doubles:
     """(d,) the weights that make the relevant items likeliest; 0 for every feature that is not `kept`.
 
     `start` (d,) is where to look first: near the minimum it saves steps.
@@ -93,17 +112,17 @@ def fit(data: Sequence[Contests], kept: Sequence[int], start: Doubles | None = N
     weights = np.zeros(data[0].differences.shape[2])
     if start is not None:
         weights[columns] = start[columns]
-    value, gradient, hessian = loss(data, weights)
+    value, gradient, hessian = loss(data, weights, prior)
     for _ in range(_MOST_STEPS):
         step = np.zeros_like(weights)
         step[columns] = np.linalg.solve(hessian[np.ix_(columns, columns)], gradient[columns])
         gain = float(step @ gradient) / 2
         if gain < _ENOUGH:
             break
-        after = loss(data, weights - step)
+        after = loss(data, weights - step, prior)
         while after[0] > value and gain > _ENOUGH:  # too far: Newton's parabola is local
             step, gain = step / 2, gain / 2
-            after = loss(data, weights - step)
+            after = loss(data, weights - step, prior)
         if after[0] >= value:
             break
         weights, (value, gradient, hessian) = weights - step, after

@@ -27,6 +27,7 @@ _EXTRAS = {
     "torch": "pip install 'zibaldone[kv]'",
     "transformers": "pip install 'zibaldone[kv]'",
     "uvicorn": "pip install 'zibaldone[server]'",
+    "vllm": "pip install 'zibaldone[kv,vllm]'",
 }
 
 Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)

@@ -125,6 +125,9 @@ class WeightsOptions:
     """Refit the ranking's weights: each conversation and data set judged by those of others; ablations."""
 
     paths: tuple[Path, ...] = argument("LoCoMo or LongMemEval files, and folders of BEAM chats.")
+    rows: Names = option(
+        (), "Only rows whose names hold one of these, with commas; changes are from the first."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +155,7 @@ class ImportOptions:
 
     megabytes: Ints = option((100,), "Sizes of the export's JSON, with commas.")
     read_only: bool = option(False, "Read and check it, and store nothing.")
+    bombs: bool = option(False, "Instead, archives that nobody should unpack: is each refused, at what cost?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,6 +292,15 @@ class ServingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    sizes: Ints = option((10_000, 100_000), "Numbers of messages, with commas.")
+    requests: int = option(40, "Of each kind.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -298,6 +311,18 @@ class KVSpeedOptions:
     blocks: Ints = option((10_000, 100_000), "To score, with commas.")
     repeat: int = option(3, "Of the calls whose median counts.")
     threads: int | None = option(None, "Of the processor; else torch's own.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KVVLLMOptions:
+    """vLLM with a pool's blocks beside vLLM with the same text, prefix cache off and on (extra 'vllm')."""
+
+    path: Path = argument("A LoCoMo file.")
+    model: Path | None = option(None, "A folder of Transformers, or a .gguf file.")
+    history: int = option(2000, "Tokens of its first conversation: whole sessions.", least=1)
+    budget: int = option(512, "Tokens of memory in sight.", least=1)
+    questions: int = option(5, "Whose median counts.", least=1)
+    dtype: str = option("float32", "What vLLM and the pool compute in: float32, bfloat16, float16.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,6 +371,7 @@ BENCHMARKS = (
     Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
+    Benchmark("page", PageOptions, "page:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
@@ -355,5 +381,6 @@ BENCHMARKS = (
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-locomo", KVLoCoMoOptions, "kv.locomo:run", needs_torch=True),
+    Benchmark("kv-vllm", KVVLLMOptions, "kv.in_vllm:run", needs_torch=True),
     Benchmark("kv-train", KVTrainOptions, "kv.train:run", needs_torch=True),
 )

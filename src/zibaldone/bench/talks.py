@@ -76,6 +76,7 @@ class Talk:
     units: tuple[Evidence, ...]  # (n,), in the order of the index
     posed: tuple[Posed, ...]
     contests: Contests
+    of_people: Contests | None  # of what people say alone; None where nothing of it is relevant
 
 
 def read_talks(data: DataSet, name: str, tools: Equipment, *, synonyms: bool = True) -> list[Talk]:
@@ -98,11 +99,8 @@ def judge(
     if posed.confidence < DEFAULT_FLOOR:
         return 0.0
     example, index = posed.example, talk.index
-    of_people, of_assistants = (
-        posed.features @ to_vector(kind).astype(np.float32)
-        for kind in (weights.among_people, weights.with_assistant)
-    )
-    scores = np.where(index.with_assistant, of_assistants, of_people)
+    of_kinds = posed.features @ weights.table(index.leaning)
+    scores = of_kinds[np.arange(len(index)), index.kinds]
     query = Query(example.question, Scope(example.user), budget_tokens, posed.now)
     offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
     planned = plan(query.text, budget_tokens)
@@ -170,7 +168,7 @@ def _read(
     if not posed:
         return None
     competing, stand_for = _competing(index, sorted({row for rows in relevant for row in rows}))
-    place = {row: at for at, row in enumerate(competing.tolist())}
+    people = np.flatnonzero(index.by_assistant == 0)
     return Talk(
         data_set=name,
         user=examples[0].user,
@@ -178,11 +176,26 @@ def _read(
         index=index,
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         posed=tuple(posed),
-        contests=contests(
-            [question.features[competing] for question in posed],
-            [[place[row] for row in rows] for rows in relevant],
-            stand_for,
-        ),
+        contests=_contests(posed, relevant, competing, stand_for),
+        of_people=None
+        if set().union(*relevant).isdisjoint(people.tolist())
+        else _contests(posed, relevant, people),
+    )
+
+
+def _contests(
+    posed: Sequence[Posed],
+    relevant: Sequence[Sequence[int]],
+    competing: Ints,
+    stand_for: Floats | None = None,
+) -> Contests:
+    """Of the competing rows, for the questions of which some are relevant."""
+    place = {row: at for at, row in enumerate(competing.tolist())}
+    rows = [[place[row] for row in of_question if row in place] for of_question in relevant]
+    return contests(
+        [question.features[competing] for question, some in zip(posed, rows, strict=True) if some],
+        [some for some in rows if some],
+        stand_for,
     )
 
 

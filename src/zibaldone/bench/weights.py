@@ -3,13 +3,14 @@
 Conversations are of several data sets and of two kinds, among people and with an assistant, and each kind has
 weights of its own (listwise.py fits them), unless a variant says otherwise. In a fit every data set counts as
 much as another, whatever its number of questions. The first row's weights never saw the conversation that
-they rank, and those of "fitted on the other data sets" not even one of its data set.
+they rank, and those of "fitted on the other data sets" not even one of its data set. Weights of people's long
+turns are fitted apart, on what people say alone, and drawn towards those of short turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from rich.table import Table
 
 from zibaldone.bench.base import DataSet, Equipment
 from zibaldone.bench.datasets import read_data_set
-from zibaldone.bench.listwise import balanced, fit
+from zibaldone.bench.listwise import Contests, Prior, balanced, fit
 from zibaldone.bench.outcome import Measurement, Progress, Run, silent
 from zibaldone.bench.registry import WeightsOptions
 from zibaldone.bench.table import Column, share, tabulate
@@ -26,6 +27,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, FEATURES, TalkWeights, Weights
 
 BUDGETS_TOKENS = (500, 1000, 2000)
+LONG_RIDGE = 1e-2  # with which weights of long turns are drawn towards those of short ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Variant:
     fitted_on: str = "others"
     one_set: bool = False  # for both kinds of talk
     synonyms: bool = True
+    only_long: bool = False  # the shipped weights, but for those of people's long turns with an assistant
 
 
 _GROUPS = {
@@ -81,9 +84,14 @@ _GROUPS = {
     "dates": ("date", "same_day"),
 }
 FITTED = Variant("fitted on the others")
+LONG_FITTED = Variant("shipped, long turns fitted on the others", only_long=True)
 VARIANTS = (
     FITTED,
     Variant("shipped", fitted_on=""),
+    Variant("shipped, long turns as short ones", fitted_on="", only_long=True),
+    LONG_FITTED,
+    Variant("shipped, long turns fitted on other data sets", fitted_on="other data sets", only_long=True),
+    Variant("shipped, long turns fitted on all", fitted_on="all", only_long=True),
     Variant("fitted on the others of its data set", fitted_on="its data set"),
     Variant("one set, fitted on the other data sets", fitted_on="other data sets", one_set=True),
     Variant("one set, fitted on the others", one_set=True),
@@ -98,7 +106,14 @@ VARIANTS = (
 
 def run(options: WeightsOptions, run: Run) -> Measurement:
     """The variants, and the fitted weights."""
-    rows = evaluate(read_data_sets(options.paths), run.tools(), progress=run.progress)
+    variants = [
+        variant
+        for variant in VARIANTS
+        if not options.rows or any(words in variant.name for words in options.rows)
+    ]
+    if not variants:
+        raise InvalidInput(f"no row's name holds {options.rows!r}: {', '.join(v.name for v in VARIANTS)}")
+    rows = evaluate(read_data_sets(options.paths), run.tools(), variants=variants, progress=run.progress)
     figures = {
         "data": [path.name for path in options.paths],
         "budgets_tokens": BUDGETS_TOKENS,
@@ -132,13 +147,17 @@ def evaluate(
 ) -> list[VariantRow]:
     """A row per variant, in their order; changes are against the first one.
 
-    A variant that would be fitted on nothing, since there is one data set only, has no row. Raises
-    InvalidInput when fewer than two conversations of a data set have questions of which something is wanted.
+    A variant that would be fitted on nothing, since there is one data set only, or one conversation of some
+    data set, has no row. Raises InvalidInput when fewer than two conversations have questions of which
+    something is wanted.
     """
     progress("reading", 0, 0)
     talks = {on: _read_all(data_sets, tools, synonyms=on) for on in {v.synonyms for v in variants}}
     if len(data_sets) == 1:
         variants = [variant for variant in variants if variant.fitted_on != "other data sets"]
+    names = [talk.data_set for talk in talks[variants[0].synonyms]]
+    if any(names.count(name) < 2 for name in names):
+        variants = [variant for variant in variants if variant.fitted_on != "its data set"]
     count = LineCounter(tools.tokenizer)
     rows: list[VariantRow] = []
     for done, variant in enumerate(variants):
@@ -163,21 +182,22 @@ def evaluate(
 
 
 def _read_all(data_sets: dict[str, DataSet], tools: Equipment, *, synonyms: bool) -> list[Talk]:
-    talks: list[Talk] = []
-    for name, data in data_sets.items():
-        of_set = read_talks(data, name, tools, synonyms=synonyms)
-        if len(of_set) < 2:
-            raise InvalidInput(
-                f"{len(of_set)} of the conversations of {name!r} have questions with evidence: weights are"
-                " fitted on some and judged on another, so give a data set with at least 2, such as the whole"
-                " locomo10.json"
-            )
-        talks += of_set
+    talks = [
+        talk for name, data in data_sets.items() for talk in read_talks(data, name, tools, synonyms=synonyms)
+    ]
+    if len(talks) < 2:
+        raise InvalidInput(
+            f"{len(talks)} of the conversations of {', '.join(map(repr, data_sets))} have questions with"
+            " evidence: weights are fitted on some and judged on another, so give a data set with at least 2,"
+            " such as the whole locomo10.json, or several"
+        )
     return talks
 
 
 def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[TalkWeights]:
     """Per conversation, the weights with which the variant ranks it."""
+    if variant.only_long:
+        return [_with_long(talks, judged, variant.fitted_on) for judged in talks]
     if not variant.fitted_on:
         return [DEFAULT_WEIGHTS] * len(talks)
     kept = [column for column, name in enumerate(FEATURES) if name not in variant.without]
@@ -186,9 +206,8 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[TalkWeights]:
 
     def fitted(places: tuple[int, ...]) -> Weights:
         if places not in fits:
-            names = dict.fromkeys(talks[at].data_set for at in places)
-            groups = [[talks[at].contests for at in places if talks[at].data_set == name] for name in names]
-            fits[places] = Weights(*fit(balanced(groups), kept, start).tolist())
+            of_places = [(talks[at].data_set, talks[at].contests) for at in places]
+            fits[places] = Weights(*fit(balanced(_by_data_set(of_places)), kept, start).tolist())
         return fits[places]
 
     folds = []
@@ -198,8 +217,30 @@ def fold_weights(talks: Sequence[Talk], variant: Variant) -> list[TalkWeights]:
         assistants = tuple(at for at in seen if talks[at].with_assistant)
         if variant.one_set or not (people and assistants):  # what there is of one kind serves for both
             people = assistants = seen
-        folds.append(TalkWeights(fitted(people), fitted(assistants)))
+        of_assistants = fitted(assistants)
+        folds.append(TalkWeights(fitted(people), of_assistants, of_assistants))
     return folds
+
+
+def _with_long(talks: Sequence[Talk], judged: Talk, fitted_on: str) -> TalkWeights:
+    """The shipped weights with others for long turns: fitted, or the short ones' where nothing is seen."""
+    short = DEFAULT_WEIGHTS.with_assistant
+    seen = [
+        (talk.data_set, talk.of_people)
+        for talk in talks
+        if fitted_on and talk.with_assistant and talk.of_people and _is_seen(talk, judged, fitted_on)
+    ]
+    if not seen:
+        return replace(DEFAULT_WEIGHTS, long_turns=short)
+    towards = to_vector(short)
+    data = balanced(_by_data_set(seen))
+    long = fit(data, range(len(FEATURES)), towards, Prior(towards, LONG_RIDGE))
+    return replace(DEFAULT_WEIGHTS, long_turns=Weights(*long.tolist()))
+
+
+def _by_data_set(contests: Sequence[tuple[str, Contests]]) -> list[list[Contests]]:
+    names = dict.fromkeys(name for name, _ in contests)
+    return [[contest for of, contest in contests if of == name] for name in names]
 
 
 def _is_seen(talk: Talk, judged: Talk, fitted_on: str) -> bool:
@@ -245,7 +286,11 @@ def _figures(name: str, group: Sequence[tuple[QuestionShares, QuestionShares]]) 
 
 
 def tables(rows: Sequence[VariantRow], budgets_tokens: Sequence[int]) -> tuple[Table, Table, Table]:
-    """In Markdown, so that they can be pasted: recall, its changes, and the weights of the first row."""
+    """In Markdown, so that they can be pasted: recall, its changes, and the weights of the first row.
+
+    Those of long turns are the row's that fits them alone, if there is one.
+    """
+    long = next((row for row in rows if row.variant == LONG_FITTED.name), rows[0])
     first, middle = rows[0], budgets_tokens[len(budgets_tokens) // 2]
     variant = Column("weights", lambda row: row.variant, left=True)
     recall = [
@@ -264,6 +309,9 @@ def tables(rows: Sequence[VariantRow], budgets_tokens: Sequence[int]) -> tuple[T
         ),
         *_weight_columns(
             "assistant", DEFAULT_WEIGHTS.with_assistant, [w.with_assistant for w in first.folds.values()]
+        ),
+        *_weight_columns(
+            "long turns", DEFAULT_WEIGHTS.long_turns, [w.long_turns for w in long.folds.values()]
         ),
     ]
     names = [field.name for field in fields(Weights)]

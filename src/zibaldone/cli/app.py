@@ -13,7 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from zibaldone.audit import acting
-from zibaldone.cli import forgetting, mcp, messages, profile, retention, serve, topics, upkeep, views
+from zibaldone.cli import (
+    comparing,
+    forgetting,
+    mcp,
+    messages,
+    profile,
+    rebuilding,
+    retention,
+    serve,
+    topics,
+    upkeep,
+    views,
+)
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
 from zibaldone.cli.input import AsJson
@@ -105,6 +117,7 @@ app.command()(forgetting.forget)
 app.command()(messages.export)
 app.command()(upkeep.maintain)
 app.command()(upkeep.worker)
+app.command()(rebuilding.rebuild)
 app.command()(views.chunks)
 app.command()(views.themes)
 app.command()(views.episodes)
@@ -119,6 +132,7 @@ app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)
+app.command()(comparing.compare)
 
 
 @app.command(

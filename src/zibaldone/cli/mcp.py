@@ -83,6 +83,8 @@ def config(
     else:
         server = _Remote(f"{url.rstrip('/')}/mcp", user)
     _write(_entries(client, server), as_json=as_json)
+    if url is None and find_spec("mcp") is None:
+        out.note("a client cannot start it yet: pip install 'zibaldone[mcp]'", "yellow")
 
 
 @dataclass(frozen=True, slots=True)

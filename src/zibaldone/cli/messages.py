@@ -102,6 +102,9 @@ def import_(
     again: Annotated[
         bool, typer.Option("--again", help="Bring back messages that were forgotten, too.")
     ] = False,
+    attachments: Annotated[
+        bool, typer.Option("--attachments", help="Keep images and files, too, where the export holds them.")
+    ] = False,
     user: OptionalUser = None,
     memory: Folder,
     as_json: AsJson = False,
@@ -129,6 +132,7 @@ def import_(
         "branches": branches,
         "strict": strict,
         "again": again,
+        "attachments": attachments,
     }
     with open_memory(memory, create=True) as opened, out.byte_progress("importing", shown=not as_json) as bar:
         try:
@@ -144,6 +148,8 @@ def import_(
         out.write(out.import_summary(done))
         for line in out.refused_lines(done):
             out.note(line, "yellow")
+        if attachments and done.added and not done.files:
+            out.note("no attachment was kept: the export holds no file of a message that was added")
     if not done.complete:
         out.note("stopped: what is counted is stored; the same command goes on from there", "bold")
         raise typer.Exit(out.INTERRUPTED)
@@ -366,16 +372,21 @@ def export(
     path: Annotated[
         Path, typer.Argument(help="The file to write; '-' is standard output.", show_default=False)
     ],
+    attachments: Annotated[
+        bool, typer.Option("--attachments", help="A .zip, with the images and files that were kept.")
+    ] = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
+    if attachments and str(path) == "-":
+        raise InvalidInput("an archive is not written to standard output: give a path, such as mine.zip")
     with memory_of(memory, user) as opened:
         if str(path) == "-":
             _export_to_standard_output(opened, user)
             return
-        count = opened.export(user=user, path=path)
+        count = opened.export(user=user, path=path, attachments=attachments)
     if as_json:
         out.write_json({"user": user, "path": path, "messages": count})
     else:

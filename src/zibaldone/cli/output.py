@@ -298,6 +298,7 @@ def import_summary(done: Imported) -> str:
     if done.forgotten:
         known += f", {done.forgotten} were forgotten before and stay so (--again brings them back)"
     noise = f", {done.noise} of them calls, tool results and other noise" if done.noise else ""
+    noise += f", {count(done.files, 'attachment')} kept" if done.files else ""
     refused = f"; {done.refusals} could not be read" if done.refusals else ""
     return (
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}"

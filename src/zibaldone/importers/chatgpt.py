@@ -283,7 +283,11 @@ def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
         kind = _text_of(node, "mime_type") or _text_of(node, "mimeType") or None
         name, size = _text_of(node, "name"), node.get("size")
         if name and not (kind and kind.startswith("image/")):  # images are among the parts
-            yield f"[file: {name}]", attachment("file", name, kind, size.value if size else None)
+            own_id = _text_of(node, "id") or None
+            yield (
+                f"[file: {name}]",
+                attachment("file", name, kind, size.value if size else None, own_id=own_id),
+            )
 
 
 def _text_of(node: Node, name: str) -> str:

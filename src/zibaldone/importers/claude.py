@@ -2,7 +2,8 @@
 
 A file is a list of conversations with their `chat_messages`. Messages that name a parent are a tree:
 what was edited or retried since is a branch of its own, and the conversation is the branch of the newest
-message. `projects.json` and `memories.json` beside it say what is known of the user.
+message. `projects.json` and `memories.json` beside it say what is known of the user; a project's documents
+are messages of a session of the project, with the role `document`: nobody said them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Claude:
 
         def read_one(name: str) -> Iterator[Conversation]:
             file = name.rpartition("/")[2] if source.only is None else ""
-            known = {"memories.json": _memories, "projects.json": _instructions}.get(file)
+            known = {"memories.json": _memories, "projects.json": _project}.get(file)
             for node in read_elements(source, name):
                 yield known(node) if known else _conversation(node, branches)
 
@@ -213,9 +214,9 @@ def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
 def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
     name, size = _text_of(node, "file_name"), node.get("file_size")
     extracted = _text_of(node, "extracted_content")
-    attachments.append(
-        attachment("file", name or None, _text_of(node, "file_type") or None, size.value if size else None)
-    )
+    own_id = _text_of(node, "file_uuid") or _text_of(node, "id") or None
+    kind = _text_of(node, "file_type") or None
+    attachments.append(attachment("file", name or None, kind, size.value if size else None, own_id=own_id))
     label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
     return f"{label}\n{extracted}" if extracted else label
@@ -237,19 +238,45 @@ def _memories(node: Node) -> Conversation:
     return gathered(_MEMORIES, made())
 
 
-def _instructions(node: Node) -> Conversation:
-    """What the user told Claude to do in a project; its documents are not what anybody said."""
+def _project(node: Node) -> Conversation:
+    """What the user told Claude to do in a project, and the documents that they gave it."""
+    starter = node.get("is_starter_project")
+    if starter and starter.value is True:  # an example that comes with the account
+        return Conversation(node.at, ())
+    title = _text_of(node, "name")
 
-    def made() -> Iterator[Message]:
+    def made() -> Iterator[Message | NotImported]:
+        session = f"claude:project:{node['uuid'].label()}"
+        created = node.get("created_at")
+        time = created.time() if created else None
         if prompt := _text_of(node, "prompt_template").strip():
-            created = node.get("created_at")
-            time = created.time() if created else None
-            session = f"claude:project:{node['uuid'].label()}"
             message = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
-            title = _text_of(node, "name")
             yield node.message(Message(**_fields(message, title)))
+        about = {"title": title} if title else {}
+        if described := _text_of(node, "description").strip():
+            yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
+        documents = node.get("docs")
+        ids = Labels()
+        for document in documents.items() if documents else []:
+            try:
+                yield from _document(document, session, ids, about, time)
+            except InvalidImport as error:
+                yield refusal(error, title or session)
 
-    return gathered(_text_of(node, "name") or _INSTRUCTIONS, made())
+    return gathered(title or _INSTRUCTIONS, made())
+
+
+def _document(
+    node: Node, session: str, ids: Labels, about: dict[str, Any], time: datetime | None
+) -> Iterator[Message]:
+    name, content = " ".join(_text_of(node, "filename").split()), _text_of(node, "content")
+    own_id = f"{session}/{ids.take(node['uuid'])}"
+    if not content.strip():
+        return
+    created = node.get("created_at")
+    metadata = {**about, **({"file": name} if name else {})}
+    added = created.time() if created else time
+    yield node.message(Message(content, "document", name or None, added, session, metadata, own_id))
 
 
 def _fields(message: Message, title: str) -> dict[str, Any]:

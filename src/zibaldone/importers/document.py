@@ -87,7 +87,7 @@ class Node:
             raise self.error(str(reason)) from error
         except OverflowError as error:
             raise self.fault("numbers of a usable size") from error
-        return [replace(message, files=()) for message in made]
+        return [replace(message, files=()) if message.files else message for message in made]
 
     def _as(self, convert: Callable[[Any], T], expected: str) -> T:
         try:
@@ -130,5 +130,7 @@ def describe(value: object) -> str:
 
 
 def _step(key: str) -> str:
+    if key.isascii() and key.isidentifier():
+        return "." + key
     plain = key.replace("-", "").replace("_", "").isalnum()
     return f".{key}" if plain else f"[{key!r:.80}]"

@@ -1,16 +1,24 @@
-"""A user's messages as a JSON Lines file, which the importer `jsonl` reads back exactly."""
+"""A user's messages as JSON Lines, which the importer `jsonl` reads back exactly; with files, an archive."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
+from zibaldone.message_objects import ATTACHMENTS
+
+MESSAGES = "messages.jsonl"  # in an archive
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 
 
 def export_messages(messages: Iterable[Message], path: Path) -> int:
@@ -18,17 +26,55 @@ def export_messages(messages: Iterable[Message], path: Path) -> int:
 
     Raises InvalidInput where the file cannot be written, and for a device or a pipe, which would be replaced.
     """
+    with _appearing_whole(path) as file:
+        return _write_lines(messages, file)
+
+
+def export_archive(
+    messages: Callable[[], Iterable[Message]], files: Callable[[int], Mapping[int, bytes]], path: Path
+) -> int:
+    """Write messages, read twice, and what is kept of their attachments; returns how many messages.
+
+    A ZIP archive of MESSAGES and of files named by their digests, which are not packed: whoever looks for
+    what was forgotten finds it. Raises InvalidInput, as `export_messages`.
+    """
+    written: set[str] = set()
+    with _appearing_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+        with archive.open(MESSAGES, "w", force_zip64=True) as lines:
+            count = _write_lines(messages(), lines)
+        for message in messages():
+            listed = message.metadata.get(ATTACHMENTS) or []
+            for place, data in files(message.seq).items() if listed else ():
+                name = f"attachments/{sha256(data).hexdigest()}{_suffix(listed[place])}"
+                if name not in written:
+                    archive.writestr(name, data)
+                    written.add(name)
+    return count
+
+
+def _write_lines(messages: Iterable[Message], file: IO[bytes]) -> int:
     written = 0
+    for message in messages:
+        file.write(f"{to_line(message)}\n".encode())
+        written += 1
+    return written
+
+
+def _suffix(attachment: Mapping[str, Any]) -> str:
+    """What a file of this name ends in, so that it opens by a click."""
+    suffix = PurePosixPath(str(attachment.get("name") or "")).suffix
+    return suffix if _SUFFIX.fullmatch(suffix) else ""
+
+
+@contextmanager
+def _appearing_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside the path, which takes its place when all is written, and else goes."""
     try:
         if path.exists() and not path.is_file():
             raise InvalidInput(f"{str(path)!r} is not a regular file: choose another")
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
-                for message in messages:
-                    file.write(to_line(message) + "\n")
-                    written += 1
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
                 Path(file.name).replace(path)
@@ -37,7 +83,6 @@ def export_messages(messages: Iterable[Message], path: Path) -> int:
                 raise
     except OSError as error:
         raise InvalidInput(f"cannot write {str(path)!r} ({error.strerror}): choose another file") from error
-    return written
 
 
 def to_line(message: Message) -> str:

@@ -18,6 +18,7 @@ from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
 from zibaldone.importers.document import Node, describe
+from zibaldone.importers.export import MESSAGES
 from zibaldone.importers.files import read_objects, refusal, try_head
 from zibaldone.importers.source import ImportSource
 
@@ -54,25 +55,32 @@ class JSONLines:
 
     def files(self, source: ImportSource) -> list[str]:
         """By a message's content, or a list of messages."""
-        head = try_head(source, source.only) if source.only else None
-        if head is None or not head.is_json or _RATED & set(head.keys):
+        name = _name(source)
+        head = try_head(source, name) if name else None
+        if name is None or head is None or not head.is_json or _RATED & set(head.keys):
             return []
         keys = set(head.keys)
         message = "content" in keys or {"type", "data"} <= keys or {"lc", "kwargs"} <= keys
         held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
-        return source.names if message or held or {"type", "summary"} <= keys else []
+        return [name] if message or held or {"type", "summary"} <= keys else []
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """Single messages are conversations by their users; every list of messages is one of its own."""
-        assert source.only is not None  # it finds nothing in a folder
-        reader = _Reader(source.label)
-        for node in read_objects(source, source.only):
+        name = _name(source)
+        assert name is not None  # it finds nothing in another folder
+        reader = _Reader(source.where(name))
+        for node in read_objects(source, name):
             if isinstance(node, NotImported):
                 yield Conversation(node.where, (), refused=(node,))
             else:
                 yield from reader.conversations(node)
         for user in list(reader.loose):
             yield reader.piece(user)
+
+
+def _name(source: ImportSource) -> str | None:
+    """The file that it would read: of a folder or an archive that of our own export."""
+    return source.only or next(iter(source.named(MESSAGES)), None)
 
 
 @dataclass(slots=True)

@@ -89,12 +89,17 @@ class ImportSource:
         """The first bytes of one of its files; they do not count as read."""
         known = self.heads.get(name)
         if known is None or len(known) < most:
-            before = self.read_bytes
-            with self.open(name) as stream:
-                known = stream.read(most)
+            known = self.beginning(name, most)
             self.heads = {name: known}
-            self.read_bytes = before
         return known[:most]
+
+    def beginning(self, name: str, most: int) -> bytes:
+        """As `head`, for what nobody will look at again."""
+        before = self.read_bytes
+        with self.open(name) as stream:
+            data = stream.read(most)
+        self.read_bytes = before
+        return data
 
 
 class _Counted(io.RawIOBase):

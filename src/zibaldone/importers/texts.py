@@ -38,10 +38,18 @@ def attachment(
     media_type: str | None = None,
     size_bytes: object = None,
     caption: str | None = None,
+    own_id: str | None = None,
 ) -> dict[str, Any]:
-    """An attachment, as a message's metadata has it."""
+    """An attachment, as a message's metadata has it; an export may have its file by its own id."""
     size = size_bytes if isinstance(size_bytes, int) and not isinstance(size_bytes, bool) else None
-    known = {"type": kind, "name": name, "media_type": media_type, "bytes": size, "caption": caption}
+    known = {
+        "type": kind,
+        "name": name,
+        "media_type": media_type,
+        "bytes": size,
+        "caption": caption,
+        "id": own_id,
+    }
     return {key: value for key, value in known.items() if value is not None}
 
 

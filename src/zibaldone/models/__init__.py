@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, TokenLogprob, Turn
-from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import StaticEmbedder
@@ -20,6 +20,7 @@ __all__ = [
     "Meter",
     "OpenAIChat",
     "OpenAIEmbedder",
+    "Prices",
     "RecordedModel",
     "StaticEmbedder",
     "Task",

@@ -17,9 +17,10 @@ from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, Storage
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
-from zibaldone.validation import shown
+from zibaldone.validation import number, shown
 
 _logger = logging.getLogger(__name__)
+_HIGHEST_PRICE = 1e9
 _Key = tuple[str, str, str, str]  # user, day, view, task
 
 
@@ -57,6 +58,27 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     ms: int  # waited for the model
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of a million tokens each, in whatever money; 0: not said, or nothing."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+    embedding: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("prompt", "completion", "embedding"):
+            number(name, getattr(self, name), least=0, most=_HIGHEST_PRICE)
+
+    def of(self, usage: Usage) -> float:
+        """What was paid for a task."""
+        return self.of_tokens(usage.prompt_tokens, usage.completion_tokens)
+
+    def of_tokens(self, prompt: int, completion: int, embedded: int = 0) -> float:
+        """What so many tokens cost."""
+        return (prompt * self.prompt + completion * self.completion + embedded * self.embedding) / 1e6
 
 
 _FIGURES = ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms")

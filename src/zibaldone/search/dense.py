@@ -37,6 +37,11 @@ class Matrix:
         """(n, d) what is in; valid until the next `extend`."""
         return self._block[: self._n]
 
+    @property
+    def nbytes(self) -> int:
+        """Of memory, with the room to spare."""
+        return self._block.nbytes
+
     def extend(self, rows: Vectors) -> None:
         """Append rows (k, d)."""
         needed = self._n + len(rows)

@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
+_TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in two tables, its letters
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
@@ -40,6 +42,7 @@ class LexicalIndex:
         self._saved = _SavedPostings(saved) if saved else None
         self._rows: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
+        self._postings = 0  # in these; saved ones are not among them
         self._lengths = array("I", saved["lexical.lengths"].tobytes() if saved else b"")
 
     def __len__(self) -> int:
@@ -51,6 +54,8 @@ class LexicalIndex:
         row = len(self._lengths)
         for term in terms:
             rows = self._rows.get(term)
+            if rows is None or rows[-1] != row:
+                self._postings += 1
             if rows is None:
                 self._rows[term] = array("I", (row,))
                 self._counts[term] = array("I", (1,))
@@ -77,6 +82,13 @@ class LexicalIndex:
             else:
                 del self._rows[term], self._counts[term]
         self._lengths = array("I", np.array(self._lengths)[mask].tolist())
+        self._postings = sum(map(len, self._rows.values()))
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, without what was saved."""
+        lengths = 4 * len(self._lengths)
+        return _TERM_BYTES * len(self._rows) + _POSTING_BYTES * self._postings + lengths
 
     def df(self, term: str) -> int:
         """In how many rows the term occurs."""
@@ -121,6 +133,7 @@ class LexicalIndex:
             self._rows[term] = array("I", rows.tobytes()) + self._rows.get(term, array("I"))
             self._counts[term] = array("I", counts.tobytes()) + self._counts.get(term, array("I"))
         self._saved = None
+        self._postings = sum(map(len, self._rows.values()))
 
 
 class _SavedPostings:
@@ -129,6 +142,7 @@ class _SavedPostings:
     def __init__(self, saved: SavedIndex) -> None:
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
         self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
+        self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
     def __iter__(self) -> Iterator[tuple[str, Ints, Ints]]:
         begin = 0
@@ -145,10 +159,15 @@ class _SavedPostings:
         return self._rows[begin:end].astype(np.int64), self._counts[begin:end].astype(np.float64)
 
     def _range(self, term: str) -> tuple[int, int]:
-        place = self._terms.place_of(term)
-        if place is None:
-            return 0, 0
-        return int(self._ends[place - 1]) if place else 0, int(self._ends[place])
+        known = self._ranges.get(term)
+        if known is None:
+            place = self._terms.place_of(term)
+            begin = int(self._ends[place - 1]) if place else 0
+            known = (0, 0) if place is None else (begin, int(self._ends[place]))
+            if len(self._ranges) >= _MOST_RANGES:
+                self._ranges.clear()
+            self._ranges[term] = known
+        return known
 
 
 def _joined(parts: Sequence[array[int]]) -> npt.NDArray[np.uint32]:

@@ -4,8 +4,9 @@ There are two kinds of talk, and a session says itself which it is: among people
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
 themselves and what the assistant says is many times as much and seldom what is looked for. Each kind has its
 weights, fitted on conversations of that kind and judged on others (docs/log.md has the tables: what each
-feature is worth, and what did not help). Both are log-odds, so that units of both compare. Where the English
-words of `when`-questions, times and questions do not occur, the language-neutral parts are left.
+feature is worth, and what did not help). What a person says to an assistant has two sets, of short turns and
+of long ones, and is ranked by a mean of both. All are log-odds, so that units of all compare. Where the
+English words of `when`-questions, times and questions do not occur, the language-neutral parts are left.
 """
 
 from __future__ import annotations
@@ -58,12 +59,33 @@ class Weights:
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
 
+FEATURES = tuple(field.name for field in fields(Weights))
+
+
 @dataclass(frozen=True, slots=True)
 class TalkWeights:
-    """The weights of the two kinds of talk."""
+    """The weights of the two kinds of talk; of a person's turns with an assistant also those of long ones."""
 
     among_people: Weights
-    with_assistant: Weights
+    with_assistant: Weights  # an assistant's turns, and people's short ones
+    long_turns: Weights  # people's: so much of these as their turns do not lean on their neighbours
+
+    @staticmethod
+    def alike(weights: Weights) -> TalkWeights:
+        """The same ones for all talk."""
+        return TalkWeights(weights, weights, weights)
+
+    def table(self, leaning: float) -> Floats:
+        """(d, 3) of the features, by `UnitIndex.kinds`; `leaning` is the index's.
+
+        An assistant's turns are cut into passages, which lean on each other however much people say.
+        """
+        people, short, long = (
+            np.array([getattr(kind, name) for name in FEATURES])
+            for kind in (self.among_people, self.with_assistant, self.long_turns)
+        )
+        of_person = leaning * short + (1 - leaning) * long
+        return np.stack([people, of_person, short], axis=1).astype(np.float32)
 
 
 DEFAULT_WEIGHTS = TalkWeights(
@@ -83,9 +105,22 @@ DEFAULT_WEIGHTS = TalkWeights(
         same_day=1.5,
         by_assistant=-2.5,
     ),
+    Weights(
+        lexical=0.2,
+        lexical_2=0.11,
+        lexical_5=-0.035,
+        dense=0.725,
+        dense_2=0.16,
+        speaker=1.9,
+        answers=0.0,
+        asks=0.0,
+        proper_nouns=-0.17,
+        tells_when=0.17,
+        date=1.28,
+        same_day=1.43,
+        by_assistant=0.0,
+    ),
 )
-
-FEATURES = tuple(field.name for field in fields(Weights))
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
 _LEANING = (*_WINDOWED, "proper_nouns")  # a turn of many words says itself what it is about
@@ -153,7 +188,10 @@ def score(
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
     values, confidence = features(index, question, vector, inside)
-    weighted = {name: _weight(index, weights, name) * values[name] for name in FEATURES}
+    # A row per feature: of each unit, or, where all units are of one kind, of that kind.
+    kinds = index.kinds if index.kinds.any() else index.kinds[:1]
+    of_units = weights.table(index.leaning)[:, kinds]
+    weighted = {name: of_unit * values[name] for name, of_unit in zip(FEATURES, of_units, strict=True)}
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
@@ -305,14 +343,6 @@ def _confidence(
         nearness=float(cosines.max()) - mean,
         unseen=words.unseen,
     ).confidence()
-
-
-def _weight(index: UnitIndex, weights: TalkWeights, feature: str) -> Floats:
-    """(n,) of one feature, by the kind of talk that each unit is from."""
-    of_people, of_assistants = (
-        np.float32(getattr(kind, feature)) for kind in (weights.among_people, weights.with_assistant)
-    )
-    return np.where(index.with_assistant, of_assistants, of_people)
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

@@ -12,6 +12,7 @@ from zibaldone.search.dense import Matrix
 from zibaldone.search.saved import SavedIndex
 
 _LAST_BITS = 1e-5
+_TERM_BYTES = 560  # its forms in a set, its row, the letters, and their places in four tables
 Pairs = Sequence[tuple[str, str]]  # (surface form, term)
 
 
@@ -31,6 +32,12 @@ class Thesaurus:
     def __len__(self) -> int:
         """Terms that have, or will have, a vector."""
         return len(self._vectors.rows) if self._saved else len(self._forms)
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, without what was saved; vectors that are still to be made count too."""
+        to_come = 4 * len(self._forms) * self._embedder.dimension
+        return _TERM_BYTES * len(self._forms) + max(self._vectors.nbytes, to_come)
 
     def learn(self, pairs: Pairs) -> None:
         """Note the surface forms and terms of a word that was not there before."""

@@ -29,6 +29,10 @@ AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
+_OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
+# Of a row in a list, of days in another, and of a word with its terms in a table.
+_ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
+_MEASURED_BYTES = 12  # of a row: what is known of its vector
 _FEATURES = ("proper_nouns", "time_words", "_ends_asking", "_has_question")
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
@@ -68,6 +72,8 @@ class UnitIndex:
         # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
+        # 0 in a talk among people; 1 what a person, 2 what an assistant says where one takes part.
+        self.kinds = np.zeros(0, dtype=np.int64)
         # In a talk among people; who talks with an assistant tells and asks in one breath.
         self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
         self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
@@ -96,12 +102,24 @@ class UnitIndex:
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
         self._measured = _Measured(dimension)
+        self._saved_bytes = 0  # of what was saved, and is read where it lies
         if saved is not None:
             self._open(saved)
 
     def __len__(self) -> int:
         """Units in the index."""
         return len(self.units)
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, once something was ranked; what is mapped from a file counts as any other."""
+        arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
+        measured = _MEASURED_BYTES * len(self)
+        parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
+        names = _ROW_BYTES * sum(map(len, self.speakers.values())) + _NAMED_BYTES * len(self.named_days)
+        windows = sum(window.nbytes for window in self.windows.values())
+        words = _WORD_BYTES * len(self._terms)
+        return arrays + measured + names + windows + words + self._saved_bytes + sum(p.nbytes for p in parts)
 
     @property
     def seqs(self) -> Ints:
@@ -151,6 +169,7 @@ class UnitIndex:
         self.units = kept
         self.vectors.keep(mask)
         self._spread = None
+        self._saved_bytes = 0
         self._measured = _Measured(self.vectors.rows.shape[1])
         self.lexical.keep(mask)
         self.proper_nouns = self.proper_nouns[mask]
@@ -234,6 +253,8 @@ class UnitIndex:
         return saved
 
     def _open(self, saved: SavedIndex) -> None:
+        own = ("vectors", "thesaurus.vectors", *_FEATURES, *_OWN_ARRAYS)
+        self._saved_bytes = sum(array.nbytes for name, array in saved.arrays.items() if name not in own)
         for name in _FEATURES:
             setattr(self, name, saved[name])
         self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
@@ -296,6 +317,7 @@ class UnitIndex:
         )
         people = len(lengths) - float(by_assistant.sum())
         self.leaning = min(1.0, _SHORT_TERMS * people / max(people_terms, 1.0)) if people else 1.0
+        self.kinds = self.with_assistant.astype(np.int64) + self._is_assistants
         self.answers = self._asked_before * ~self.with_assistant
         self.asks = self._ends_asking * ~self.with_assistant
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import overload
@@ -13,6 +14,8 @@ from zibaldone.search.saved import PackedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Of a unit: itself, its time, its names, two tuples; of each source and each pair of days in these.
+_UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
 
 
@@ -22,6 +25,7 @@ class UnitList(Sequence[Unit]):
     def __init__(self, saved: SavedIndex | None = None) -> None:
         self._packed = _PackedUnits(saved) if saved else None
         self._units: list[Unit | None] = [None] * (len(self._packed) if self._packed else 0)
+        self._nbytes = 8 * len(self._units)
 
     def __len__(self) -> int:
         """How many."""
@@ -38,15 +42,23 @@ class UnitList(Sequence[Unit]):
         if unit is None:
             assert self._packed is not None  # what has no unit yet is in it
             unit = self._units[row] = self._packed.unit(range(len(self))[row])
+            self._nbytes += _bytes_of(unit)
         return unit
 
     def __iter__(self) -> Iterator[Unit]:
         """In the order of rows."""
         return (self[row] for row in range(len(self)))
 
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, without what was saved and not asked for."""
+        return self._nbytes
+
     def extend(self, units: Iterable[Unit]) -> None:
         """Append."""
+        before = len(self._units)
         self._units.extend(units)
+        self._nbytes += sum(8 + _bytes_of(unit) for unit in self._units[before:] if unit)
 
     def speakers(self) -> dict[str, list[int]]:
         """The rows of each name, of units that were saved."""
@@ -79,6 +91,15 @@ class UnitList(Sequence[Unit]):
         days = [day for unit in units for day in unit.days]
         saved["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 2)
         saved["unit.days_end"] = np.cumsum([len(unit.days) for unit in units], dtype=np.int64)
+
+
+def _bytes_of(unit: Unit) -> int:
+    return (
+        _UNIT_BYTES
+        + sys.getsizeof(unit.text)
+        + _SOURCE_BYTES * len(unit.sources)
+        + _DAYS_BYTES * len(unit.days)
+    )
 
 
 class _PackedUnits:

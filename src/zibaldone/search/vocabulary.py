@@ -10,6 +10,8 @@ import numpy as np
 from zibaldone.search.saved import SavedIndex, in_byte_order
 from zibaldone.search.spelling import Spelling
 
+_WORD_BYTES = 190  # its letters, its count, and its place in a table
+
 
 class Vocabulary(Mapping[str, int]):
     """Words, and how often each is in the units; of a saved one a word is looked up where it lies."""
@@ -34,6 +36,11 @@ class Vocabulary(Mapping[str, int]):
     def __len__(self) -> int:
         """Different words."""
         return sum(1 for _ in self)
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, about, without what was saved."""
+        return _WORD_BYTES * len(self._uses) * (1 if self._spelling is None else 2)
 
     def add(self, words: Sequence[str]) -> list[str]:
         """Note the words of a unit; those that are new, each once."""

@@ -62,6 +62,12 @@ class Windows:
         self.relative_lengths = _relative(self._inside)
         self._n, self._order = len(order), order
 
+    @property
+    def nbytes(self) -> int:
+        """Of memory, without the order, which all windows share."""
+        arrays = (self._low, self._high, self.sizes, self._inside, self.relative_lengths)
+        return sum(array.nbytes for array in arrays)
+
     def sum(self, values: Floats) -> Floats:
         """(n,) the sum of `values` over each row's window."""
         if self._alone:

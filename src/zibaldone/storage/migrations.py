@@ -344,6 +344,12 @@ def audit_log(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def builds_beside(connection: Connection) -> None:
+    """A generation may stand beside the one that serves, and is kept when it served before."""
+    for column in ("standing TEXT NOT NULL DEFAULT ''", "chosen_over TEXT", "chat TEXT NOT NULL DEFAULT ''"):
+        connection.execute(text(f"ALTER TABLE view_states ADD COLUMN {column}"))
+
+
 def a_fleet(connection: Connection) -> None:
     """What machines that share a database keep in it; and who maintains whom."""
     byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
@@ -378,6 +384,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     exports_of_users,
     retention_of_users,
     audit_log,
+    builds_beside,
     a_fleet,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database

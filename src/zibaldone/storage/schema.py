@@ -82,6 +82,9 @@ view_states = Table(
     Column("fingerprint", Text, nullable=False),  # what the output depends on besides the log
     Column("cursor", BigInteger, nullable=False),  # every message up to this seq has been read
     Column("serving", Integer, nullable=False),  # 1: recall reads this generation; 0: it is being built
+    Column("standing", Text, nullable=False, server_default=""),  # "beside" or "kept": neither of the two
+    Column("chosen_over", Text),  # the fingerprint whose generation it took the place of by a person's choice
+    Column("chat", Text, nullable=False, server_default=""),  # the chat model of a rebuild; "" for none
 )
 
 units = Table(

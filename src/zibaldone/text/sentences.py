@@ -11,9 +11,13 @@ import regex
 Span = tuple[int, int]  # text[start:end]
 
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
-# line break.
-_BORDER = regex.compile(
-    r"""(?<=[.!?…؟।][\"'”’)\]]{0,3})\s+|(?<=[。！？｡][\"'”’」』）]{0,3})(?![”’」』）。！？｡])\s*|(?<!\s)\s*\n\s*"""
+# line break. \K begins the match behind the mark: looking back from every character takes four times as long,
+# and is done where a text has marks of CJK alone.
+_LINE_BREAK = r"(?<!\s)\s*\n\s*"
+_BORDER = regex.compile(rf"""[.!?…؟।][\"'”’)\]]{{0,3}}\K\s+|{_LINE_BREAK}""")
+_WIDE = "。！？｡"
+_WIDE_BORDER = regex.compile(
+    rf"""(?<=[.!?…؟।][\"'”’)\]]{{0,3}})\s+|(?<=[{_WIDE}][\"'”’」』）]{{0,3}})(?![”’」』）{_WIDE}])\s*|{_LINE_BREAK}"""
 )
 _SPACE = regex.compile(r"\s+")
 # Abbreviations whose full stop ends no sentence: a name follows, or a number ("Dr. Lee", "No. 5"). "Main St."
@@ -33,7 +37,8 @@ def sentences(text: str) -> list[Span]:
     """Spans of the sentences of `text`, in order, without the white space between them."""
     spans = []
     start = 0
-    for border in _BORDER.finditer(text):
+    is_wide = not text.isascii() and any(mark in text for mark in _WIDE)
+    for border in (_WIDE_BORDER if is_wide else _BORDER).finditer(text):
         if border.end() > start and not _goes_on(text, border):
             spans.append(_strip(text, start, border.start()))
             start = border.end()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from zibaldone import core
 from zibaldone.audit import operations
 from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import MIGRATIONS
+from zibaldone.storage.schema import view_states
 from zibaldone.views.base import ViewStore
 from zibaldone.views.profile import KINDS
 
@@ -23,6 +24,7 @@ _NAMED = (
     core.EDITOR,
     *KINDS,
     *("statement", "superseded", "semantic"),  # kinds of units
+    *("beside", "kept"),  # where a generation stands
     "SQLite format 3",
 )
 
@@ -35,4 +37,7 @@ def own_words(database: Database, connection: Connection, views: Sequence[ViewSt
     for view in views:
         yield view.name
         yield str(getattr(view, "fingerprint", ""))
+    c = view_states.c
+    for row in connection.execute(select(c.fingerprint, c.chosen_over, c.chat).distinct()):
+        yield from filter(None, row)
     yield from database.words(connection)

@@ -13,7 +13,8 @@ message, once or again after a crash, the same units come out. Every unit names 
     refresh      after it: what was forgotten leaves memory and files
     drop         a generation, when a rebuild's takes its place
 
-`stats`, `faults` and `preview_forget` look and change nothing.
+`stats`, `faults` and `preview_forget` look and change nothing, and so does `contents`, which a view has whose
+generations can be compared.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sqlalchemy import Connection
 
@@ -65,6 +66,10 @@ class Generation:
     number: int
     fingerprint: str
     cursor: int  # every message up to this seq has been read
+    chosen_over: str | None = (
+        None  # the fingerprint over which a person chose it: nobody makes that one again
+    )
+    chat: str = ""  # the name of the chat model that a rebuild was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,15 @@ class Counted:
 
     kind: str
     rows: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Content:
+    """What a generation says in one place, as people compare it with what another one says."""
+
+    sources: tuple[int, ...]  # seqs of the messages that it was made from, rising
+    kind: str
+    text: str
 
 
 class ViewStore(Protocol):
@@ -189,6 +203,14 @@ class View(ViewStore, Protocol):
 
     def is_due(self, connection: Connection, user: str) -> bool:
         """Whether `housekeep` may find something to do though the user's version has not changed since."""
+
+
+@runtime_checkable
+class ComparedView(View, Protocol):
+    """A view of which two generations can be held against each other."""
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """All that the snapshot's generation says; nothing where it has none."""
 
 
 class RestingView:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import Connection
 
-from zibaldone import log
+from zibaldone import log, settings
 from zibaldone.core import Message
 from zibaldone.models.base import WordEmbedder
 from zibaldone.search.saved import SavedIndex
@@ -22,7 +22,6 @@ from zibaldone.views.base import Generation, Snapshot
 from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
-_MOST_UNITS = 400_000  # and words, over all users: about 1 GB; the least recently used user goes first
 _MOST_USERS = 1000
 # A file is written when so many messages are not in it yet, or a fifth of those that are, if that is more.
 _LEAST_SAVED = 1000
@@ -63,7 +62,8 @@ class UnitCache:
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
-        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages.
+        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages. Indexes
+        of all users take as much memory together as `settings` says.
         """
         self._of_noise = of_noise
         self._view = view
@@ -71,7 +71,7 @@ class UnitCache:
         self._tail_units = tail_units
         self._appends = appends
         self._most_unread = most_unread
-        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=_MOST_UNITS, size=_size)
+        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=settings.index_bytes(), size=_size)
 
     @contextmanager
     def index(
@@ -185,9 +185,7 @@ class UnitCache:
         slot.version, slot.deletions = state.version, state.deletions
         slot.index = index
         if not self._slots.put(user, slot, state):
-            slot.index = (
-                None  # something was forgotten meanwhile: this snapshot still has it, memory must not
-            )
+            slot.index = None  # something was forgotten meanwhile: this snapshot has it, memory must not
         return index
 
     def _begun(
@@ -239,4 +237,4 @@ class UnitCache:
 
 
 def _size(slot: Slot) -> int:
-    return len(slot.index) + len(slot.index.thesaurus) if slot.index else 0
+    return slot.index.nbytes if slot.index else 0

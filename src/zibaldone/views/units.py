@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
 from zibaldone.errors import StorageCorrupt
@@ -21,7 +21,7 @@ from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
-from zibaldone.views.base import Counted, Generation
+from zibaldone.views.base import Content, Counted, Generation
 
 _PER_STATEMENT = 500
 
@@ -41,6 +41,27 @@ class Row:
     start: int = 0
     end: int = 0
     text: str | None = None
+
+
+def _mine(of_table: Table) -> ColumnElement[bool]:
+    c = of_table.c
+    return and_(c.user == bindparam("of"), c.view == bindparam("name"), c.generation == bindparam("number"))
+
+
+# Made once: every recall after an add asks them.
+_LOADED = (
+    select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
+)
+_LOADED_SOME = _LOADED.where(table.c.seq.in_(bindparam("seqs", expanding=True)))
+_FURTHER = (
+    select(unit_sources.c.seq, unit_sources.c.part, unit_sources.c.source)
+    .where(
+        _mine(unit_sources),
+        unit_sources.c.seq >= bindparam("first"),
+        unit_sources.c.seq <= bindparam("last"),
+    )
+    .order_by(unit_sources.c.source)
+)
 
 
 def insert(connection: Connection, view: str, generation: Generation, rows: Iterable[Row]) -> None:
@@ -90,16 +111,15 @@ def load(
 
     Raises StorageCorrupt for a unit whose message is gone, or whose vector has another size.
     """
-    u = table.c
-    query = select(table).where(of(view, generation), u.seq > after).order_by(u.seq, u.part)
+    mine = {"of": generation.user, "name": view, "number": generation.number, "after": after}
     if only is None:
-        rows = list(connection.execute(query))
+        rows = list(connection.execute(_LOADED, mine))
     else:
         wanted, seqs = set(only), sorted({seq for seq, _ in only})
         some = (
             row
             for part in in_chunks(seqs, _PER_STATEMENT)
-            for row in connection.execute(query.where(u.seq.in_(part)))
+            for row in connection.execute(_LOADED_SOME, mine | {"seqs": part})
         )
         rows = [row for row in some if (row.seq, row.part) in wanted]
     if not rows:
@@ -134,6 +154,30 @@ def load(
             )
         )
     return loaded, dense.from_bytes([row.vector for row in rows], dimension)
+
+
+def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:
+    """What the generation's units say, in the order of their keys, without vectors."""
+    u, m, s = table.c, messages.c, unit_sources.c
+    further: dict[Key, list[int]] = {}
+    query = select(s.seq, s.part, s.source).where(_of_sources(view, generation))
+    for row in connection.execute(query):
+        further.setdefault((row.seq, row.part), []).append(row.source)
+    on = and_(m.user == u.user, m.seq == u.seq)
+    rows = connection.execute(
+        select(u.seq, u.part, u.kind, u.start, u.end, u.text, m.content)
+        .join_from(table, messages, on)
+        .where(of(view, generation))
+        .order_by(u.seq, u.part)
+    )
+    return [
+        Content(
+            tuple(sorted({row.seq, *further.get((row.seq, row.part), ())})),
+            row.kind,
+            row.content[row.start : row.end] if row.text is None else row.text,
+        )
+        for row in rows
+    ]
 
 
 def made_from(connection: Connection, view: str, generation: Generation, seqs: Iterable[int]) -> list[Key]:
@@ -231,6 +275,12 @@ def _of_sources(view: str, generation: Generation) -> ColumnElement[bool]:
     return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
 
 
+def serving_generation(user: str, view: str) -> Select[tuple[int]]:
+    """A query for the number of the generation that serves."""
+    c = view_states.c
+    return select(c.generation).where(c.user == user, c.view == view, c.serving == 1)
+
+
 def _generations(connection: Connection, view: str, user: str) -> list[Generation]:
     c = view_states.c
     rows = connection.execute(
@@ -242,14 +292,9 @@ def _generations(connection: Connection, view: str, user: str) -> list[Generatio
 def _further_sources(
     connection: Connection, view: str, generation: Generation, first: int, last: int
 ) -> dict[Key, list[int]]:
-    s = unit_sources.c
-    query = (
-        select(s.seq, s.part, s.source)
-        .where(_of_sources(view, generation), s.seq >= first, s.seq <= last)
-        .order_by(s.source)
-    )
+    given = {"of": generation.user, "name": view, "number": generation.number, "first": first, "last": last}
     further: dict[Key, list[int]] = {}
-    for row in connection.execute(query):
+    for row in connection.execute(_FURTHER, given):
         further.setdefault((row.seq, row.part), []).append(row.source)
     return further
 

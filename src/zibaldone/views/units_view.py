@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from zibaldone.models.base import Embedder
 from zibaldone.storage.database import Database
 from zibaldone.views import index_files, units
-from zibaldone.views.base import Counted, Generation, RestingView, Snapshot
+from zibaldone.views.base import Content, Counted, Generation, RestingView, Snapshot, TakeSnapshot
 from zibaldone.views.toolkit import usable
 from zibaldone.views.unit_cache import UnitCache
 
@@ -53,6 +53,11 @@ class UnitsView(RestingView):
         """What the table of units finds; vectors are as long as those of the generation's own embedder."""
         dimension = int(generation.fingerprint.rsplit("/", 1)[1])
         return units.faults(connection, self.name, generation, dimension)
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """What its units say."""
+        with take_snapshot() as now:
+            return units.contents(now.connection, self.name, now.generation) if now.generation else []
 
 
 class IndexedUnitsView(UnitsView):

@@ -220,6 +220,53 @@ def test_a_model_that_does_well_is_followed() -> None:
     assert [(one.superseded_by, one.supersedes) for one in document.entries] == [((2,), ()), ((), (1,))]
 
 
+def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
+    """Who says what, without what a document keeps beside it; all of the block goes where it is sent."""
+    blocks_shown: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.plan_updates":
+            blocks_shown.extend(inputs["blocks"])
+            blocks = [one["block"] for one in inputs["blocks"]]
+            return {"updates": [], "new_documents": [{"title": "", "blocks": blocks}]}
+        if task != "topics.rewrite_current":
+            return "none"
+        return {"sections": [{"heading": "", "entries": _lines(inputs)}]}
+
+    by = tools(replace(SMALL, current_threshold_tokens=9000), answers)
+    library = filed(said(*MANY[:9]), by)
+    (block,) = blocks_shown
+    assert block["entries"] == [f"user: {text}" for text in MANY[:6]]
+    (document,) = library.documents.values()
+    assert len(document.entries) == 9
+
+
+def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
+    """And eight at least: a document's length costs nothing."""
+    sections_shown: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            known = [one["id"] for one in inputs["documents"]]
+            new = [] if known else [{"title": "", "blocks": blocks}]
+            return {
+                "updates": [{"document": known[0], "blocks": blocks}] if known else [],
+                "new_documents": new,
+            }
+        if task == "topics.rewrite_document":
+            sections_shown.append(inputs)
+        return "none"
+
+    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
+    library = filed(said(*MANY[:20], CATS[0]), by)
+    library, _ = fed([replace(said(CATS[1])[0], seq=30)], by, library)
+    flush(library, by)
+    old = [line for section in sections_shown[-1]["old"] for line in section["entries"]]
+    assert len(old) == 8
+    assert any(CATS[0] in line for line in old)
+
+
 @pytest.mark.parametrize("written", ["", "The cat of Zebulon"])
 def test_a_new_document_has_its_planned_title(written: str) -> None:
     """The model that writes it is shown it, and may give another; without names of its own."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,
@@ -21,7 +22,7 @@ from zibaldone.views.topics.tasks import (
     RewriteCurrent,
     RewriteDocument,
     Rewritten,
-    shown_entry,
+    shown_entries,
     shown_sections,
 )
 
@@ -33,7 +34,7 @@ EMPTY = Rewritten(sections=[])
 EXTRACT = Extract(
     (("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}), lambda: Extracted(facts=[])
 )
-CURRENT = RewriteCurrent(tuple(shown_entry(*one) for one in GIVEN.items()), GIVEN, lambda: EMPTY)
+CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN, lambda: EMPTY)
 DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
@@ -53,6 +54,20 @@ def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> Non
     assert not inputs.keys() & {"given", "offline"}
     assert all(name in system.content for name in inputs)
     assert task.schema()["additionalProperties"] is False
+
+
+def test_a_day_is_told_where_it_changes() -> None:
+    """Entries of one day come one after the other, and a prompt is paid by the token."""
+    first, second = When.of(date(2024, 3, 1)), When.of(date(2024, 3, 2))
+    entries = [Entry("a", first=1, time=first), Entry("b", first=2, time=first, source="Ann")]
+    entries += [Entry("c", first=3, time=second), Entry("d", first=3, time=first)]
+    shown = shown_entries(dict(enumerate(entries, 1)))
+    assert shown[0] == "1 (1, 2024-03-01, user) a"
+    assert shown[1] == "2 (2, Ann) b"
+    assert shown[2:] == ("3 (3, 2024-03-02, user) c", "4 (3, 2024-03-01, user) d")
+    (one, other) = shown_sections(dict(enumerate(entries[:2], 1)), {1: "Home", 2: "Food"})
+    assert "2024-03-01" in one.entries[0]
+    assert "2024-03-01" in other.entries[0]  # below another heading it stands first
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)

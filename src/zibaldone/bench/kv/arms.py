@@ -103,6 +103,8 @@ def arms() -> tuple[Arm, ...]:
         Arm("paper", PAPER, partial(_from_kv, "paper")),
         _of_given("recall-kv-alone", alone, _recalled),
         _of_given("oracle-kv-alone", alone, _oracle),
+        _of_given("recall-kv-reread-4", replace(BEST, reread_tokens=4), _recalled),
+        _of_given("recall-kv-reread-16", replace(BEST, reread_tokens=16), _recalled),
     )
 
 

@@ -14,7 +14,6 @@ from zibaldone.errors import ModelFailed
 from zibaldone.models.base import ChatReply, ChatRequest
 
 _Given = Mapping[str, Any]
-_NUMBERED = re.compile(r"(\d+) \((\d{4}-\d\d-\d\d)\) (.*)", re.DOTALL)
 _ITEM = re.compile(r"(\d+) (?:\(\d{4}-\d\d-\d\d\) )?(.*)", re.DOTALL)
 
 
@@ -57,8 +56,8 @@ def _narrate(given: _Given) -> _Given:
 
 
 def _extract(given: _Given) -> _Given:
-    shown = [_NUMBERED.fullmatch(line) for session in given["sessions"] for line in session]
-    facts = [{"message": int(line[1]), "text": line[3], "date": ""} for line in shown if line]
+    shown = [_ITEM.fullmatch(line) for session in given["sessions"] for line in session]
+    facts = [{"message": int(line[1]), "text": line[2], "date": ""} for line in shown if line]
     return {"facts": facts}
 
 

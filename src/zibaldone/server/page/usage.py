@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from zibaldone.models.meter import Usage
+from zibaldone.models.meter import Prices
 from zibaldone.server.page.door import PageAction, PageCall
 
 _SHOWN_USERS = 200
 _DAYS = 60  # of which lines are shown
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Of a million tokens, in whatever money; 0: not said."""
-
-    prompt: float
-    completion: float
-
-    def of(self, line: Usage) -> float:
-        """What a line cost."""
-        return (line.prompt_tokens * self.prompt + line.completion_tokens * self.completion) / 1e6
 
 
 async def usage(call: PageCall) -> Response:

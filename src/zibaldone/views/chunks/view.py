@@ -19,7 +19,16 @@ from zibaldone.search.explanation import Explanation
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.database import Database
 from zibaldone.threads import side_by_side
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, Snapshot, TakeSnapshot
+from zibaldone.views.base import (
+    Content,
+    Counted,
+    Generation,
+    PrepareContext,
+    Query,
+    Retrieved,
+    Snapshot,
+    TakeSnapshot,
+)
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.cache import MOST_TEXTS, ChunkTable, TextVectors, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
@@ -390,6 +399,14 @@ class ChunksView:
 
         chunks, data = read_again(read)
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """The items of all chunks."""
+        return [
+            Content(tuple(sorted(item.sources)), "item", item.text)
+            for chunk in self.chunks(take_snapshot)
+            for item in chunk.items
+        ]
 
     def live(self, connection: Connection, user: str) -> list[Chunk]:
         """Chunks that hold something, with their metadata, of the user's newest generation."""

@@ -38,7 +38,7 @@ _OF_EPISODES = Weights(
     date=0.0,
     same_day=0.0,
 )
-EPISODE_WEIGHTS = TalkWeights(_OF_EPISODES, _OF_EPISODES)
+EPISODE_WEIGHTS = TalkWeights.alike(_OF_EPISODES)
 EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
 
 

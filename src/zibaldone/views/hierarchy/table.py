@@ -36,7 +36,7 @@ from zibaldone.storage.upsert import put
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.units import Key
+from zibaldone.views.units import Key, serving_generation
 
 NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
@@ -306,9 +306,10 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
 
 
 def has_unnamed(connection: Connection, user: str) -> bool:
-    """Whether a theme of the user has no name of a model's."""
+    """Whether a theme that serves the user has no name of a model's."""
     t = hierarchy_themes.c
-    query = select(t.theme).where(t.user == user, t.made_by == "").limit(1)
+    serves = t.generation.in_(serving_generation(user, NAME))
+    query = select(t.theme).where(t.user == user, serves, t.made_by == "").limit(1)
     return connection.execute(query).first() is not None
 
 

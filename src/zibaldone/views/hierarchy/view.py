@@ -20,6 +20,7 @@ from zibaldone.search.ranker import read_question
 from zibaldone.storage.database import Database
 from zibaldone.views import units
 from zibaldone.views.base import (
+    Content,
     Counted,
     Generation,
     PrepareContext,
@@ -257,6 +258,17 @@ class HierarchyView:
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Rows against each other and against the log."""
         return table.faults(connection, generation)
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """What statements and episodes say."""
+        with take_snapshot() as now:
+            if now.generation is None:
+                return []
+            return [
+                content
+                for kept in (NAME, EPISODES)
+                for content in units.contents(now.connection, kept, now.generation)
+            ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
         return themes(connection, generation)

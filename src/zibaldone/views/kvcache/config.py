@@ -65,6 +65,7 @@ class MemArt:
     neighbours: int = 0  # blocks on each side that come along with a chosen one
     # How they are reused (section 3.2.3).
     pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
+    reread_tokens: int = 0  # of each whole turn in sight but the first: computed again behind those before it
     positions: Positions = "decoupled"  # "coupled" keeps the old ones, to show what that does (Figure 7)
 
     def __post_init__(self) -> None:
@@ -82,7 +83,7 @@ class MemArt:
             ("probe_tokens", 0),
         ):
             count(name, getattr(self, name), least=least)
-        for name in ("rescore", "neighbours"):
+        for name in ("rescore", "neighbours", "reread_tokens"):
             count(name, getattr(self, name), least=0)
         for name in ("context_tokens", "segment_tokens"):
             if getattr(self, name) is not None:
@@ -102,6 +103,10 @@ class MemArt:
             raise InvalidInput("select 'per_layer' needs layers='all': each layer chooses with its own keys")
         if self.positions == "coupled" and self.select != "blocks":
             raise InvalidInput("positions 'coupled' is an experiment on single blocks: use select='blocks'")
+        if self.reread_tokens and not self.whole_turns:
+            raise InvalidInput(
+                f"reread_tokens is of whole turns, and select {self.select!r} takes blocks: set it to 0"
+            )
         if self.whole_turns and self.align == "grid":
             raise InvalidInput(
                 f"select {self.select!r} takes whole turns, which align='grid' does not keep apart"

@@ -296,14 +296,14 @@ class KVView:
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return self.store.preview_forget(connection, user, seqs)
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Overwrite the bytes and empty the tiers.
 
         What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
         """
         self.tiers.drop(user)
         self.indexes.drop(user)
-        self.store.clean(database, user)
+        self.store.refresh(database, user, generation)
 
     def housekeep(
         self,

@@ -58,7 +58,7 @@ _LINES = Weights(
     proper_nouns=0.0,
     tells_when=0.0,
 )
-_WEIGHTS = TalkWeights(_LINES, _LINES)
+_WEIGHTS = TalkWeights.alike(_LINES)
 
 
 @dataclass(frozen=True, slots=True)

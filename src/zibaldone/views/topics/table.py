@@ -21,6 +21,7 @@ from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 from zibaldone.views.topics.markdown.parsing import parse_body
 from zibaldone.views.topics.markdown.printing import render_body
+from zibaldone.views.units import serving_generation
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
@@ -56,9 +57,10 @@ def load(connection: Connection, generation: Generation, known: Library | None =
 
 
 def opened(connection: Connection, user: str) -> datetime | None:
-    """Since when the user's oldest CURRENT that is not empty is open."""
+    """Since when the CURRENT that serves the user is open; None where it is empty."""
     c = topic_states.c
-    opened_us = connection.execute(select(func.min(c.opened_us)).where(c.user == user)).scalar()
+    mine = and_(c.user == user, c.generation.in_(serving_generation(user, "topics")))
+    opened_us = connection.execute(select(func.min(c.opened_us)).where(mine)).scalar()
     return None if opened_us is None else from_us(opened_us)
 
 

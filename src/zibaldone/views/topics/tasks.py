@@ -97,7 +97,7 @@ class SectionShown:
 
 @dataclass(frozen=True)
 class BlockShown:
-    """A block of REWRITE_CURRENT."""
+    """A block of REWRITE_CURRENT: who says what in its first entries, which is enough to file it."""
 
     block: int
     heading: str
@@ -236,20 +236,29 @@ def lines_of(part: SectionWritten) -> list[LineWritten]:
     return [*alone, *(LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines)]
 
 
-def shown_entry(number: int, entry: Entry) -> str:
-    """Its number, in parentheses its seq, its time, who said it and whether it holds; what it says."""
-    about = [f"seq {entry.seq}", str(entry.time or ""), entry.source or "user"]
-    if not entry.current:
-        about.append("superseded")
-    return f"{number} ({', '.join(filter(None, about))}) {entry.text}"
+def shown_entries(numbered: Mapping[int, Entry]) -> tuple[str, ...]:
+    """A line each: its number, in parentheses its seq, its time, who said it and whether it holds; its text.
+
+    The time stands where it is another than that of the line before.
+    """
+    lines: list[str] = []
+    day = ""
+    for number, entry in numbered.items():
+        time = str(entry.time or "")
+        about = [str(entry.seq), "" if time == day else time, entry.source or "user"]
+        if not entry.current:
+            about.append("superseded")
+        lines.append(f"{number} ({', '.join(filter(None, about))}) {entry.text}")
+        day = time
+    return tuple(lines)
 
 
 def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[SectionShown, ...]:
     """Entries below their headings, in the order in which these come."""
-    sections: dict[str, list[str]] = {}
+    sections: dict[str, dict[int, Entry]] = {}
     for number, entry in numbered.items():
-        sections.setdefault(headings.get(number, ""), []).append(shown_entry(number, entry))
-    return tuple(SectionShown(heading, tuple(entries)) for heading, entries in sections.items())
+        sections.setdefault(headings.get(number, ""), {})[number] = entry
+    return tuple(SectionShown(heading, shown_entries(entries)) for heading, entries in sections.items())
 
 
 def _check_places(result: Rewritten, given: Mapping[int, Entry]) -> None:

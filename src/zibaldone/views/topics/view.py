@@ -27,6 +27,7 @@ from zibaldone.storage.database import Database
 from zibaldone.validation import to_time
 from zibaldone.views import units
 from zibaldone.views.base import (
+    Content,
     Counted,
     Generation,
     PrepareContext,
@@ -284,6 +285,11 @@ class TopicsView:
             disagreements += units.faults(connection, NAME, generation, dimension)
             disagreements += entry_units.missing(connection, generation, library)
         return disagreements
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """What the entries say."""
+        with take_snapshot() as now:
+            return units.contents(now.connection, NAME, now.generation) if now.generation else []
 
     def library(self, connection: Connection, generation: Generation) -> Library:
         return self._library(connection, generation) or Library()

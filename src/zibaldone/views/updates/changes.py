@@ -45,6 +45,7 @@ from zibaldone.views.updates.cues import (
     FORMER,
     HINT,
     HIT,
+    IDLE,
     IS,
     MIND,
     MISTAKEN,
@@ -157,9 +158,8 @@ def changes(clause: StatedClause) -> Iterator[Change]:
 
 def may_change(clause: StatedClause) -> bool:
     """Whether a clause has a word of change, of whatever: what a model is worth asking for."""
-    return not clause.asks and bool(
-        NOW.search(clause.text) or CHANGE.search(clause.text) or HINT.search(clause.text)
-    )
+    text = IDLE.sub("", clause.text)
+    return not clause.asks and bool(NOW.search(text) or CHANGE.search(text) or HINT.search(text))
 
 
 def holds_now(clause: StatedClause) -> bool:

@@ -293,13 +293,12 @@ def _clause(
         possessed = bool(_POSSESSED.match(text, match.end())) and match[0] != "It"
         if low in PEOPLE and not _OF_BEFORE.search(text, 0, match.start()):
             owners.add(low)
-        visited = _PLACE_BEFORE.search(text, 0, match.start())  # "at Katrien's"
         if (
             possessed
-            and not visited
             and low not in STOP_WORDS
             and low not in PEOPLE
             and match[0][0].isupper()
+            and not _PLACE_BEFORE.search(text, 0, match.start())  # "at Katrien's" is a place
         ):
             owners.add(low)
         if low in STOP_WORDS or low in _NUMBER_WORDS:

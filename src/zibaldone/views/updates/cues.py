@@ -138,6 +138,15 @@ HINT = regex.compile(
     |stopped)\b|n['’]t\b""",
     FLAGS,
 )
+# Words of change that change nothing here.
+IDLE = regex.compile(
+    r"""\b(?:(?:can(?:['’]t|not)|couldn['’]t)\s+(?:wait|believe|deny|imagine|help|agree)\b
+    |(?:don['’]t|do\s+not)\s+(?:forget|worry|mention)\b|not\s+(?:only|just|sure)\b
+    |(?:keep|keeps|kept|what['’]s|cheer\w*|growing|grew|grow|speak\w*|spoke|sign\w*|end\w*|check\w*|catch\w*|met|meet\w*
+    |look\w*|show\w*|wake|woke|set\w*|made|make\w*|pick\w*|lift\w*|fir(?:e|ed|ing)|sum\w*|stand\w*|stood)\s+(?:\w+\s+){0,2}?up\b
+    |(?:hear|chat|talk|see|meet|speak)\s+(?:from\s+|to\s+|with\s+)?(?:you\s+)?again\b)""",
+    FLAGS,
+)
 WRONGLY = regex.compile(
     r"\b(?:wrong(?:ly)?|mistaken(?:ly)?|mistake|error|mis(?!s\b"
     r"|sed\b)\p{L}{4,})\b",

@@ -17,7 +17,7 @@ from zibaldone.views.updates.changes import Change, changes, holds_now, may_chan
 from zibaldone.views.updates.clauses import StatedClause, clauses, clauses_of_sentence
 from zibaldone.views.updates.cues import CONTACTS
 from zibaldone.views.updates.frames import frame_words
-from zibaldone.views.updates.matching import takes_place
+from zibaldone.views.updates.matching import may_be_of_one_thing, takes_place
 
 NEAR = 12  # messages back that an amendment may speak of
 _MOST_WORDS = 24  # of one clause that are indexed
@@ -101,18 +101,21 @@ class Detector:
     def __init__(
         self,
         index: WordIndex,
-        recent: Sequence[Message],
+        recent: Callable[[], Sequence[Message]],
         fetch: Callable[[Sequence[int]], Mapping[int, Message]],
         *,
         widely: bool = False,
     ) -> None:
-        """`recent` are the messages before the first one, NEAR of them; `fetch` gives earlier ones.
+        """`recent` gives the messages before the first one, NEAR of them; `fetch` gives earlier ones.
+
+        Both are asked where something has changed, and not before.
 
         `widely`: a model will judge, so that sentences are named that the rules are not sure of.
         """
         self._widely = widely
         self._index = index
-        self._known: dict[int, Message] = {message.seq: message for message in recent}
+        self._known: dict[int, Message] = {}
+        self._recent: Callable[[], Sequence[Message]] | None = recent
         self._fetch = fetch
         self._read: dict[Place, tuple[StatedClause, ...]] = {}
 
@@ -139,14 +142,28 @@ class Detector:
             self._index.add(place, clause)
 
     def _shown(self, message: Message, clause: StatedClause, new: Place) -> Iterator[Candidates]:
-        """What a model is shown beside the clause: the sentences that share most of its words."""
+        """What a model is shown beside the clause: sentences that can be about the same thing."""
         words = clause.terms | clause.names | clause.lead
-        places = [place for place, shares in self._index.places(words) if shares >= min(2, len(words))]
+        places = [place for place, _ in self._index.places(words)[:_MOST_CANDIDATES]]
         recent = [(seq, *span) for seq in self._near(message) for span in self._sentences(seq)]
-        chosen = dict.fromkeys([*places[:_MOST_SHOWN], *recent[-_MOST_SHOWN:]])
+        chosen = dict.fromkeys([*places, *recent[-_MOST_SHOWN:]])
         self._fetch_all({seq for seq, _, _ in chosen})
-        if shown := tuple(place for place in chosen if place[0] in self._known):
-            yield Candidates("", new, shown, ())
+        shown = [place for place in chosen if self._may_be_meant(message, clause, place, recent)]
+        if shown:
+            yield Candidates("", new, tuple(shown[:_MOST_SHOWN]), ())
+
+    def _may_be_meant(
+        self, message: Message, clause: StatedClause, place: Place, recent: Sequence[Place]
+    ) -> bool:
+        older = self._known.get(place[0])
+        if older is None or not is_read(older):
+            return False
+        mine = older.speaker == message.speaker
+        return any(
+            may_be_of_one_thing(clause, earlier, near=place in recent)
+            and (mine or not (clause.is_own or earlier.is_own))
+            for earlier in self._clauses(older, place)
+        )
 
     def _candidates(self, message: Message, change: Change, new: Place) -> Iterator[Candidates]:
         near = set(self._near(message))
@@ -190,6 +207,9 @@ class Detector:
         return self._read[place]
 
     def _near(self, message: Message) -> Iterator[int]:
+        if self._recent is not None:
+            self._known.update((earlier.seq, earlier) for earlier in self._recent())
+            self._recent = None
         return (
             seq
             for seq in range(message.seq - NEAR, message.seq)

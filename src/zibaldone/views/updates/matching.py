@@ -81,6 +81,20 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     return _of_one_subject(change, older, near=near, general=general)
 
 
+def may_be_of_one_thing(newer: StatedClause, older: StatedClause, *, near: bool) -> bool:
+    """Whether two clauses can be about the same thing: what a model is worth asking about them.
+
+    They share two words of content, or all that the newer one has; or one, and a kind of value or the time
+    at which they were said. What is said right after the other may leave words out ("it is at eight now").
+    """
+    if not holds_now(older):
+        return False
+    stated = newer.terms | newer.names | newer.value_terms | newer.lead
+    shared = len(stated & (older.terms | older.names | older.value_terms | older.lead))
+    alike = bool({value.kind for value in newer.values} & {value.kind for value in older.values})
+    return shared >= min(2, len(stated) or 1) or (shared > 0 and (near or alike)) or (near and alike)
+
+
 def _same_owner(new: StatedClause, older: StatedClause) -> bool:
     """Whether both are of one: "my brother" and "my brother with his kids", "Noor" and "my friend Noor"."""
     if new.owners == older.owners:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+)
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, update_links, update_words
@@ -15,26 +27,42 @@ from zibaldone.views.updates.detect import MOST_PLACES, Link, Place
 _PER_STATEMENT = 400
 
 
+# Made once: every recall asks them.
+def _mine(table: Table) -> ColumnElement[bool]:
+    return and_(table.c.user == bindparam("of"), table.c.generation == bindparam("number"))
+
+
+_SEQS: BindParameter[int] = bindparam("seqs", expanding=True)
+_BEGINS = update_links.c.old_seq.in_(_SEQS)
+_AT_THE_BEGINNING = select(update_links).where(_mine(update_links), _BEGINS)
+_AT_EITHER_END = select(update_links).where(
+    _mine(update_links), or_(_BEGINS, update_links.c.new_seq.in_(_SEQS))
+)
+_PLACES = (
+    select(update_words.c.seq, update_words.c.start, update_words.c.end)
+    .where(_mine(update_words), update_words.c.word == bindparam("word"))
+    .order_by(update_words.c.seq.desc(), update_words.c.start.desc())
+    .limit(MOST_PLACES)
+)
+
+
 def links_of(connection: Connection, user: str, generation: int, seqs: Iterable[int]) -> tuple[Link, ...]:
     """The links that begin or end in these messages, and those that go on from their newer ends.
 
     So the last of a chain says what holds now. In the order of the newer sentences, each link once.
     """
-    c = update_links.c
-    mine = and_(c.user == user, c.generation == generation)
+    mine = {"of": user, "number": generation}
     linked: dict[tuple[int, int, int, int], Link] = {}
     wanted = set(seqs)
     for batch in in_chunks(sorted(wanted), _PER_STATEMENT):
-        for row in connection.execute(
-            select(update_links).where(mine, or_(c.old_seq.in_(batch), c.new_seq.in_(batch)))
-        ):
+        for row in connection.execute(_AT_EITHER_END, mine | {"seqs": batch}):
             _add(linked, _link(row))
     followed = wanted
     while ends := {link.new_seq for link in linked.values()} - followed:
         followed = followed | ends
         places = {(link.new_seq, link.new_start) for link in linked.values()}
         for batch in in_chunks(sorted(ends), _PER_STATEMENT):
-            for row in connection.execute(select(update_links).where(mine, c.old_seq.in_(batch))):
+            for row in connection.execute(_AT_THE_BEGINNING, mine | {"seqs": batch}):
                 if (row.old_seq, row.old_start) in places:
                     _add(linked, _link(row))
     return tuple(linked[key] for key in sorted(linked))
@@ -42,16 +70,10 @@ def links_of(connection: Connection, user: str, generation: int, seqs: Iterable[
 
 def places(connection: Connection, generation: Generation, words: Iterable[int]) -> dict[int, list[Place]]:
     """By word its newest places, in the order of the log."""
-    w = update_words.c
+    mine = {"of": generation.user, "number": generation.number}
     by_word: dict[int, list[Place]] = {}
     for word in sorted(words):
-        query = (
-            select(w.seq, w.start, w.end)
-            .where(of(update_words, generation), w.word == word)
-            .order_by(w.seq.desc(), w.start.desc())
-            .limit(MOST_PLACES)
-        )
-        if rows := connection.execute(query).all():
+        if rows := connection.execute(_PLACES, mine | {"word": word}).all():
             by_word[word] = [(row.seq, row.start, row.end) for row in reversed(rows)]
     return by_word
 
@@ -105,6 +127,14 @@ def drop(connection: Connection, generation: Generation) -> None:
     """Remove one generation."""
     for table in (update_links, update_words):
         connection.execute(delete(table).where(of(table, generation)))
+
+
+def links(connection: Connection, generation: Generation) -> list[Link]:
+    """All of a generation, in the order of the newer sentences."""
+    c = update_links.c
+    query = select(update_links).where(of(update_links, generation))
+    rows = connection.execute(query.order_by(c.new_seq, c.new_start, c.old_seq, c.old_start))
+    return [_link(row) for row in rows]
 
 
 def stats(connection: Connection, user: str) -> tuple[Counted, ...]:

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sqlalchemy import Connection
+
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.log import UserState
@@ -29,25 +31,37 @@ class UnreadLinks:
         return (self.state, self.cursor) == (state, cursor)
 
 
-def read_unread(
-    take_snapshot: TakeSnapshot, user: str, before: UnreadLinks | None
-) -> tuple[int, UnreadLinks]:
-    """(number of the generation, what is behind its cursor); by the rules alone, no model is asked.
+def before(connection: Connection, user: str, seq: int) -> list[Message]:
+    """The messages before a seq, NEAR of them."""
+    return log.read(connection, user, after=max(0, seq - 1 - NEAR), to=seq - 1)
 
-    `before` is what was read last: only what came since is read. Of many messages the newest are.
+
+def behind(
+    connection: Connection, user: str, state: UserState, cursor: int, held: UnreadLinks | None
+) -> tuple[UnreadLinks, list[Message]]:
+    """What of `held`, which was read last, still is so as of the state, and what came since.
+
+    Of many messages the newest are.
     """
-    with take_snapshot() as now:
-        state = log.state(now.connection, user)
-        number, cursor = (now.generation.number, now.generation.cursor) if now.generation else (0, 0)
-        if before is not None and before.is_of(state, cursor):
-            return number, before
-        if before is None or before.cursor != cursor or before.state.deletions != state.deletions:
-            before = UnreadLinks(UserState(cursor), cursor)
-        if state.last_seq <= before.state.last_seq:
-            return number, UnreadLinks(state, cursor, before.words, before.links)
-        unread = tail(now.connection, user, before.state.last_seq, most=MOST_UNREAD).messages
-        first = unread[0].seq if unread else state.last_seq
-        recent = log.read(now.connection, user, after=max(0, first - 1 - NEAR), to=first - 1)
+    if held is None or held.cursor != cursor or held.state.deletions != state.deletions:
+        held = UnreadLinks(UserState(cursor), cursor)
+    unread: list[Message] = []
+    if state.last_seq > held.state.last_seq:
+        unread = tail(connection, user, held.state.last_seq, most=MOST_UNREAD).messages
+    return UnreadLinks(state, cursor, held.words, held.links), unread
+
+
+def read_unread(
+    take_snapshot: TakeSnapshot, user: str, number: int, held: UnreadLinks, unread: Sequence[Message]
+) -> UnreadLinks:
+    """What a generation's unread messages say, on top of what is held; by the rules, no model is asked."""
+    if not unread:
+        return held
+    cursor = held.cursor
+
+    def recent() -> Sequence[Message]:
+        with take_snapshot() as later:
+            return before(later.connection, user, unread[0].seq)
 
     def fetch(seqs: Sequence[int]) -> Mapping[int, Message]:
         with take_snapshot() as later:
@@ -58,7 +72,7 @@ def read_unread(
             generation = later.generation
             rows = table.places(later.connection, generation, words) if generation else {}
         kept = {word: [place for place in at if place[0] <= cursor] for word, at in rows.items()}
-        return {word: [*kept.get(word, ()), *before.words.get(word, ())] for word in words}
+        return {word: [*kept.get(word, ()), *held.words.get(word, ())] for word in words}
 
     index = WordIndex(stored)
     detector = Detector(index, recent, fetch)
@@ -67,11 +81,11 @@ def read_unread(
         for change in detector.read(message):
             for old in change.settled:
                 links.setdefault((old, change.new), change.rule)
-    words = dict(before.words)
+    words = dict(held.words)
     for word, at in index.added.items():
         words[word] = (*words.get(word, ()), *at)
     made = tuple(Link(user, number, *old, *new, rule) for (old, new), rule in links.items())
-    return number, UnreadLinks(state, cursor, words, before.links + made)
+    return UnreadLinks(held.state, cursor, words, held.links + made)
 
 
 def with_unread(stored: Sequence[Link], unread: Sequence[Link], seqs: Iterable[int]) -> tuple[Link, ...]:

@@ -19,6 +19,7 @@ from zibaldone.models.task import shown_message
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.views.base import (
+    Content,
     Counted,
     Generation,
     PrepareContext,
@@ -28,9 +29,9 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.updates import table
-from zibaldone.views.updates.detect import NEAR, Candidates, Detector, Link, Place, WordIndex
+from zibaldone.views.updates.detect import Candidates, Detector, Link, Place, WordIndex
 from zibaldone.views.updates.tasks import Ended, EndedPair, JudgeUpdates, NumberedSentence
-from zibaldone.views.updates.unread import UnreadLinks, read_unread, with_unread
+from zibaldone.views.updates.unread import UnreadLinks, before, behind, read_unread, with_unread
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
@@ -82,8 +83,11 @@ class UpdatesView(RestingView):
                 return log.fetch(connection, user, seqs)
 
         first = messages[0].seq
-        with basis.read() as connection:
-            recent = log.read(connection, user, after=max(0, first - 1 - NEAR), to=first - 1)
+
+        def recent() -> Sequence[Message]:
+            with basis.read() as connection:
+                return before(connection, user, first)
+
         index = WordIndex(stored)
         detector = Detector(index, recent, fetch, widely=self._asker.has_model)
         links: dict[tuple[Place, Place], str] = {}
@@ -150,11 +154,14 @@ class UpdatesView(RestingView):
             number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
             stored = table.links_of(now.connection, user, number, wanted) if generation else ()
             state = log.state(now.connection, user)
-        if state.last_seq <= cursor:
-            return stored
-        kept = self._unread.get(user, number)
-        if kept is None or not kept.is_of(state, cursor):
-            number, kept = read_unread(take_snapshot, user, kept)
+            if state.last_seq <= cursor:
+                return stored
+            kept = self._unread.get(user, number)
+            unread = None
+            if kept is None or not kept.is_of(state, cursor):
+                kept, unread = behind(now.connection, user, state, cursor, kept)
+        if unread is not None:
+            kept = read_unread(take_snapshot, user, number, kept, unread)
             self._unread.put(user, kept, kept.state, number)
         return with_unread(stored, kept.links, wanted) if kept.links else stored
 
@@ -175,6 +182,25 @@ class UpdatesView(RestingView):
     def drop(self, connection: Connection, generation: Generation) -> None:
         """One generation whole."""
         table.drop(connection, generation)
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """The links: what no longer holds, and what took its place."""
+        with take_snapshot() as now:
+            if now.generation is None:
+                return []
+            links = table.links(now.connection, now.generation)
+            seqs = sorted({seq for link in links for seq in (link.old_seq, link.new_seq)})
+            messages = log.fetch(now.connection, now.generation.user, seqs)
+        return [
+            Content(
+                tuple(sorted({link.old_seq, link.new_seq})),
+                "link",
+                f"{messages[link.old_seq].content[link.old_start : link.old_end]} -> "
+                f"{messages[link.new_seq].content[link.new_start : link.new_end]}",
+            )
+            for link in links
+            if link.old_seq in messages and link.new_seq in messages
+        ]
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Links, and words of what may stop holding."""

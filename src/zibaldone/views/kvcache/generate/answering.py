@@ -45,7 +45,7 @@ class KVTrace:
     hits: Hits  # where the chosen blocks came from
     probe_ms: float  # reading the question
     score_ms: float
-    fetch_ms: float
+    fetch_ms: float  # with what was computed again of the turns
     prefill_ms: float  # to the first token, from when all blocks were at hand
     ms: float
     by_layer: Mapping[int, tuple[int, ...]]  # with select="per_layer": blocks by layer
@@ -156,7 +156,7 @@ class Answering:
         sight = self.looking.look(reader, index, user, sought)
         logs = likelihood(self._encoder, sight.context, ids)
         return AnswerScore(
-            logs, len(ids), sight.cited, len(sight.context.ids), sight.context.kv_tokens, sight.note
+            logs, len(ids), sight.cited, sight.context.prefill_tokens, sight.context.kv_tokens, sight.note
         ), sight
 
     def _coupled(self, sight: Sight, max_new_tokens: int) -> Generated:

@@ -27,11 +27,17 @@ class PromptContext:
     recent: tuple[Raw, ...]
     ids: tuple[int, ...]  # of the question
     dropped: int = 0  # chosen blocks that the window had no room for
+    reread: int = 0  # tokens of the blocks that were computed again
 
     @property
     def kv_tokens(self) -> int:
         """Tokens that are not computed again, without the prefix."""
-        return sum(raw[0].tokens for raw in (*self.raw, *self.recent))
+        return sum(raw[0].tokens for raw in (*self.raw, *self.recent)) - self.reread
+
+    @property
+    def prefill_tokens(self) -> int:
+        """Tokens that are computed before the answer."""
+        return len(self.ids) + self.reread
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ def _generate(
     return [
         Generated(
             tuple(answers[i * returned : (i + 1) * returned]),
-            len(context.ids),
+            context.prefill_tokens,
             raw,
             ((first.at or ended) - began) * 1000,
             (ended - began) * 1000,

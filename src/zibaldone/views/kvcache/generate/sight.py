@@ -9,6 +9,7 @@ from datetime import datetime
 
 from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import PromptContext, fitting, room_for
+from zibaldone.views.kvcache.generate.rereading import reread
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice, Recent
@@ -79,12 +80,13 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class ChosenSight:
     """Before it is fetched."""
 
-    blocks: tuple[KVBlock, ...]
+    question: QuestionTokens
+    blocks: tuple[KVBlock, ...]  # in the order of the log
     dropped: int
-    recent: Recent
+    newest: tuple[KVBlock, ...]  # stand right before the question
     choice: Choice | None
     note: str = ""
 
@@ -97,22 +99,22 @@ class Looking:
 
     def look(self, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
         """Choose and fetch. Raises InvalidInput when the question does not fit the window."""
-        question = question_of(self._encoder.tokenizer, self._encoder.form, sought.query, sought.now)
-        room = room_for(self._encoder, question.ids, sought.max_new_tokens)
+        chosen = self.choose(reader, index, sought)
         if reader is None or index is None:
-            return self.nothing(sought, question)
-        whole = self._config.whole_turns or sought.given is not None
-        choose = self._turns if whole else self._blocks
-        chosen = choose(reader, index, sought, room)
+            return self.nothing(sought, chosen.question)
+        recent = chosen.choice.recent if chosen.choice else self._fetched(reader, chosen.newest)
         began = time.perf_counter()
         fetched = self._view.fetcher.fetch(reader, chosen.blocks)
+        raw, again = fetched.raw, 0
+        if self._config.reread_tokens:
+            raw, again = reread(self._encoder, fetched.blocks, raw, self._config.reread_tokens)
         ms = (time.perf_counter() - began) * 1000
-        context = PromptContext(fetched.blocks, fetched.raw, chosen.recent.raw, question.ids, chosen.dropped)
+        context = PromptContext(fetched.blocks, raw, recent.raw, chosen.question.ids, chosen.dropped, again)
         sight = Sight(
             sought.query,
             sought.now,
             chosen.choice,
-            chosen.recent,
+            recent,
             context,
             (),
             fetched.drafts,
@@ -123,20 +125,34 @@ class Looking:
         )
         return replace(sight, cited=cited(reader.read, user, sight.seqs))
 
+    def choose(self, reader: PoolReader | None, index: Index | None, sought: Sought) -> ChosenSight:
+        """Choose alone: what an engine of its own is to fetch. Raises InvalidInput as `look` does."""
+        question = question_of(self._encoder.tokenizer, self._encoder.form, sought.query, sought.now)
+        room = room_for(self._encoder, question.ids, sought.max_new_tokens)
+        if reader is None or index is None:
+            return ChosenSight(question, (), 0, (), None)
+        whole = self._config.whole_turns or sought.given is not None
+        choose = self._turns if whole else self._blocks
+        return choose(reader, index, sought, question, room)
+
     def nothing(self, sought: Sought, question: QuestionTokens) -> Sight:
         """The question alone, for who has no blocks."""
         context = PromptContext((), (), (), question.ids)
         return Sight(sought.query, sought.now, None, Recent(()), context, (), (), Hits(), 0.0)
 
-    def _blocks(self, reader: PoolReader, index: Index, sought: Sought, room: int) -> _Chosen:
+    def _blocks(
+        self, reader: PoolReader, index: Index, sought: Sought, question: QuestionTokens, room: int
+    ) -> ChosenSight:
         """The k best blocks, and the newest ones before the question."""
         newest = reader.newest(sought.session, self._config.probe_tokens) if self._config.probe_tokens else []
         recent = self._view.probe.recent(newest, room)
         choice = self._view.choose(reader, index, sought.query, sought.now, k=sought.k, behind=recent.blocks)
         blocks, dropped = fitting(choice, room)
-        return _Chosen(blocks, dropped, choice.recent, choice)
+        return ChosenSight(question, blocks, dropped, choice.recent.blocks, choice)
 
-    def _turns(self, reader: PoolReader, index: Index, sought: Sought, room: int) -> _Chosen:
+    def _turns(
+        self, reader: PoolReader, index: Index, sought: Sought, question: QuestionTokens, room: int
+    ) -> ChosenSight:
         """The best whole turns, and the newest ones of the session that is going on."""
         budget = min(sought.budget_tokens, room)
         newest = self._newest(reader, sought, budget)
@@ -155,8 +171,8 @@ class Looking:
                 ranked = fused(sought.by_text, attended) if both else attended
         standing = frozenset(seq for block in newest.blocks for seq in block.tile.seqs)
         turns = fitting_turns(ranked, reader.turns(ranked), budget - newest.tokens, standing)
-        recent = choice.recent if choice else self._fetched(reader, newest)
-        return _Chosen(turns.blocks, turns.dropped, recent, choice, note)
+        recent = choice.recent.blocks if choice else newest.blocks
+        return ChosenSight(question, turns.blocks, turns.dropped, recent, choice, note)
 
     def _newest(self, reader: PoolReader, sought: Sought, budget: int) -> TurnsInSight:
         most = min(self._config.probe_tokens, budget)
@@ -164,8 +180,8 @@ class Looking:
             return TurnsInSight(())
         return newest_turns(reader.newest(sought.session, most), most)
 
-    def _fetched(self, reader: PoolReader, newest: TurnsInSight) -> Recent:
-        fetched = self._view.fetcher.fetch(reader, newest.blocks)
+    def _fetched(self, reader: PoolReader, newest: Sequence[KVBlock]) -> Recent:
+        fetched = self._view.fetcher.fetch(reader, newest)
         return Recent(fetched.blocks, fetched.raw)
 
 

@@ -261,12 +261,22 @@ class Tap:
         cos, sin = self.tables(index, positions, final)
         return layer.rotation.apply(keys, cos, sin)
 
-    def tables(self, index: int, positions: Tensor, final: int) -> tuple[Tensor, Tensor]:
-        """The model's own (cos, sin), each (1, tokens, ...), of these positions."""
+    def inverse_frequencies(self, index: int) -> list[Tensor]:
+        """Of the module that makes a layer's tables, whatever it calls them: (columns or half as many,)."""
+        return [
+            buffer.detach().float().cpu()
+            for name, buffer in self._layers[index].rotary.named_buffers()
+            if name.endswith("inv_freq") and "original" not in name
+        ]
+
+    def tables(
+        self, index: int, positions: Tensor, final: int, dtype: torch.dtype | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The model's own (cos, sin), each (1, tokens, ...), of these positions; in its type, or another."""
         layer = self._layers[index]
         device = self.layer_device(index)
         with_final = torch.cat([positions.to(device), torch.tensor([max(final - 1, 0)], device=device)])
-        dummy = torch.empty((1, 1, 1), dtype=self.model.dtype, device=device)
+        dummy = torch.empty((1, 1, 1), dtype=dtype or self.model.dtype, device=device)
         with torch.no_grad():
             cos, sin = layer.rotary(dummy, with_final[None], *layer.extra_args, **layer.extra_kwargs)
         return cos[:, :-1], sin[:, :-1]

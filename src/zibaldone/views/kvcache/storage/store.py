@@ -17,7 +17,14 @@ from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
 from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
+from zibaldone.views.kvcache.storage.block_files import (
+    PoolFiles,
+    checksum,
+    drop_left,
+    folder_of,
+    pool_name,
+    remove,
+)
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 
 NAME = "kv"
@@ -112,7 +119,8 @@ class KVStore:
             self.clean(database, user)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Overwrite what was forgotten."""
+        """Overwrite what was forgotten; what an engine left of the user's requests goes with it."""
+        drop_left(self.root, user)
         self.clean(database, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:

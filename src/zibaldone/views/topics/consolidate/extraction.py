@@ -114,10 +114,10 @@ def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
     earlier = {r.before.seq: r.before for r in batch if r.before and r.before.seq not in there}
     task = Extract(
         sessions=tuple(
-            tuple(_shown(reading.message) for reading in run)
+            _shown([reading.message for reading in run])
             for _, run in groupby(batch, key=lambda reading: reading.message.session)
         ),
-        earlier=tuple(_shown(message) for message in earlier.values()),
+        earlier=_shown(list(earlier.values())),
         seqs=frozenset(there),
         offline=lambda: Extracted(facts=[]),
     )
@@ -216,11 +216,16 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
     return Entry(text, first=message.seq, time=when, source=source_of(message))
 
 
-def _shown(message: Message) -> str:
-    """On a line of its own in the JSON: its seq, when it was said, by whom, and what."""
-    assert message.time is not None
-    who = source_of(message) or "the user"
-    return f"{message.seq} ({message.time.date().isoformat()}) {who}: {message.content}"
+def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
+    """A line each in the JSON: its seq, its day where that is another than before, who said it, and what."""
+    lines: list[str] = []
+    day = None
+    for message in messages:
+        assert message.time is not None  # what is stored has one
+        new = "" if message.time.date() == day else f" ({message.time.date().isoformat()})"
+        lines.append(f"{message.seq}{new} {source_of(message) or 'the user'}: {message.content}")
+        day = message.time.date()
+    return tuple(lines)
 
 
 def _says_nothing(message: Message) -> bool:

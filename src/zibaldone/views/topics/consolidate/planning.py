@@ -13,6 +13,7 @@ from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
     DocumentShown,
@@ -23,6 +24,7 @@ from zibaldone.views.topics.tasks import (
 )
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
+_SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about
 _FILLED = 0.8  # of split_tokens: how much a new document may have when it is made
 
 
@@ -83,7 +85,11 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     near = _nearest(portions, documents, work)
     task = PlanUpdates(
         blocks=tuple(
-            BlockShown(number, portion.title, tuple(entry.line for entry in portion.entries))
+            BlockShown(
+                number,
+                portion.title,
+                tuple(_with_speaker(entry) for entry in portion.entries[:_SHOWN_ENTRIES]),
+            )
             for number, portion in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
@@ -101,6 +107,10 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             alone.add(Plan(new={portion.title: [portion]}))
         return alone
     return _realised(answer.result, portions)
+
+
+def _with_speaker(entry: Entry) -> str:
+    return f"{entry.source or 'user'}: {entry.text}"
 
 
 def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:

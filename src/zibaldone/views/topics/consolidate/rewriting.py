@@ -30,12 +30,12 @@ from zibaldone.views.topics.tasks import (
     Rewritten,
     SectionWritten,
     lines_of,
-    shown_entry,
+    shown_entries,
     shown_sections,
 )
 
 _REACH = 2.0  # messages over which the context of an entry fades
-_SHOWN_OLD = 32  # entries of a document
+_LEAST_SHOWN, _MOST_SHOWN = 8, 32  # old entries of a document; between them, the nearest of each new one
 _TOGETHER = 4  # entries of a message that still have one subject
 _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
 
@@ -109,12 +109,15 @@ def rewrite_document(
 
 
 def _nearest(old: Sequence[Entry], new: Sequence[Entry], work: Work) -> list[int]:
-    """Numbers of the old entries that a model is shown: those most like a new one. A prompt does not grow."""
-    if len(old) <= _SHOWN_OLD or not new:
+    """Numbers of the old entries that a model is shown: the most like of each new one. None grows."""
+    if len(old) <= _LEAST_SHOWN or not new:
         return list(range(1, len(old) + 1))
     vectors = work.workbench.vectors([entry.text for entry in (*old, *new)])
-    likeness = (vectors[: len(old)] @ vectors[len(old) :].T).max(axis=1)
-    return sorted(int(row) + 1 for row in np.argsort(-likeness, kind="stable")[:_SHOWN_OLD])
+    cosines = vectors[: len(old)] @ vectors[len(old) :].T
+    best = cosines.max(axis=1)
+    best[cosines.argmax(axis=0)] += 2  # above all cosines
+    room = min(max(int((best > 1.5).sum()), _LEAST_SHOWN), _MOST_SHOWN)
+    return sorted(int(row) + 1 for row in np.argsort(-best, kind="stable")[:room])
 
 
 def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
@@ -280,7 +283,7 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
     task = RewriteCurrent(
-        entries=tuple(shown_entry(number, entry) for number, entry in numbered.items()),
+        entries=shown_entries(numbered),
         given=numbered,
         offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
+from uuid import uuid4
 
 from sqlalchemy import Connection
 
@@ -57,6 +58,9 @@ try:
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
     from zibaldone.views.kvcache.retrieve.probe import Choice
+    from zibaldone.views.kvcache.serving.leavings import LeftKeys, take_left
+    from zibaldone.views.kvcache.serving.prompt import KVPrompt
+    from zibaldone.views.kvcache.serving.prompting import Prompting, is_of
     from zibaldone.views.kvcache.storage import transfer
     from zibaldone.views.kvcache.storage.eviction import Budget
     from zibaldone.views.kvcache.storage.writer import Writer
@@ -78,6 +82,7 @@ __all__ = [
     "Calibration",
     "Cited",
     "KVMemory",
+    "KVPrompt",
     "KVTrace",
     "MemArt",
     "Needles",
@@ -165,6 +170,7 @@ class KVMemory:
             tap.detach()
             raise
         self._encoder, self._answering = encoder, Answering(self.view)
+        self._prompting = Prompting(self.view, self._answering.looking)
         self._writer = Writer(queue)
         self._closed = False
 
@@ -261,6 +267,69 @@ class KVMemory:
             lambda *, whole: self._generate(sought, user, given, remember=remember, whole=whole),
         )
         return answers if several else answers[0]
+
+    def prompt(
+        self,
+        query: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int | None = None,
+        top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
+        max_new_tokens: int = 128,
+        remember: bool = False,
+        now: TimeLike | None = None,
+    ) -> KVPrompt:
+        """A question for an engine that serves this model and loads the memory itself: zibaldone.kv.vllm.
+
+        What stands in sight is what `generate` would have in sight, as tokens, with a scope that says whose
+        blocks these are. `max_new_tokens` is what is left free of the window. With `remember` the engine
+        leaves the keys of what it computes, for `remember_answer`.
+
+        Raises InvalidInput when the question does not fit the window, or the settings no engine.
+        """
+        self._open()
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {shown(query)}")
+        count("max_new_tokens", max_new_tokens, least=1)
+        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
+        self._prompting.check(sought)
+        keep = uuid4().hex if remember else ""
+
+        def once(*, whole: bool) -> KVPrompt:
+            with self._database.read() as connection:
+                deletions = log.state(connection, user).deletions
+            with self.view.model_lock:
+                reader, index = self._pool(user, whole=whole)
+                return self._prompting.put_together(
+                    self._database, reader, index, user, sought, keep=keep, deletions=deletions
+                )
+
+        return self._caught_up(user, once)
+
+    def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
+        """Make question and answer messages of the log; returns them.
+
+        Where the engine left their keys (`prompt(remember=True)`), these become their blocks; else they are
+        encoded by the next `remember`.
+        """
+        self._open()
+        if not isinstance(prompt, KVPrompt):
+            raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
+        if not isinstance(text, str):
+            raise InvalidInput(f"text must be a string, not {shown(text)}")
+        turns = [
+            {"role": "user", "content": prompt.query, "time": prompt.now},
+            {"role": "assistant", "content": text, "time": prompt.now},
+        ]
+        stored = tuple(self.memory.add(turns, user=prompt.user, session=prompt.session))
+        if prompt.scope is not None and prompt.scope.keep:
+            layers = len(self._encoder.tap.shapes)
+            left = take_left(self.view.store.root, prompt.user, prompt.scope.keep, layers)
+            if left is not None and is_of(self._encoder, prompt, left, text):
+                self._writer.put(lambda: self._write_left(prompt, stored, left))
+        return stored
 
     def score(
         self,
@@ -527,6 +596,14 @@ class KVMemory:
             self.view.put_back(self._database, pool, remade)
         except StorageError as error:
             _logger.warning("%d KV blocks found no place: %s", len(remade), error)
+
+    def _write_left(self, prompt: KVPrompt, stored: Sequence[Message], left: LeftKeys) -> None:
+        """What an engine left, into the pool."""
+        with self._database.read() as connection:
+            pool = self.view.pool(connection, generations.serving(connection, prompt.user, self.view))
+        if pool is not None:
+            keys = self._prompting.keys(prompt, PoolReader(pool, self._database.read), left)
+            self._write(prompt.user, stored, keys, prompt.seqs, prompt.deletions)
 
     def _write(
         self,

@@ -1,0 +1,168 @@
+"""Questions to a user's own log whose evidence is known: the user's, or made from the log offline.
+
+Made are three kinds, each only where one single message holds the answer:
+
+    known    what the profile knows: "What do you know about my brother Davi?"
+    day      a day that only one message names: "What was said about 5 November 2024?"
+    name     a name that only one message mentions: "Who or what is Kadeva?"
+
+They share words with what answers them, more than people's questions do. So they tell views apart by what
+they lose, and flatter all that searches by words: figures of made questions and of a person's do not compare.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from zibaldone.bench.base import Example
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.memory import Memory
+from zibaldone.text.dates import find_days
+from zibaldone.text.salience import names
+from zibaldone.text.sentences import sentences
+from zibaldone.views.profile import ProfileEntry
+
+KINDS = ("known", "day", "name")
+OWN = "own"  # the kind of a question that the user gave
+MOST_OF_A_KIND = 20
+
+
+class OwnQuestions:
+    """The user's log as a data set."""
+
+    name = "your log"
+    has_faults = False
+
+    def __init__(self, messages: Sequence[Message], examples: Sequence[Example]) -> None:
+        """`messages` in the order of the log; `examples` of their user."""
+        self._messages, self.examples = tuple(messages), list(examples)
+        self.categories = tuple(dict.fromkeys(example.category for example in examples))
+
+    def messages(self, user: str) -> tuple[Message, ...]:  # noqa: ARG002 - there is one user
+        """All of them."""
+        return self._messages
+
+
+def read_questions(path: Path, user: str, messages: Sequence[Message]) -> list[Example]:
+    """A JSON object a line: {"question": "...", "evidence": [12, "words of an answer"], "kind": "..."}.
+
+    Evidence are seqs of messages, whose whole text is wanted, and texts, whose words are; without any, a
+    question has no share of evidence, only tokens and times. Raises InvalidInput, which names the line.
+    """
+    by_seq = {message.seq: message for message in messages}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read: {error}") from error
+    examples = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path.name}, line {number}"
+        try:
+            given = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"{where} is not JSON: {error}") from error
+        if not isinstance(given, dict) or not isinstance(given.get("question"), str):
+            raise InvalidInput(f'{where} must be an object such as {{"question": "...", "evidence": [12]}}')
+        wanted = given.get("evidence", [])
+        if not isinstance(wanted, list):
+            raise InvalidInput(f"{where}: evidence must be a list of seqs and texts")
+        evidence = tuple(_wanted(some, by_seq, where) for some in wanted)
+        kind = given.get("kind", OWN)
+        if not isinstance(kind, str):
+            raise InvalidInput(f"{where}: kind must be a word")
+        now = max((message.time for message in messages if message.time), default=None)
+        examples.append(
+            Example(f"line {number}", user, given["question"], None, kind, evidence=evidence, now=now)
+        )
+    if not examples:
+        raise InvalidInput(f"{str(path)!r} has no questions: give a JSON object a line")
+    return examples
+
+
+def _wanted(given: object, by_seq: Mapping[int, Message], where: str) -> str:
+    if isinstance(given, str) and given.strip():
+        return given
+    if isinstance(given, int) and given in by_seq:
+        return by_seq[given].content
+    raise InvalidInput(f"{where}: evidence {given!r} is neither a seq of this user's messages nor a text")
+
+
+def made_questions(
+    memory: Memory, user: str, messages: Sequence[Message], most: int = MOST_OF_A_KIND
+) -> list[Example]:
+    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none."""
+    now = max((message.time for message in messages if message.time), default=None)
+    examples = []
+    made = (
+        ("known", _of_the_profile(memory, user)),
+        ("day", _of_days(messages)),
+        ("name", _of_names(messages)),
+    )
+    for kind, questions in made:
+        for number, (question, evidence) in enumerate(_spread(list(questions), most), 1):
+            examples.append(
+                Example(f"{kind} {number}", user, question, None, kind, evidence=(evidence,), now=now)
+            )
+    if not examples:
+        raise InvalidInput(
+            f"no question can be made from the messages of {user!r}: they hold no fact, day or name that is"
+            " said once; give your own with --questions FILE"
+        )
+    return examples
+
+
+def _of_the_profile(memory: Memory, user: str) -> Iterator[tuple[str, str]]:
+    entries: dict[str, list[ProfileEntry]] = defaultdict(list)
+    for entry in memory.profile(user).entries():
+        if entry.holds and entry.topic and len(entry.sources) == 1:
+            entries[entry.topic.casefold()].append(entry)
+    for alike in entries.values():
+        if len(alike) == 1:
+            (entry,) = alike
+            whose = "my " if entry.kind == "relation" else ""
+            yield f"What do you know about {whose}{entry.topic}?", entry.text
+
+
+def _of_days(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Days that are named, in full or not, in one message alone."""
+    naming: dict[str, dict[int, str]] = defaultdict(dict)
+    for message in messages:
+        if message.time is None:
+            continue
+        for first, end in sentences(message.content):
+            sentence = message.content[first:end]
+            for days in find_days(sentence, message.time.date()):
+                if days.first == days.last:
+                    day = f"{days.first.day} {days.first:%B %Y}"
+                    naming[day].setdefault(message.seq, sentence)
+    for day, by_message in naming.items():
+        if len(by_message) == 1:
+            (sentence,) = by_message.values()
+            yield f"What was said about {day}?", sentence
+
+
+def _of_names(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Names that no other message has, in any case or as a part of another word."""
+    naming: dict[str, str] = {}
+    for message in messages:
+        for first, end in sentences(message.content):
+            sentence = message.content[first:end]
+            for name in names(sentence):
+                naming.setdefault(name, sentence)
+    folded = [message.content.casefold() for message in messages]
+    for name, sentence in naming.items():
+        if sum(name.casefold() in text for text in folded) == 1:
+            yield f"Who or what is {name}?", sentence
+
+
+def _spread(questions: Sequence[tuple[str, str]], most: int) -> Sequence[tuple[str, str]]:
+    """So many of them, from the first to the last."""
+    if len(questions) <= most:
+        return questions
+    return [questions[place * len(questions) // most] for place in range(most)]

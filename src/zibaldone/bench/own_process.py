@@ -1,0 +1,52 @@
+"""A module run as a process of its own, which does nothing else: what it answers, and what it used."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUsage:
+    """Of one process, from its start to its end."""
+
+    seconds: float
+    processor_seconds: float
+    peak_megabytes: float  # resident memory, at its highest
+
+
+def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], ProcessUsage]:
+    """Run `python -m MODULE ARGUMENTS`; the JSON object that it prints, and what it used.
+
+    Its peak is what it answers as "peak_megabytes" (see `peak_megabytes`): what the system says of a process
+    that has ended is no less than its parent had when it began.
+    """
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE)  # noqa: S603
+    assert process.stdout is not None
+    answer = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, answer
+    answered: dict[str, Any] = json.loads(answer)
+    used = ProcessUsage(seconds, usage.ru_utime + usage.ru_stime, answered.pop("peak_megabytes"))
+    return answered, used
+
+
+def peak_megabytes() -> float:
+    """Resident memory of this process, at its highest so far."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

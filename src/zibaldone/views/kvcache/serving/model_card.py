@@ -1,0 +1,258 @@
+"""What an engine has to know of the model that made a pool: how its keys are rotated, and its pinned prefix.
+
+An engine has a model of its own and hands no rotary tables out, so whoever attaches the model writes them
+down once: of each layer the rotation that was found by asking it, and the frequencies of its tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from zibaldone.errors import ForeignKV, StorageUnusable, UnsupportedModel
+from zibaldone.views.kvcache.model.encoding import Encoder
+from zibaldone.views.kvcache.model.rotary import Rotation
+from zibaldone.views.kvcache.model.tap import Raw, RawKV
+
+_FORMAT = "zibaldone-model-card-1"
+_SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32
+_PROBED = (0, 1, 2, 7, 60, 511)  # positions
+_SHAPE = (
+    "model_type",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "vocab_size",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """cos[position, i] = scaling * cos(position * radians[i]), and sin likewise."""
+
+    radians: Tensor  # (columns,) float32, by position
+    scaling: float
+
+    def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """(1, tokens, columns) float32 each, of these positions."""
+        angles = positions.float()[:, None] * self.radians[None]
+        return (angles.cos() * self.scaling)[None], (angles.sin() * self.scaling)[None]
+
+
+@dataclass(frozen=True, slots=True)
+class CardLayer:
+    """One attention layer."""
+
+    rotation: Rotation
+    frequencies: Frequencies
+    kv_heads: int
+    key_dim: int
+    value_dim: int
+
+    def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
+        """Raw keys (heads, tokens, key_dim) at these positions, with tables of the keys' own type."""
+        cos, sin = self.frequencies.tables(positions)
+        return self.rotation.apply(keys[None], cos.to(keys.dtype), sin.to(keys.dtype))[0]
+
+    def rotate_back(self, keys: Tensor, positions: Tensor) -> Tensor:
+        """Keys (heads, tokens, key_dim) from these positions to none, computed in float32.
+
+        Rounding stays: about 5e-6 of the largest key in float32, one in 256 in bfloat16 (docs/kv.md).
+        """
+        cos, sin = self.frequencies.tables(positions)
+        square = self.frequencies.scaling**2
+        return self.rotation.apply(keys[None].float(), cos / square, -sin / square)[0].to(keys.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What is to be known of a model before any tensor is read."""
+
+    prefix_ids: tuple[int, ...]
+    shape: dict[str, Any]  # as shape_of gives it
+
+    def check(self, config: Any) -> None:
+        """Raises ForeignKV when this is the configuration of another model than made the pool."""
+        served = shape_of(config)
+        if other := {n: (v, served[n]) for n, v in self.shape.items() if n in served and served[n] != v}:
+            differences = ", ".join(f"{name} {ours} and {theirs}" for name, (ours, theirs) in other.items())
+            raise ForeignKV(
+                f"the blocks were made by another model than the one that is served ({differences}): serve"
+                " the model that KVMemory has attached"
+            )
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What was written of one model, tokenizer and format: one fingerprint."""
+
+    fingerprint: str
+    dtype: str  # of keys and values: "float32", "bfloat16" ...
+    prefix_ids: tuple[int, ...]
+    prefix: Raw | None  # raw keys and values of these
+    layers: tuple[CardLayer, ...]
+    shape: dict[str, Any]  # as shape_of gives it
+
+    def write(self, path: Path) -> None:
+        """Replaces what is there. Raises StorageUnusable."""
+        facts = {
+            "format": _FORMAT,
+            "fingerprint": self.fingerprint,
+            "dtype": self.dtype,
+            "prefix_ids": list(self.prefix_ids),
+            "shape": self.shape,
+            "layers": [
+                {
+                    "scaling": layer.frequencies.scaling,
+                    "wide": layer.rotation.wide,
+                    "halves": layer.rotation.halves,
+                    "kv_heads": layer.kv_heads,
+                    "key_dim": layer.key_dim,
+                    "value_dim": layer.value_dim,
+                }
+                for layer in self.layers
+            ],
+        }
+        tensors: dict[str, Tensor] = {}
+        for number, layer in enumerate(self.layers):
+            for name in ("dims", "partner", "sign", "frequency"):
+                tensors[f"{number}.{name}"] = getattr(layer.rotation, name).cpu().clone()
+            tensors[f"{number}.radians"] = layer.frequencies.radians.clone()
+            if self.prefix is not None:
+                tensors[f"{number}.prefix_keys"] = self.prefix[number].keys.cpu().contiguous()
+                tensors[f"{number}.prefix_values"] = self.prefix[number].values.cpu().contiguous()
+        beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, beside, {"card": json.dumps(facts)})
+            beside.replace(path)
+        except OSError as error:
+            raise StorageUnusable(f"no model card can be written to {str(path)!r}: {error}") from error
+
+    @staticmethod
+    def read(path: Path) -> ModelCard:
+        """Raises StorageUnusable when there is none, or it is not one of ours."""
+        try:
+            with safe_open(path, "pt") as file:
+                facts = _facts(file.metadata())
+                layers = tuple(_layer(file, number, made) for number, made in enumerate(facts["layers"]))
+                prefix = None
+                if facts["prefix_ids"]:
+                    prefix = tuple(
+                        RawKV(
+                            file.get_tensor(f"{number}.prefix_keys"),
+                            file.get_tensor(f"{number}.prefix_values"),
+                        )
+                        for number in range(len(layers))
+                    )
+        except Exception as error:  # whatever a damaged file makes the library raise
+            raise StorageUnusable(
+                f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it anew"
+                " once it is removed"
+            ) from error
+        ids = tuple(int(token) for token in facts["prefix_ids"])
+        return ModelCard(facts["fingerprint"], facts["dtype"], ids, prefix, layers, dict(facts["shape"]))
+
+
+def card_path(root: Path, fingerprint: str) -> Path:
+    """Where the card of a fingerprint is, in the folder of all pools."""
+    return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.safetensors"
+
+
+def facts_of(path: Path) -> CardFacts:
+    """What a card says, without its tensors. Raises StorageUnusable."""
+    try:
+        with safe_open(path, "np") as file:
+            facts = _facts(file.metadata())
+            return CardFacts(tuple(int(token) for token in facts["prefix_ids"]), dict(facts["shape"]))
+    except Exception as error:  # whatever a damaged file makes the library raise
+        raise StorageUnusable(
+            f"no model card at {str(path)!r} ({error}): KVMemory.prompt() writes it; is this the memory's"
+            " folder?"
+        ) from error
+
+
+def shape_of(config: Any) -> dict[str, Any]:
+    """What tells models apart by their configuration alone; weights are not looked at."""
+    text = config.get_text_config(decoder=True)
+    named = {name: getattr(text, name, None) for name in _SHAPE}
+    return {name: value for name, value in named.items() if isinstance(value, int | str)}
+
+
+def card_of(encoder: Encoder, fingerprint: str) -> ModelCard:
+    """The card of an attached model. Raises UnsupportedModel for tables that are not of fixed frequencies."""
+    tap = encoder.tap
+    layers = []
+    for number, shape in enumerate(tap.shapes):
+        rotation = tap.rotation(number)
+        rotation = Rotation(
+            rotation.dims.cpu(),
+            rotation.partner.cpu(),
+            rotation.sign.cpu(),
+            rotation.frequency.cpu(),
+            rotation.wide,
+            rotation.halves,
+        )
+        frequencies = _frequencies(encoder, number)
+        layers.append(CardLayer(rotation, frequencies, shape.kv_heads, shape.key_dim, shape.value_dim))
+    dtype = str(tap.shapes[0].dtype).removeprefix("torch.")
+    return ModelCard(
+        fingerprint, dtype, encoder.prefix_ids, encoder.prefix, tuple(layers), shape_of(tap.model.config)
+    )
+
+
+def _frequencies(encoder: Encoder, number: int) -> Frequencies:
+    """Of one layer's tables, checked against them."""
+    tap = encoder.tap
+    positions = torch.tensor([at for at in _PROBED if at < encoder.window])
+    cos, sin = (table[0].cpu() for table in tap.tables(number, positions, encoder.window, torch.float32))
+    scaling = float(cos[0, 0])  # of position 0
+    for held in tap.inverse_frequencies(number):
+        for radians in (held, torch.cat((held, held)), held.repeat_interleave(2)):
+            if radians.shape[0] != cos.shape[-1]:
+                continue
+            frequencies = Frequencies(radians.clone(), scaling)
+            ours = frequencies.tables(positions)
+            if max((ours[0][0] - cos).abs().max(), (ours[1][0] - sin).abs().max()) <= _SLACK * scaling:
+                return frequencies
+    raise UnsupportedModel(
+        f"the rotary tables of its layer {number} are not of fixed frequencies: ask it by KVMemory.generate,"
+        " no other engine can be given its keys"
+    )
+
+
+def _facts(metadata: dict[str, str] | None) -> Any:
+    facts = json.loads((metadata or {})["card"])
+    if facts["format"] != _FORMAT:
+        raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
+    return facts
+
+
+def _layer(file: Any, number: int, facts: Any) -> CardLayer:
+    def tensor(name: str) -> Tensor:
+        made: Tensor = file.get_tensor(f"{number}.{name}")
+        return made
+
+    rotation = Rotation(
+        tensor("dims"),
+        tensor("partner"),
+        tensor("sign"),
+        tensor("frequency"),
+        bool(facts["wide"]),
+        bool(facts["halves"]),
+    )
+    frequencies = Frequencies(tensor("radians"), float(facts["scaling"]))
+    return CardLayer(
+        rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]), int(facts["value_dim"])
+    )

@@ -1,0 +1,88 @@
+"""What a request to a serving engine says of memory: whose, which blocks, and where the rest goes.
+
+Imports no torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from typing import Any
+
+from zibaldone.errors import InvalidInput
+from zibaldone.validation import key, shown
+
+KEY = "zibaldone"  # our part of a request's kv_transfer_params
+FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
+_KEEP = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class KVScope:
+    """Of one user, and of one generation of that user's pool."""
+
+    user: str
+    generation: int
+    fingerprint: str
+    pinned: bool  # whether the pinned prefix stands before the blocks
+    blocks: tuple[int, ...]  # numbers, in the order in which they stand in the prompt
+    keep: str = ""  # a name for the keys of what the request computes; "": they are not left
+
+    def params(self) -> dict[str, Any]:
+        """As kv_transfer_params."""
+        return {KEY: {**asdict(self), "blocks": list(self.blocks)}}
+
+    @staticmethod
+    def of(params: object) -> KVScope | None:
+        """What kv_transfer_params say; None where they say nothing of memory. Raises InvalidInput."""
+        if not isinstance(params, Mapping) or KEY not in params:
+            return None
+        given = params[KEY]
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"kv_transfer_params[{KEY!r}] must be an object, not {shown(given)}: {FIX}")
+        names = {field.name for field in fields(KVScope)}
+        if missing := sorted(names - {"keep"} - set(given)):
+            raise InvalidInput(f"kv_transfer_params[{KEY!r}] lacks {', '.join(missing)}: {FIX}")
+        if strange := sorted(str(name) for name in set(given) - names):
+            raise InvalidInput(f"kv_transfer_params[{KEY!r}] has no {', '.join(strange)}: {FIX}")
+        for name, kind, what in (
+            ("user", str, "a user's name"),
+            ("generation", int, "a number"),
+            ("fingerprint", str, "a fingerprint"),
+            ("pinned", bool, "true or false"),
+            ("keep", str, "a name"),
+        ):
+            value = given.get(name, "")
+            if not isinstance(value, kind) or (kind is int and not _is_number(value)):
+                raise InvalidInput(
+                    f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(value)}: {FIX}"
+                )
+        user = key("user", given["user"])
+        blocks = given["blocks"]
+        if not isinstance(blocks, list | tuple) or not all(map(_is_number, blocks)):
+            raise InvalidInput(
+                f"kv_transfer_params[{KEY!r}]['blocks'] must be numbers of blocks, not {shown(blocks)}: {FIX}"
+            )
+        keep = str(given.get("keep", ""))
+        if keep and not _KEEP.fullmatch(keep):
+            raise InvalidInput(
+                f"kv_transfer_params[{KEY!r}]['keep'] must be 32 hexadecimal digits, not {shown(keep)}: {FIX}"
+            )
+        return KVScope(user, given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep)
+
+    def salt(self, checksums: Iterable[int | None]) -> str:
+        """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.
+
+        `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
+        behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
+        memories up, and memory with text.
+        """
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
+        return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _is_number(value: object) -> bool:
+    """Whether it can number a row."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63

@@ -1,0 +1,152 @@
+"""Where an engine computes: memory into one worker's paged cache, and out of it what requests computed.
+
+Imports no engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from zibaldone.errors import BlockMissing, UnsupportedModel
+from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.views.kvcache.serving.leavings import write_left
+from zibaldone.views.kvcache.serving.model_card import ModelCard
+from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
+from zibaldone.views.kvcache.serving.paging import HeadRange, head_range, slots_of
+from zibaldone.views.kvcache.serving.scheduling import SlotLeaving, SlotLoad
+from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
+from zibaldone.views.kvcache.storage.codec import decode
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RankShare:
+    """Which of an engine's workers this is."""
+
+    rank: int  # among those that share every layer's heads
+    ranks: int
+    stages: int = 1  # of layers, one after the other
+
+
+class WorkerSide:
+    """Writes memory into one worker's cache, and reads out of it what requests computed."""
+
+    def __init__(
+        self, layers: Mapping[int, PagedLayer], dtype: torch.dtype, block_tokens: int, share: RankShare
+    ) -> None:
+        """`layers` are this worker's, by number; `dtype` is what the model computes in."""
+        self._layers, self._dtype, self._block_tokens, self._share = layers, dtype, block_tokens, share
+        self._cards: dict[Path, ModelCard] = {}
+        self._failed: set[int] = set()
+        self._left: set[str] = set()
+
+    def load(self, loads: Sequence[SlotLoad]) -> None:
+        """Before a step's pass: keys at their positions, and values, of all layers."""
+        for load in loads:
+            try:
+                self._load(load)
+            except Exception as error:  # noqa: BLE001 - the border of an engine: it would end with all requests
+                first, last = load.start // self._block_tokens, -(-load.end // self._block_tokens)
+                self._failed.update(load.block_ids[first:last])
+                _logger.warning("memory was not loaded, and is computed: %s", error)
+
+    def leave(self, leaves: Sequence[SlotLeaving]) -> None:
+        """Keys without positions, and values, of what finished requests computed."""
+        for leave in leaves:
+            try:
+                self._leave(leave)
+            except Exception as error:  # noqa: BLE001 - as above
+                _logger.warning("keys of a request are not left, they will be encoded: %s", error)
+            finally:
+                self._left.add(leave.request)
+
+    def take_failed(self) -> set[int]:
+        """Blocks that were not filled since this was last asked for."""
+        failed, self._failed = self._failed, set()
+        return failed
+
+    def take_left(self) -> set[str] | None:
+        """Requests whose blocks are not needed any more."""
+        left, self._left = self._left, set()
+        return left or None
+
+    def _load(self, load: SlotLoad) -> None:
+        card = self._card(load.plan.card)
+        first, parts = _parts(load, card)
+        slots = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
+        positions = torch.tensor(slots.tokens)
+        if not len(positions):
+            return
+        for number, layer in self._layers.items():
+            of_layer = card.layers[number]
+            heads = self._heads(of_layer.kv_heads).heads
+            keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
+            values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
+            _check(keys, values, layer, number)
+            rotated = of_layer.rotate(keys, positions)
+            layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
+
+    def _leave(self, leave: SlotLeaving) -> None:
+        card = self._card(leave.card)
+        heads = self._heads(card.layers[0].kv_heads)
+        slots = slots_of(leave.block_ids, self._block_tokens, leave.start, leave.end)
+        if not heads.leads or len(slots.tokens) < leave.end - leave.start:
+            return  # another rank's; or a window has moved on over a part of it
+        positions = torch.tensor(slots.tokens)
+        raw = {}
+        for number, layer in self._layers.items():
+            kv = layer.read(slots.slots)
+            raw[number] = RawKV(card.layers[number].rotate_back(kv.keys, positions), kv.values)
+        files = min(self._share.ranks, card.layers[0].kv_heads) * self._share.stages
+        root = leave.card.parent.parent
+        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads, files)
+
+    def _heads(self, kv_heads: int) -> HeadRange:
+        return head_range(kv_heads, self._share.rank, self._share.ranks)
+
+    def _card(self, path: Path) -> ModelCard:
+        if path not in self._cards:
+            self._cards[path] = ModelCard.read(path)
+        return self._cards[path]
+
+
+def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
+    """(position of the first, raw keys and values): prefix and blocks that reach from `start` to `end`."""
+    plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
+    parts: list[Raw] = []
+    at = first = 0
+    if plan.prefix_tokens:
+        if load.start < plan.prefix_tokens and card.prefix is not None:
+            parts.append(card.prefix)
+        at = plan.prefix_tokens
+        first = 0 if parts else at
+    wanted = []
+    for block in plan.blocks:
+        if at + block.tokens > load.start:
+            wanted.append(block)
+            if not parts and len(wanted) == 1:
+                first = at
+        at += block.tokens
+    files.announce([block.slot for block in wanted])
+    for block in wanted:
+        data = files.read(block.slot)
+        if checksum(data) != block.checksum:
+            raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
+        parts.append(decode(data, block.tokens, plan.layout))
+    return first, parts
+
+
+def _check(keys: torch.Tensor, values: torch.Tensor, layer: PagedLayer, number: int) -> None:
+    ours = keys.shape[0], keys.shape[2], values.shape[2]
+    theirs = layer.heads, layer.key_dim, layer.value_dim
+    if ours != theirs:
+        raise UnsupportedModel(
+            f"layer {number} has (heads, key, value) {ours} in the pool and {theirs} in this worker: serve"
+            " the model that KVMemory has attached"
+        )

@@ -1,0 +1,336 @@
+"""From KVMemory.prompt to a cache: an engine attends to what generate attends to, and to nobody else's."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+from kv_rig import QUESTION, Rig, line, tokenizer, with_config
+
+from zibaldone import InvalidInput, Memory
+from zibaldone.generations import lag, serving
+from zibaldone.views.kvcache.serving.loading import MemoryFolder
+from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
+from zibaldone.views.kvcache.serving.paging import head_range
+from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
+from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
+from zibaldone.views.kvcache.storage.block_files import left_folder
+
+SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
+OURS = (7, 3, 9, 2, 5, 4, 8)  # blocks that the engine gives a request
+TURNS = with_config(select="recall", budget_tokens=40, layers=(0, 1))
+
+
+@pytest.fixture
+def rig(tmp_path):
+    with Rig(tmp_path / "m", config=TURNS) as made:
+        made.say(*(line(i) for i in range(6)), session="1")
+        made.say(*(line(i) for i in range(10, 18)), user="zoe")
+        yield made
+
+
+class Engine:
+    """A scheduler and its workers, with caches in which heads stand before tokens."""
+
+    def __init__(self, rig, ranks=1):
+        self.scheduler = SchedulerSide(
+            MemoryFolder(rig.folder, serving), rig.view.encoder.tap.model.config, SIZE
+        )
+        heads = 2 // ranks
+        self.caches = [{n: torch.zeros((BLOCKS, heads, SIZE, 16)) for n in range(2)} for _ in range(ranks)]
+        self.workers = [
+            WorkerSide(
+                {n: PagedLayer(cache, kernel(cache), heads, 8, 8, SIZE) for n, cache in caches.items()},
+                torch.float32,
+                SIZE,
+                RankShare(rank, ranks),
+            )
+            for rank, caches in enumerate(self.caches)
+        ]
+
+    def admit(self, request, computed=0):
+        """Blocks for a request, and its memory in them; how many tokens that was."""
+        tokens = self.scheduler.matched(request, computed)
+        if tokens:
+            self.scheduler.load(request, OURS, tokens)
+        work = self.scheduler.take_work()
+        for worker in self.workers:
+            worker.load(work.loads)
+        return tokens
+
+    def finish(self, request):
+        """The request has ended; what its response says."""
+        waits, said = self.scheduler.finish(request, OURS)
+        work = self.scheduler.take_work()
+        for worker in self.workers:
+            worker.leave(work.leaves)
+            assert worker.take_left() == ({request.request_id} if waits else None)
+        return said["zibaldone"] if said else None
+
+    def held(self, layer, tokens):
+        """(keys, values) of the first tokens of our request: (heads, tokens, dim), of all ranks."""
+        flat = [
+            torch.cat([caches[layer][block] for block in OURS], dim=1)[:, :tokens] for caches in self.caches
+        ]
+        whole = torch.cat(flat)
+        return whole[..., :8], whole[..., 8:]
+
+
+def kernel(cache):
+    def write(keys, values, slots):
+        for key, value, slot in zip(keys, values, slots.tolist(), strict=True):
+            cache[slot // SIZE, :, slot % SIZE] = torch.cat([key, value], dim=-1)
+
+    return write
+
+
+def request_of(prompt, answer=(), **changes):
+    """As vLLM has it."""
+    body = json.loads(json.dumps(prompt.body()))
+    ids = body["prompt"]
+    return SimpleNamespace(
+        **{
+            "request_id": "1",
+            "prompt_token_ids": ids,
+            "all_token_ids": [*ids, *answer],
+            "num_computed_tokens": len(ids) + len(answer) - 1,
+            "kv_transfer_params": body.get("kv_transfer_params"),
+            "cache_salt": body.get("cache_salt"),
+            "get_finished_reason": lambda: "stop",
+        }
+        | changes
+    )
+
+
+def expected(rig, prompt, layer):
+    """Keys and values as generate hands them to the model."""
+    encoder = rig.view.encoder
+    fetched = rig.view.fetcher.fetch(rig.reader(), prompt.blocks)
+    cache = encoder.tap.prefilled([encoder.standing, *fetched.raw], final=len(prompt.ids))
+    return cache.layers[layer].keys[0], cache.layers[layer].values[0]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("computed", [0, 16])
+def test_a_request_gets_its_memory(rig, ranks, computed):
+    """Every layer's keys, at their positions, and values; bit for bit what generate uses, on every rank."""
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig, ranks)
+    assert engine.admit(request_of(prompt), computed) == prompt.memory_tokens - computed > 0
+    for layer in range(2):
+        keys, values = engine.held(layer, prompt.memory_tokens)
+        ours, theirs = expected(rig, prompt, layer)
+        assert torch.equal(keys[:, computed:], ours[:, computed:])
+        assert torch.equal(values[:, computed:], theirs[:, computed:])
+        assert not keys[:, :computed].any(), "what the engine had computed is left alone"
+        assert not engine.held(layer, len(OURS) * SIZE)[0][:, prompt.memory_tokens :].any()
+    assert engine.finish(request_of(prompt)) == {"loaded_tokens": prompt.memory_tokens - computed}
+
+
+def test_the_prompt_is_what_generate_sees(rig):
+    """The same turns and the same number of tokens; the newest of the session right before the question."""
+    prompt = rig.kv.prompt(QUESTION, user="ann", session="1")
+    answer = rig.ask(QUESTION, session="1", top_k=None, now=prompt.now)
+    assert [one.seq for one in prompt.citations] == [one.seq for one in answer.citations]
+    assert prompt.memory_tokens == answer.kv_tokens + len(rig.view.encoder.prefix_ids)
+    assert prompt.question_tokens == answer.prefill_tokens
+    text = tokenizer().decode(list(prompt.ids))
+    assert text == f"BOS PIN {' '.join(f'{one.text} END' for one in prompt.citations)} {QUESTION} END SAY"
+
+
+def test_who_has_no_memory(rig):
+    """Is asked without one, and the engine has nothing to do."""
+    prompt = rig.kv.prompt(QUESTION, user="nobody")
+    assert set(prompt.body()) == {"prompt"}
+    engine = Engine(rig)
+    assert engine.admit(request_of(prompt)) == 0
+    assert engine.finish(request_of(prompt)) is None
+
+
+def refused(rig, request):
+    """What the response says, when nothing at all was loaded."""
+    engine = Engine(rig)
+    assert engine.admit(request) == 0
+    assert not any(cache.any() for caches in engine.caches for cache in caches.values())
+    said = engine.finish(request)
+    assert said["loaded_tokens"] == 0
+    return said["error"]
+
+
+def scoped(prompt, **changes):
+    """A request whose scope says something else."""
+    params = {"zibaldone": prompt.scope.params()["zibaldone"] | changes}
+    return request_of(prompt, kv_transfer_params=params)
+
+
+def test_another_s_memory_is_never_loaded(rig):
+    """Not by another name, nor by another's blocks, nor by another's scope: the text has to be known."""
+    ann, zoe = (rig.kv.prompt("w60 w61", user=name) for name in ("ann", "zoe"))
+    assert "does not begin with the tokens" in refused(rig, scoped(ann, user="zoe"))
+    assert "does not begin with the tokens" in refused(
+        rig, request_of(ann, kv_transfer_params=zoe.scope.params(), cache_salt=zoe.salt)
+    )
+    assert "are gone" in refused(rig, scoped(ann, blocks=[99]))
+    assert "has no blocks" in refused(rig, scoped(ann, user="nobody"))
+
+
+def test_a_salt_that_would_mix_prefixes_up(rig):
+    """Without the salt, or with that of another choice, the text is computed."""
+    prompt = rig.kv.prompt(QUESTION, user="ann")
+    for salt in (None, rig.kv.prompt("w60 w61", user="ann").salt, rig.kv.prompt("w1", user="zoe").salt):
+        if salt != prompt.salt:
+            assert "cache_salt" in refused(rig, request_of(prompt, cache_salt=salt))
+
+
+@pytest.mark.parametrize("changes", [{"blocks": "all"}, {"user": 3}, {"path": "/"}])
+def test_a_bad_scope_is_answered_and_named(rig, changes):
+    """The engine goes on; the response names the fix."""
+    assert "KVMemory.prompt()" in refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), **changes))
+
+
+def test_a_pool_that_was_made_anew(rig):
+    """A prompt from before is answered without memory."""
+    prompt = rig.kv.prompt(QUESTION, user="ann")
+    rig.memory.rebuild(view="kv", user="ann")
+    assert "made anew" in refused(rig, request_of(prompt))
+
+
+def test_what_was_forgotten_meanwhile(rig):
+    """Is not loaded, though the prompt was put together before."""
+    prompt = rig.kv.prompt(QUESTION, user="ann")
+    rig.forget(seqs=[prompt.seqs[0]])
+    assert refused(rig, request_of(prompt))
+
+
+def test_a_damaged_block_is_computed(rig):
+    """The worker says which of the engine's blocks hold nothing; no other keys get in."""
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig)
+    path = rig.path()
+    path.write_bytes(bytes(path.stat().st_size))
+    engine.admit(request_of(prompt))
+    filled = -(-prompt.memory_tokens // SIZE)
+    assert engine.workers[0].take_failed() == set(OURS[:filled])
+    assert engine.workers[0].take_failed() == set()
+    assert not any(cache.any() for cache in engine.caches[0].values())
+
+
+def test_another_model_is_not_served(rig):
+    """An engine with another model says so, and computes the text."""
+    prompt = rig.kv.prompt(QUESTION, user="ann")
+    model, engine = rig.view.encoder.tap.model, Engine(rig)
+    config = type(model.config)(**model.config.to_dict() | {"vocab_size": 9})
+    engine.scheduler = SchedulerSide(MemoryFolder(rig.folder, serving), config, SIZE)
+    assert engine.admit(request_of(prompt)) == 0
+    assert "vocab_size" in engine.finish(request_of(prompt))["error"]
+
+
+def test_a_folder_without_a_memory(tmp_path):
+    """Is refused when the engine starts, and stays as empty as it was."""
+    with pytest.raises(InvalidInput, match="holds no memory"):
+        MemoryFolder(tmp_path, serving)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_no_engine_has(tmp_path):
+    """A layer of its own choice has no place in one prompt."""
+    with Rig(tmp_path / "m", config=with_config(select="per_layer", layers="all")) as rig:
+        rig.say(line(1))
+        with pytest.raises(InvalidInput, match="per_layer"):
+            rig.kv.prompt(QUESTION, user="ann")
+        assert rig.kv.prompt(QUESTION, user="ann", seqs=[1]).seqs == (1,)
+
+
+ANSWER = "w7 w8 w9"
+
+
+def served(rig, engine):
+    """A prompt that the engine answers, with the question's and the answer's keys in its cache."""
+    prompt = rig.kv.prompt(QUESTION, user="ann", session="1", remember=True)
+    answer = [int(i) for i in tokenizer()(ANSWER, add_special_tokens=False)["input_ids"]] + [2]
+    request = request_of(prompt, answer)
+    engine.admit(request)
+    encoder = rig.view.encoder
+    fetched = rig.view.fetcher.fetch(rig.reader(), prompt.blocks)
+    ids = (*prompt.ids[-prompt.question_tokens :], *answer[:-1])
+    raw = encoder.run(ids, [encoder.standing, *fetched.raw])
+    at = torch.arange(prompt.memory_tokens, prompt.memory_tokens + len(ids))
+    for caches, rank in zip(engine.caches, range(len(engine.caches)), strict=True):
+        heads = head_range(2, rank, len(engine.caches)).heads
+        for layer, cache in caches.items():
+            keys = encoder.tap.rotate(layer, raw[layer].keys[None], at, 256)[0][heads]
+            slots = torch.tensor([OURS[i // SIZE] * SIZE + i % SIZE for i in at.tolist()])
+            kernel(cache)(keys.transpose(0, 1), raw[layer].values[heads].transpose(0, 1), slots)
+    return prompt, request
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_answer_s_keys_become_its_blocks(rig, ranks):
+    """Without a second encoding: what the engine left, rotated back, is what encoding gives."""
+    engine = Engine(rig, ranks)
+    prompt, request = served(rig, engine)
+    engine.finish(request)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(rig.view.encoder), "encode", None)
+        stored = rig.kv.remember_answer(prompt, ANSWER)
+        rig.kv.flush()
+    with rig.database.read() as connection:
+        assert lag(connection, "ann", rig.view) == 0
+    assert [message.content for message in stored] == [QUESTION, ANSWER]
+    encoder = rig.view.encoder
+    blocks = [block for block in rig.blocks() if block.tile.seqs[0] in {message.seq for message in stored}]
+    kept = rig.view.fetcher.fetch(rig.reader(), blocks)
+    before = rig.view.fetcher.fetch(rig.reader(), prompt.blocks)
+    ids = [token for block in blocks for token in block.tile.ids]
+    assert tokenizer().decode(ids) == f"{QUESTION} END SAY {ANSWER} END"
+    whole = encoder.run(ids, [encoder.standing, *before.raw])
+    for layer in range(2):
+        keys = torch.cat([raw[layer].keys for raw in kept.raw], dim=1)
+        assert torch.allclose(keys, whole[layer].keys, atol=1e-5)
+    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert rig.memory.check_integrity().faults == ()
+
+
+def test_an_answer_that_is_another_is_encoded(rig):
+    """Keys of other words than the text that came out are not taken."""
+    engine = Engine(rig)
+    prompt, request = served(rig, engine)
+    engine.finish(request)
+    rig.kv.remember_answer(prompt, "w1 w2")
+    rig.kv.flush()
+    with rig.database.read() as connection:
+        assert lag(connection, "ann", rig.view) == 2
+    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+
+
+@pytest.mark.parametrize("reason", ["abort", "error"])
+def test_what_broke_off_leaves_nothing(rig, reason):
+    """Only an answer that ended is one."""
+    engine = Engine(rig)
+    _, request = served(rig, engine)
+    request.get_finished_reason = lambda: reason
+    engine.finish(request)
+    assert not left_folder(rig.view.store.root, "ann").exists()
+
+
+def test_keys_of_half_the_ranks_are_not_taken(rig):
+    """A rank that failed leaves a hole: the answer is encoded from its text."""
+    engine = Engine(rig, 2)
+    prompt, request = served(rig, engine)
+    engine.workers.pop()
+    engine.finish(request)
+    rig.kv.remember_answer(prompt, ANSWER)
+    rig.kv.flush()
+    with rig.database.read() as connection:
+        assert lag(connection, "ann", rig.view) == 2
+
+
+def test_forgetting_takes_what_an_engine_left(rig):
+    """Keys can be inverted to text: they go with whatever is forgotten, with or without a model."""
+    engine = Engine(rig)
+    _, request = served(rig, engine)
+    engine.finish(request)
+    assert list(left_folder(rig.view.store.root, "ann").iterdir())
+    rig.kv.close()
+    rig.memory.close()
+    with Memory(rig.folder) as memory:
+        memory.forget(user="ann", everything=True)
+    assert not left_folder(rig.view.store.root, "ann").exists()

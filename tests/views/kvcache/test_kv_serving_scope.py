@@ -1,0 +1,94 @@
+"""What a request says of memory: read strictly, and salted by whose it is and what was chosen."""
+
+import importlib
+import importlib.util
+
+import pytest
+
+from zibaldone import InvalidInput, MissingExtra
+from zibaldone.views.kvcache.serving.scope import KEY, KVScope
+
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
+
+
+def params(**changes):
+    """The scope's, with some parts others; None takes a part out."""
+    given = SCOPE.params()[KEY] | changes
+    return {KEY: {name: value for name, value in given.items() if value is not None}}
+
+
+def test_it_comes_back_as_it_went():
+    """Through JSON or not, beside other connectors' parameters."""
+    assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
+    assert KVScope.of(params(keep=None)).keep == ""
+
+
+@pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
+def test_a_request_of_somebody_else(given):
+    """Where nothing is said of memory, there is no scope and no error."""
+    assert KVScope.of(given) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"user": None}, "lacks user"),
+        ({"user": 5}, "'user'] must be a user's name, not 5"),
+        ({"generation": "3"}, "'generation'] must be a number"),
+        ({"generation": True}, "'generation'] must be a number"),
+        ({"pinned": 1}, "'pinned'] must be true or false"),
+        ({"blocks": "all"}, "'blocks'] must be numbers of blocks, not 'all'"),
+        ({"blocks": [1, "2"]}, "'blocks'] must be numbers of blocks"),
+        ({"blocks": [1 << 70]}, "'blocks'] must be numbers of blocks"),
+        ({"keep": "../../etc"}, "'keep'] must be 32 hexadecimal digits"),
+        ({"folder": "elsewhere"}, "has no folder"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_fix(changes, words):
+    """A scope that was written by hand is refused, in words that lead to the one that is not."""
+    with pytest.raises(InvalidInput) as caught:
+        KVScope.of(params(**changes))
+    assert words in str(caught.value)
+    assert "KVMemory.prompt()" in str(caught.value)
+
+
+@pytest.mark.parametrize("user", ["", "\ud800"])
+def test_a_name_that_no_user_has(user):
+    """Is refused before it reaches the database of an engine that others use as well."""
+    with pytest.raises(InvalidInput, match="user"):
+        KVScope.of(params(user=user))
+
+
+def test_a_scope_that_is_no_object():
+    """Not a list, for one."""
+    with pytest.raises(InvalidInput, match="must be an object"):
+        KVScope.of({KEY: [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        KVScope("bob", 3, "print", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 4, "print", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 3, "other", pinned=True, blocks=(4, 7)),
+        KVScope("ann", 3, "print", pinned=False, blocks=(4, 7)),
+        KVScope("ann", 3, "print", pinned=True, blocks=(7, 4)),
+    ],
+)
+def test_salts_tell_memories_apart(other):
+    """Another user, generation, model or order of blocks has another salt."""
+    assert SCOPE.salt([1, 2]) != other.salt([1, 2])
+
+
+def test_salts_tell_contents_apart():
+    """A block that was encoded anew is another; where the keys are left makes no difference."""
+    assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
+    assert SCOPE.salt([1, 2]) == KVScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
+
+
+def test_without_vllm():
+    """The connector says what to install."""
+    if importlib.util.find_spec("vllm") and importlib.util.find_spec("vllm.distributed"):
+        pytest.skip("vllm is installed here")
+    with pytest.raises(MissingExtra, match=r"zibaldone\[vllm\]"):
+        importlib.import_module("zibaldone.kv.vllm")

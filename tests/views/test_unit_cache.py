@@ -1,0 +1,129 @@
+"""Indexes of many users in so much memory."""
+
+import gc
+import random
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from zibaldone import settings
+from zibaldone.errors import InvalidInput
+from zibaldone.models.static import StaticEmbedder
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views import units
+
+DAY = datetime(2024, 3, 1, 12, tzinfo=UTC)
+DIMENSION = 64
+
+
+def made(many: int) -> list[Unit]:
+    """Units of thirty words, as they come from a database: no two share a string."""
+    chance = random.Random(3)
+    vocabulary = ["".join(chance.choices("abcdefghijklmnop", k=7)) for _ in range(3000)]
+    return [
+        Unit(
+            sources=(seq,),
+            part=0,
+            text=" ".join(chance.choices(vocabulary, k=30)),
+            kind="message",
+            tokens=40,
+            session=f"session {seq // 20}",
+            role="".join(["us", "er"]),
+            name=None,
+            time=DAY + timedelta(minutes=seq),
+        )
+        for seq in range(1000, 1000 + many)
+    ]
+
+
+@pytest.fixture(scope="module")
+def word_embedder() -> StaticEmbedder:
+    """What the default memory knows words by."""
+    return StaticEmbedder()
+
+
+def test_an_index_knows_how_much_memory_it_takes(word_embedder):
+    """It is wrong by a third at most when made and when it grows, and what is taken out counts no more."""
+    word_embedder.embed(["something"])
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        index = UnitIndex(DIMENSION, word_embedder)
+        for _ in range(2):
+            new = made(700)
+            index.extend(new, np.ones((len(new), DIMENSION), dtype=np.float32))
+            del new
+            index.thesaurus.near(["something"], 0.5)
+            gc.collect()
+            taken = tracemalloc.get_traced_memory()[0] - before
+            assert taken * 2 / 3 < index.nbytes < taken * 3 / 2
+        both = index.nbytes
+        index.remove(set(range(700)))
+        assert both - index.nbytes > 700 * (500 + 4 * DIMENSION)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_saved_index_counts_what_it_reads_where_it_lies(word_embedder):
+    """Opened, it is about as large as it was; words of its own are added to that."""
+    index = UnitIndex(DIMENSION, word_embedder)
+    index.extend(made(300), np.ones((300, DIMENSION), dtype=np.float32))
+    saved = index.save()
+    again = UnitIndex(DIMENSION, word_embedder, saved)
+    on_disk = sum(array.nbytes for array in saved.arrays.values())
+    assert on_disk <= again.nbytes < index.nbytes
+    before = again.nbytes
+    again.extend(made(300), np.ones((300, DIMENSION), dtype=np.float32))
+    assert again.nbytes > before + 300 * DIMENSION * 4
+
+
+def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
+    """Of six users who ask in turns, with room for three and a guest, three find their index each time."""
+    memory = opened()
+    for user in "abcdef":
+        memory.add([f"I have met {name} in Bristol." for name in ("Ann", "Bob", "Cleo")], user=user)
+    memory.recall("Who was in Bristol?", user="a", views=["messages"])
+    one = memory._views["messages"]._cache._slots.get("a").index.nbytes
+    monkeypatch.setattr(settings, "index_bytes", lambda: int(3.5 * one))
+    memory = opened()
+    load = units.load
+    loaded = []
+
+    def noted(connection, view, generation, *given, **options):
+        if view == "messages":
+            loaded.append(generation.user)
+        return load(connection, view, generation, *given, **options)
+
+    monkeypatch.setattr(units, "load", noted)
+    for turn in range(4):
+        if turn == 2:
+            loaded.clear()
+        for user in "abcdef":
+            assert "Cleo" in memory.recall("Who was in Bristol?", user=user).text
+    assert loaded == [*"abc", *"abc"]  # d, e and f came when there was nobody to be asked
+
+
+def test_the_room_is_set_in_megabytes(monkeypatch):
+    """Or it is a part of the machine's memory, and of a container's where that is less."""
+    monkeypatch.setenv("ZIBALDONE_INDEX_MB", "300")
+    assert settings.index_bytes() == 300_000_000
+    monkeypatch.setenv("ZIBALDONE_INDEX_MB", "0")
+    with pytest.raises(InvalidInput, match="ZIBALDONE_INDEX_MB must be a whole number of at least 1"):
+        settings.index_bytes()
+    monkeypatch.delenv("ZIBALDONE_INDEX_MB")
+    assert settings.index_bytes() >= 2**24
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("16777216\n", 2**21), ("max\n", None), (None, None)])
+def test_a_container_s_limit_is_the_machine_s_memory(monkeypatch, tmp_path, limit, expected):
+    """Where it says one that is less."""
+    monkeypatch.delenv("ZIBALDONE_INDEX_MB", raising=False)
+    monkeypatch.setattr(settings, "_CGROUP_LIMIT", tmp_path / "none")
+    of_machine = settings.index_bytes()
+    if limit is not None:
+        (tmp_path / "none").write_text(limit)
+    assert settings.index_bytes() == (expected or of_machine)
