@@ -11,8 +11,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy
+
+from folders import Compilations
 
 ROLE = "zibaldone"  # neither a superuser nor exempt from row level security
 _SETTINGS = ("fsync=off", "max_connections=300", "shared_buffers=32MB", "listen_addresses=", "autovacuum=off")
@@ -114,8 +119,11 @@ class Server:
             raise OSError((done.stderr or b"initdb failed").decode(errors="replace").strip()[-200:])
 
     def _prepare(self) -> None:
+        from zibaldone.storage import postgres
         from zibaldone.storage.opening import open_database
 
+        compiled = {"compiled_cache": Compilations()}
+        postgres.create_engine = partial(sqlalchemy.create_engine, execution_options=compiled)  # type: ignore[attr-defined]
         self.run(f"CREATE ROLE {ROLE} LOGIN")
         self.run(f"CREATE DATABASE {_TEMPLATE} OWNER {ROLE}")
         open_database(self.url(_TEMPLATE), busy_timeout_s=30).close()

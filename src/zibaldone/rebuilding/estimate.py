@@ -12,6 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -124,7 +125,7 @@ def estimate(
         last = log.select_messages(connection, user, Narrowing(), limit=REHEARSED_MESSAGES, newest=True)
     spoken = [message for message in last if not message.is_noise]
     if spoken:
-        view.prepare(spoken, PrepareContext(user, None, database.read))
+        view.prepare(spoken, PrepareContext(user, None, partial(database.read, user)))
     share = total / len(last) if last else 0.0
 
     def scaled(count: int) -> int:
