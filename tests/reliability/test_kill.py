@@ -122,6 +122,7 @@ def test_a_killed_forget(tmp_path, filled):
     assert serials(tmp_path) == {serial(filled[seq - 1]) for seq in left}
 
 
+@pytest.mark.usefixtures("made_from_nothing")  # and not by a copy
 def test_a_killed_first_open(tmp_path):
     """Killed while it makes the folder's tables: the next one to open it finds none, or all."""
     chance = random.Random(10)
