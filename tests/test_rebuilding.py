@@ -410,20 +410,25 @@ def test_content_that_changed_is_paired_by_its_sources(memory):
 
 
 def test_recalls_beside_a_switch_are_of_one_build_or_the_other(memory):
-    """While one thread switches to and fro, another recalls: never without vectors, never of both."""
+    """While one thread switches to and fro, another recalls: never without vectors, never of both.
+
+    A recall is asked three times at most, so no more than two switches come in one.
+    """
     memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
     memory.switch(user="ann")
-    wrong, done = [], threading.Event()
+    wrong, done, recalls_made = [], threading.Event(), threading.Semaphore(0)
 
     def recalls():
         while not done.is_set():
             wrong.extend(note for note in recalled(memory)[1] if note)
+            recalls_made.release()
 
     thread = threading.Thread(target=recalls)
     thread.start()
     try:
         for _ in range(10):
             memory.rollback(user="ann")
+            assert recalls_made.acquire(timeout=30)
     finally:
         done.set()
         thread.join()
