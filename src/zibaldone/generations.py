@@ -111,11 +111,16 @@ def start(
 
 
 def set_serving(connection: Connection, view: View, generation: Generation, over: Generation | None) -> None:
-    """Let it serve, by a person's choice, in the place of the one that serves now; that one is kept."""
+    """Let it serve, by a person's choice, in the place of the one that serves now; that one is kept.
+
+    Where only the chat model is another, what the one before was chosen over stays behind the choice.
+    """
+    chosen_over = None
     if over is not None:
         kept = update(view_states).where(row_of(view, over))
         connection.execute(kept.values(serving=0, standing="kept", chosen_over=None))
-    chosen_over = over.fingerprint if over and over.fingerprint != generation.fingerprint else None
+        is_other = over.fingerprint != generation.fingerprint
+        chosen_over = over.fingerprint if is_other else over.chosen_over
     chosen = update(view_states).where(row_of(view, generation))
     connection.execute(chosen.values(serving=1, standing="", chosen_over=chosen_over))
 
@@ -144,7 +149,13 @@ def row_of(view: View, generation: Generation) -> Any:
         c.view == view.name,
         c.generation == generation.number,
         c.fingerprint == generation.fingerprint,
+        c.chat == generation.chat,
     )
+
+
+def is_same_build(one: Generation, other: Generation) -> bool:
+    """Whether they are one build, however far each had read: a number is given again after a discard."""
+    return (one.number, one.fingerprint, one.chat) == (other.number, other.fingerprint, other.chat)
 
 
 def is_outdated(generation: Generation, view: View) -> bool:

@@ -27,6 +27,7 @@ from zibaldone.generations import (
     cursor_of,
     drop,
     is_outdated,
+    is_same_build,
     move_cursor,
     row_of,
     serving,
@@ -166,10 +167,7 @@ def rebuild(
         while not _switch(database, view, unfinished):
             with database.read(user) as connection:
                 latest = building(connection, user, view)
-            if latest is None or (latest.number, latest.fingerprint) != (
-                unfinished.number,
-                unfinished.fingerprint,
-            ):
+            if latest is None or not is_same_build(latest, unfinished):
                 return  # another process finished or replaced this build
             on_step(_step(database, user, view, latest, patient=patient, check=check))
     finally:
@@ -197,7 +195,7 @@ def grow(
             with database.read(user) as connection:
                 latest = standing(connection, user, view, "beside")
                 last_seq = log.state(connection, user).last_seq
-            if latest is None or latest.number != generation.number:
+            if latest is None or not is_same_build(latest, generation):
                 return False  # dropped, or chosen, meanwhile
             if latest.cursor >= last_seq:
                 return True

@@ -128,7 +128,7 @@ def switch(
             grow(database, view, beside, on_step=on_step)
         with database.write(user) as connection:
             latest = generations.standing(connection, user, view, "beside")
-            if latest is None or latest.number != beside.number:
+            if latest is None or not generations.is_same_build(latest, beside):
                 continue
             if latest.cursor < log.state(connection, user).last_seq:
                 continue

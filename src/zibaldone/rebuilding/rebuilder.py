@@ -135,7 +135,11 @@ class Rebuilder:
             with self._database.read(user) as connection:
                 beside = generations.standing(connection, user, view, "beside")
             try:
-                if beside is None or not maintenance.grow(self._database, view, beside, check=check):
+                if (
+                    beside is None
+                    or not variant.made(beside)  # another one was begun elsewhere
+                    or not maintenance.grow(self._database, view, beside, check=check)
+                ):
                     self.variants.grow_no_more(user, view.name)
             except ModelFailed as error:
                 _logger.warning("the build beside view %s of user %r lags: %s", view.name, user, error)

@@ -34,6 +34,10 @@ class ViewVariant:
     view: View
     chat: str  # the name of its chat model; "" for none
 
+    def made(self, generation: Generation) -> bool:
+        """Whether the generation was begun with these models."""
+        return (generation.fingerprint, generation.chat) == (self.view.fingerprint, self.chat)
+
 
 class Variants:
     """Those of one Memory, as long as it is open. Safe to share among threads."""
