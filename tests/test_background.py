@@ -2,11 +2,14 @@
 
 import queue
 import threading
+from collections import Counter
 
 import pytest
 
 from zibaldone import MemAttention
-from zibaldone.errors import ModelUnavailable, StorageCorrupt
+from zibaldone.errors import ModelUnavailable, StorageBusy, StorageCorrupt
+from zibaldone.maintenance import OwnModelFailed
+from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.worker import BackgroundWorker, Stopped
 
 CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
@@ -98,14 +101,15 @@ def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog)
     assert "maintenance of user 'ann' waits: down" in caplog.text
 
 
-def test_one_user_s_damage_makes_nobody_else_wait(started, caplog):
+@pytest.mark.parametrize("error", [StorageCorrupt, StorageBusy, OwnModelFailed])
+def test_one_user_s_damage_makes_nobody_else_wait(started, caplog, error):
     """Who has a torn block rests, longer and longer; the others are maintained meanwhile."""
     now, turns = [0.0], queue.Queue()
 
     def maintain(user):
         turns.put(user)
         if user == "ann":
-            raise StorageCorrupt("a torn block")
+            raise error("a torn block")
 
     worker = started(maintain, clock=lambda: now[0])
     worker.notify("ann")
@@ -160,6 +164,77 @@ def test_one_user_s_bug_is_not_everybody_s(started, caplog):
     assert worker.idle(20)
     assert sorted(done) == ["ann", "bea", "failed"]
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_who_has_much_to_be_read_lets_the_others_go_first(started):
+    """After a turn a user stands behind all who wait, and goes on when it is their turn again."""
+    now, left, gate, turns = [0.0], {"ann": 7, "bea": 1, "cid": 3}, threading.Event(), []
+
+    def maintain(user):
+        assert gate.wait(20)
+        turns.append(user)
+        while left[user]:
+            left[user] -= 1
+            now[0] += 1
+            worker.check_turn(user)
+
+    worker = started(maintain, clock=lambda: now[0], turn_s=2.0, poll_s=1e9)
+    for user in left:
+        worker.notify(user)
+    worker.notify("ann")
+    gate.set()
+    assert worker.idle(20)
+    assert left == {"ann": 0, "bea": 0, "cid": 0}
+    assert turns[:3] == ["ann", "bea", "cid"]
+    assert turns[3:] == ["ann", "cid", "ann", "ann"]
+
+
+def test_others_work_is_seen_however_busy_one_s_own_users_are(started):
+    """Users who talk all the time do not keep a worker from looking who else lags behind."""
+    lags, seen = threading.Event(), threading.Event()
+
+    def maintain(user):
+        if user == "zoe":
+            seen.set()
+        elif not seen.is_set():
+            worker.notify("ann" if user == "bea" else "bea")
+
+    worker = started(maintain, lambda: ["zoe"] if lags.is_set() else [], poll_s=0.05)
+    assert worker.idle(20)
+    lags.set()
+    worker.notify("ann")
+    assert seen.wait(5)
+
+
+def test_the_end_of_the_alphabet_has_its_turn(started):
+    """Of more who always lag behind than have room in the queue, each look takes the next ones."""
+    everybody, counts = [f"user {i}" for i in range(10)], Counter()
+    enough = threading.Event()
+
+    def maintain(user):
+        counts[user] += 1
+        if counts.total() >= 60:
+            enough.set()
+
+    started(maintain, lambda: [] if enough.is_set() else list(everybody), queue_users=3)
+    assert enough.wait(20)
+    assert set(counts) == set(everybody)
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
+    """The embedder of a build that grows beside fails: who asked for it waits, and nobody else does."""
+    other = FailingEmbedder(HashEmbedder(32, name="other"), failing=False)
+    memory = opened(embedder=HashEmbedder(16))
+    memory.add("A tulip.", user="ann")
+    memory.rebuild(user="ann", embedder=other)
+    memory.start_worker(threads=1)
+    other.failing = True
+    memory.add("A rose.", user="ann")
+    worker = memory._worker
+    with worker._changed:
+        assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
+    assert worker._not_before == 0
 
 
 def test_stopping_ends_between_two_steps(started):

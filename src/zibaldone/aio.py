@@ -43,6 +43,7 @@ from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.topics import Consolidation
+from zibaldone.worker import TURN_S
 
 
 class AsyncMemory:
@@ -101,11 +102,22 @@ class AsyncMemory:
         return self._memory.place
 
     async def start_worker(
-        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+        self,
+        *,
+        threads: int = 2,
+        poll_s: float = 60.0,
+        lease_s: float = LEASE_S,
+        turn_s: float = TURN_S,
+        leased: bool = True,
     ) -> None:
         """See Memory.start_worker."""
         await in_thread(
-            self._memory.start_worker, threads=threads, poll_s=poll_s, lease_s=lease_s, leased=leased
+            self._memory.start_worker,
+            threads=threads,
+            poll_s=poll_s,
+            lease_s=lease_s,
+            turn_s=turn_s,
+            leased=leased,
         )
 
     async def close(self) -> None:

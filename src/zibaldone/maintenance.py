@@ -118,7 +118,7 @@ def catch_up(
                 with database.write(user) as connection:
                     drop(connection, view, unfinished)
             if lags:
-                raise ModelFailed(
+                raise OwnModelFailed(
                     f"the {view.name} view of user {user!r} is served by a build ({current.fingerprint}) that"
                     " was chosen over the one of these settings: open the memory with the models of that one,"
                     f" or rollback({view.name!r}, user={user!r})",
@@ -329,6 +329,10 @@ def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
     )
 
 
+class OwnModelFailed(ModelFailed):
+    """A model that only builds of this user are made by is not here, or fails: nobody else need wait."""
+
+
 class Stopped(Exception):
     """A maintenance was told to stop, between two steps."""
 
@@ -412,6 +416,7 @@ def _work(
             for view in views
             if not _rests(view)
         }
+        due = {view.name: view.due(connection, only) for view in views if not _rests(view)}
         work = [
             (
                 user,
@@ -421,10 +426,7 @@ def _work(
                     if user in behind[view.name]
                     or (
                         user in tended.get(view.name, ())
-                        and (
-                            _settled.get(view, {}).get(user) != versions.get(user)
-                            or view.is_due(connection, user)
-                        )
+                        and (_settled.get(view, {}).get(user) != versions.get(user) or user in due[view.name])
                     )
                 ],
             )

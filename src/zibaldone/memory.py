@@ -36,7 +36,7 @@ from zibaldone.inspection import Integrity, Stats
 from zibaldone.items import Items, is_put
 from zibaldone.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.log import Appended, Session
-from zibaldone.maintenance import Behind, Maintained
+from zibaldone.maintenance import Behind, Maintained, OwnModelFailed
 from zibaldone.message_input import MessageLike, to_messages, to_question
 from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
@@ -91,7 +91,7 @@ from zibaldone.views.timeline import TimelineView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.views.updates import UpdatesView
-from zibaldone.worker import BackgroundWorker
+from zibaldone.worker import TURN_S, BackgroundWorker
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
 DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
@@ -210,17 +210,25 @@ class Memory:
             self.start_worker(leased=self._database.shared)
 
     def start_worker(
-        self, *, threads: int = 2, poll_s: float = 60.0, lease_s: float = LEASE_S, leased: bool = True
+        self,
+        *,
+        threads: int = 2,
+        poll_s: float = 60.0,
+        lease_s: float = LEASE_S,
+        turn_s: float = TURN_S,
+        leased: bool = True,
     ) -> None:
         """Maintain in threads from now on, as with `background`; `close` ends it.
 
         `leased`: beside workers of other processes and machines, each user by one of them; who was killed is
-        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. Raises
+        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. A user with
+        much to be read has it read in turns of `turn_s`, and lets others go first after each. Raises
         InvalidInput where a worker runs already.
         """
         count("threads", threads, least=1)
         number("poll_s", poll_s, least=0.05, most=_LONGEST_S)
         number("lease_s", lease_s, least=0.2, most=_LONGEST_S)
+        number("turn_s", turn_s, least=0, most=_LONGEST_S)
         if self._worker is not None:
             raise InvalidInput("this memory is maintained in the background already")
         self._leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
@@ -231,6 +239,7 @@ class Memory:
             poll_s=poll_s,
             gather_s=_GATHER_S,
             longest_s=_LONGEST_GATHER_S,
+            turn_s=turn_s,
         )
         self._worker.start()
 
@@ -1115,25 +1124,33 @@ class Memory:
                 _logger.warning("%s: another worker goes on", error)
 
     def _maintain_one(self, user: str, check: Callable[[], None]) -> None:
+        assert self._worker is not None
+        worker = self._worker
+
+        def check_turn(_: int) -> None:
+            worker.check_turn(user)
+
         self.apply_retention(user=user)
         report = maintenance.maintain(
             self._database,
             self._chosen(None),
             [user],
             patient=True,
+            on_step=check_turn,
             check=check,
             built_as=self._variants.serving,
         )
-        beside = self._rebuilder.keep_in_step([user], self._chosen(None), check)
-        for lagging in (*report.behind, *beside):
+        beside = self._rebuilder.keep_in_step([user], self._chosen(None), check, check_turn)
+        for lagging in report.behind:
             raise lagging.error or ModelFailed(lagging.reason)
+        for lagging in beside:
+            raise OwnModelFailed(lagging.reason)
 
     def _users_behind(self) -> list[str]:
         with self._database.read() as connection:
             views = self._chosen(None)
             late = set().union(*(generations.users_behind(connection, view) for view in views))
-            others = set(log.all_users(connection)) - late
-            due = {name for name in others if any(view.is_due(connection, name) for view in views)}
+            due = set().union(*(view.due(connection) for view in views))
             going = retaining.due(connection, self._retention, self._now())
             return sorted(late | due | set(going))
 

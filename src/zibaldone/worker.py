@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import logging
+import math
+import random
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from enum import Enum, auto
 
-from zibaldone.errors import BlockMissing, ClosedMemory, ModelFailed, StorageCorrupt, StorageError
+from zibaldone.errors import (
+    BlockMissing,
+    ClosedMemory,
+    ModelFailed,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+)
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.maintenance import Stopped
+from zibaldone.maintenance import OwnModelFailed, Stopped
 
+TURN_S = 30.0
 _logger = logging.getLogger(__name__)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
+_SHORTEST_WAIT_S = 0.001
+
+
+class TurnOver(Exception):
+    """A user had as much time as one may have in one go: the others are next."""
 
 
 class _Outcome(Enum):
     DONE = auto()
+    TURN_OVER = auto()
     USER_FAILED = auto()
     ALL_FAIL = auto()
 
@@ -25,8 +42,11 @@ class _Outcome(Enum):
 class BackgroundWorker:
     """Users wait in a bounded queue, each once; when it is full, everybody is looked at later.
 
+    Whoever has much to be read has it read in turns of `turn_s`, and stands behind the others after each. Of
+    more users than have room in the queue, each look takes those that come after the ones of the look before.
     A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
-    waits stays recallable by the messages view. Damaged storage of one user, or a bug, makes that user wait.
+    waits stays recallable by the messages view. Damaged storage of one user, one whom others hold locked, one
+    who is read with models that are not here, or a bug, makes that user wait.
     What a user says is read together, once they have been quiet for `gather_s`, or after `longest_s` of talk:
     a step costs as much for one message as for ten.
     """
@@ -41,9 +61,13 @@ class BackgroundWorker:
         poll_s: float = 60.0,
         gather_s: float = 0.0,
         longest_s: float = 0.0,
+        turn_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind."""
+        """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind.
+
+        After each step that it has committed `maintain` calls `check_turn`.
+        """
         self._maintain, self._due = maintain, due
         self._threads_wanted, self._queue_users, self._poll_s, self._clock = (
             threads,
@@ -52,15 +76,18 @@ class BackgroundWorker:
             clock,
         )
         self._gather_s, self._longest_s = gather_s, max(gather_s, longest_s)
+        self._turn_s = turn_s
         self._new()
         start_anew_in_children(self)
 
     def _new(self) -> None:
         self._waiting: dict[str, float] = {}  # by user: from when on it may be its turn
         self._latest: dict[str, float] = {}  # of those who said something: up to when that may be put off
-        self._busy: set[str] = set()
+        self._busy: dict[str, float] = {}  # by user: when the turn began
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
+        self._looked_at = -math.inf  # when it was last begun
+        self._last_due: str | None = None  # whom the last look took last
         self._stopping = False
         self._failures = 0  # of what all users need
         self._not_before = 0.0
@@ -97,6 +124,11 @@ class BackgroundWorker:
         if self._stopping:
             raise Stopped
 
+    def check_turn(self, user: str) -> None:
+        """Raises TurnOver when the user's turn is: called after a step, of which nothing is lost."""
+        if self._clock() - self._busy.get(user, math.inf) >= self._turn_s:
+            raise TurnOver
+
     def idle(self, timeout_s: float) -> bool:
         """Wait until nothing is left to do, or the time is over; True when nothing is."""
         until = time.monotonic() + timeout_s
@@ -126,7 +158,9 @@ class BackgroundWorker:
                 self._maintain(user)
             except (Stopped, ClosedMemory):
                 return
-            except (StorageCorrupt, BlockMissing) as error:
+            except TurnOver:
+                outcome = _Outcome.TURN_OVER
+            except (StorageCorrupt, BlockMissing, StorageBusy, OwnModelFailed) as error:
                 outcome = _Outcome.USER_FAILED
                 _logger.warning("maintenance of user %r waits: %s", user, error)
             except (ModelFailed, StorageError) as error:
@@ -141,28 +175,32 @@ class BackgroundWorker:
 
     def _next(self) -> str | None:
         """The next user, after waiting for one; None when it is time to stop."""
+        looked = False
         while True:
             with self._changed:
                 if self._stopping:
                     return None
-                pause = self._not_before - self._clock()
+                now = self._clock()
+                pause_s, look_s = self._not_before - now, self._looked_at + self._poll_s - now
                 free = [user for user in self._waiting if user not in self._busy]
-                rests = {user: self._free_at(user) - self._clock() for user in free}
-                ready = next((user for user in free if rests[user] <= 0), None)
-                if pause <= 0 and ready is not None:
+                rests_s = {user: self._free_at(user) - now for user in free}
+                ready = next((user for user in free if rests_s[user] <= 0), None)
+                # However many wait here: others may have left work that nobody was told of.
+                must_look = (look_s <= 0 and not looked) or (self._look_at_all and ready is None)
+                if pause_s <= 0 and must_look and not self._looking:
+                    self._look_at_all, self._looking, self._looked_at = False, True, now
+                elif pause_s <= 0 and ready is not None:
                     del self._waiting[ready]
                     self._latest.pop(ready, None)
-                    self._busy.add(ready)
+                    self._busy[ready] = self._clock()
                     return ready
-                if pause > 0 or not self._look_at_all:
-                    wait_s = min(
-                        pause if pause > 0 else min(rests.values(), default=self._poll_s), self._poll_s
-                    )
-                    notified = self._changed.wait(wait_s)
-                    self._look_at_all = self._look_at_all or (not notified and wait_s == self._poll_s)
+                else:
+                    wait_s = pause_s if pause_s > 0 else min([*rests_s.values(), look_s])
+                    self._changed.wait(min(max(wait_s, _SHORTEST_WAIT_S), self._poll_s))
+                    looked = False
                     continue
-                self._look_at_all, self._looking = False, True
             self._fill()
+            looked = True
 
     def _free_at(self, user: str) -> float:
         _, rested = self._resting.get(user, (0, 0.0))
@@ -174,18 +212,23 @@ class BackgroundWorker:
             due = self._due()
         except (StorageError, ClosedMemory) as error:
             _logger.warning("maintenance could not look for work: %s", error)
+        due.sort()
+        if self._last_due is None and due:
+            self._last_due = random.choice(due)  # noqa: S311 - so that workers do not begin with the same
+        begin = bisect_right(due, self._last_due or "")
         with self._changed:
             self._looking = False
-            for user in due:
-                if len(self._waiting) < self._queue_users:
-                    self._waiting[user] = 0.0
-                else:
+            for user in (*due[begin:], *due[:begin]):
+                if user not in self._waiting and len(self._waiting) >= self._queue_users:
                     self._look_at_all = True
+                    break
+                self._waiting.setdefault(user, 0.0)
+                self._last_due = user
             self._changed.notify_all()
 
     def _done(self, user: str, outcome: _Outcome) -> None:
         with self._changed:
-            self._busy.discard(user)
+            del self._busy[user]
             if outcome is _Outcome.ALL_FAIL:
                 self._not_before = self._clock() + _wait_s(self._failures)
                 self._failures += 1
@@ -196,8 +239,11 @@ class BackgroundWorker:
                 failures, _ = self._resting.get(user, (0, 0.0))
                 self._resting[user] = failures + 1, self._clock() + _wait_s(failures)
                 self._waiting.setdefault(user, 0.0)
-            elif outcome is _Outcome.DONE:
+            else:
                 self._resting.pop(user, None)
+            if outcome is _Outcome.TURN_OVER:
+                self._waiting.pop(user, None)  # behind all others, also when new messages came
+                self._waiting[user] = 0.0
             self._changed.notify_all()
 
 

@@ -57,6 +57,9 @@ def worker(
     lease_s: Annotated[
         float, typer.Option("--lease", min=0.2, help="Seconds after which a killed worker is taken over.")
     ] = 60.0,
+    turn_s: Annotated[
+        float, typer.Option("--turn", min=0, help="Seconds for one user, before the others are next.")
+    ] = 30.0,
     view: Views = None,
     memory: Folder,
 ) -> None:
@@ -72,7 +75,7 @@ def worker(
     with open_memory(memory, create=True, **maintained) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
-        opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s)
+        opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)
         out.write(f"working on {opened.place}")
         while not stopping.wait(0.5):
             pass

@@ -124,7 +124,11 @@ class Rebuilder:
         return self.builds(user, view)
 
     def keep_in_step(
-        self, users: Sequence[str], views: Sequence[View], check: Check = lambda: None
+        self,
+        users: Sequence[str],
+        views: Sequence[View],
+        check: Check = lambda: None,
+        on_step: Callable[[int], None] = lambda _: None,
     ) -> tuple[Behind, ...]:
         """Let builds that rebuilds of this memory began read what came since; those whose model fails lag."""
         behind = []
@@ -138,7 +142,7 @@ class Rebuilder:
                 if (
                     beside is None
                     or not variant.made(beside)  # another one was begun elsewhere
-                    or not maintenance.grow(self._database, view, beside, check=check)
+                    or not maintenance.grow(self._database, view, beside, on_step=on_step, check=check)
                 ):
                     self.variants.grow_no_more(user, view.name)
             except ModelFailed as error:

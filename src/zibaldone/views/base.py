@@ -201,8 +201,11 @@ class View(ViewStore, Protocol):
     ) -> tuple[Counted, ...]:
         """Put in order what the view keeps; says what it did. Outside any transaction, when all is read."""
 
-    def is_due(self, connection: Connection, user: str) -> bool:
-        """Whether `housekeep` may find something to do though the user's version has not changed since."""
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:
+        """Users, or the one given, of whom `housekeep` may find work though their versions are as they were.
+
+        One look at everybody, since workers take it every few seconds.
+        """
 
 
 @runtime_checkable
@@ -236,6 +239,6 @@ class RestingView:
         """Nothing is kept but rows."""
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:  # noqa: ARG002
+        """Nobody."""
+        return set()

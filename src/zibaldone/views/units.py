@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
 from zibaldone.errors import StorageCorrupt
@@ -273,12 +273,6 @@ def of(view: str, generation: Generation) -> ColumnElement[bool]:
 def _of_sources(view: str, generation: Generation) -> ColumnElement[bool]:
     c = unit_sources.c
     return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
-
-
-def serving_generation(user: str, view: str) -> Select[tuple[int]]:
-    """A query for the number of the generation that serves."""
-    c = view_states.c
-    return select(c.generation).where(c.user == user, c.view == view, c.serving == 1)
 
 
 def _generations(connection: Connection, view: str, user: str) -> list[Generation]:

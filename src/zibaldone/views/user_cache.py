@@ -63,10 +63,10 @@ class UserCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __contains__(self, user: str) -> bool:
-        """Whether there is anything of the user, of any generation."""
+    def users(self) -> set[str]:
+        """Of whom there is anything, of any generation."""
         with self._lock:
-            return any(key[0] == user for key in self._kept)
+            return {user for user, _ in self._kept}
 
     def get(self, user: str, generation: int = 0) -> T | None:
         with self._lock:

@@ -47,9 +47,9 @@ class ReadSets:
                 sets[tuple(sorted(chunks))] += times
                 self._sets.put(generation.user, sets, as_of, generation.number)
 
-    def __contains__(self, user: str) -> bool:
-        """Whether anything of the user's waits to be taken."""
-        return user in self._sets
+    def users(self) -> set[str]:
+        """Of whom anything waits to be taken."""
+        return self._sets.users()
 
     def take(self, generation: Generation) -> Sets:
         """All of them; they are the caller's now."""

@@ -40,7 +40,7 @@ from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
@@ -337,6 +337,7 @@ class ChunksView:
             patient=patient,
         )
         release(database, self.store, generation.user)
+        reclaim_orphans(database, self.store, user=generation.user)
         done = {
             "records": moved.records,
             "blocks written": moved.blocks_written,
@@ -344,9 +345,11 @@ class ChunksView:
         }
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
-    def is_due(self, connection: Connection, user: str) -> bool:  # noqa: ARG002
-        """Whether chunks were read together since."""
-        return user in self._read_sets
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:
+        """Of whom chunks were read together since, or blocks are released: a crash may have left these."""
+        reading = self._read_sets.users()
+        waiting = reading if user is None else reading & {user}
+        return waiting | users_with_released(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""

@@ -30,13 +30,14 @@ from zibaldone.storage.schema import (
     hierarchy_thresholds,
     messages,
     unit_sources,
+    view_states,
 )
 from zibaldone.storage.schema import units as units_table
 from zibaldone.storage.upsert import put
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.units import Key, serving_generation
+from zibaldone.views.units import Key
 
 NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
@@ -305,12 +306,12 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     )
 
 
-def has_unnamed(connection: Connection, user: str) -> bool:
-    """Whether a theme that serves the user has no name of a model's."""
-    t = hierarchy_themes.c
-    serves = t.generation.in_(serving_generation(user, NAME))
-    query = select(t.theme).where(t.user == user, serves, t.made_by == "").limit(1)
-    return connection.execute(query).first() is not None
+def users_with_unnamed(connection: Connection, user: str | None = None) -> set[str]:
+    """Users, or the one given, of whom a theme that serves has no name of a model's."""
+    t, v = hierarchy_themes.c, view_states.c
+    serves = and_(v.user == t.user, v.generation == t.generation, v.view == NAME, v.serving == 1)
+    query = select(t.user).join(view_states, serves).where(t.made_by == "").distinct()
+    return set(connection.execute(query if user is None else query.where(t.user == user)).scalars())
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int, int]:

@@ -242,9 +242,9 @@ class HierarchyView:
             log.touch(connection, generation.user)
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:
-        """Whether a theme waits for a model to name it."""
-        return self._asker.has_model and table.has_unnamed(connection, user)
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:
+        """Of whom a theme waits for a model to name it."""
+        return table.users_with_unnamed(connection, user) if self._asker.has_model else set()
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         table.drop(connection, generation)

@@ -351,11 +351,11 @@ class KVView:
             self.refresh(database, user, None)
         return damaged
 
-    def is_due(self, connection: Connection, user: str) -> bool:
-        """Whether blocks were used or found damaged since, or wait to be encoded again."""
-        if user in self._damaged or any(owner == user for owner, _ in list(self._used)):
-            return True
-        return any(self.waiting(connection, pool.generation) for pool in manifest.pools(connection, user))
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:
+        """Of whom blocks were used or found damaged since, or wait to be encoded again."""
+        known = {*self._damaged, *(owner for owner, _ in list(self._used))}
+        here = known if user is None else known & {user}
+        return here | manifest.users_with_unmade(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         self.store.drop(connection, generation)

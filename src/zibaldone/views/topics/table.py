@@ -14,14 +14,13 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, selec
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import messages, topic_documents, topic_parts, topic_states
+from zibaldone.storage.schema import messages, topic_documents, topic_parts, topic_states, view_states
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.library import CURRENT, Key, Library
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 from zibaldone.views.topics.markdown.parsing import parse_body
 from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.units import serving_generation
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
@@ -56,12 +55,12 @@ def load(connection: Connection, generation: Generation, known: Library | None =
     ).with_documents(one for one in documents if one.id != CURRENT)
 
 
-def opened(connection: Connection, user: str) -> datetime | None:
-    """Since when the CURRENT that serves the user is open; None where it is empty."""
-    c = topic_states.c
-    mine = and_(c.user == user, c.generation.in_(serving_generation(user, "topics")))
-    opened_us = connection.execute(select(func.min(c.opened_us)).where(mine)).scalar()
-    return None if opened_us is None else from_us(opened_us)
+def opened_by(connection: Connection, time: datetime, user: str | None = None) -> set[str]:
+    """Users, or the one given, whose serving CURRENT has been open since this time, or for longer."""
+    c, v = topic_states.c, view_states.c
+    serves = and_(v.user == c.user, v.generation == c.generation, v.view == "topics", v.serving == 1)
+    query = select(c.user).join(view_states, serves).where(c.opened_us <= to_us(time))
+    return set(connection.execute(query if user is None else query.where(c.user == user)).scalars())
 
 
 def digest(connection: Connection, generation: Generation) -> str:

@@ -250,10 +250,9 @@ class TopicsView:
             log.touch(connection, generation.user)
         return ()
 
-    def is_due(self, connection: Connection, user: str) -> bool:
-        """Whether `housekeep` would flush a CURRENT by the clock, though nobody has written anything."""
-        opened = table.opened(connection, user)
-        return opened is not None and to_time(self._clock()) - opened >= self.config.current_window
+    def due(self, connection: Connection, user: str | None = None) -> set[str]:
+        """Whose CURRENT `housekeep` would flush by the clock, though they have written nothing."""
+        return table.opened_by(connection, to_time(self._clock()) - self.config.current_window, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         table.drop(connection, generation)

@@ -9,7 +9,7 @@ committing.
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks
@@ -34,6 +34,12 @@ def release(database: Database, store: RecordStore, user: str | None = None) -> 
                 gone = delete(blocks).where(blocks.c.user == row.user, blocks.c.block == row.block)
                 connection.execute(gone)
     return len(rows)
+
+
+def users_with_released(connection: Connection, user: str | None = None) -> set[str]:
+    """Users, or the one given, who have blocks that are to be deleted."""
+    query = select(blocks.c.user).where(blocks.c.released == 1).distinct()
+    return set(connection.execute(query if user is None else query.where(blocks.c.user == user)).scalars())
 
 
 def reclaim_orphans(

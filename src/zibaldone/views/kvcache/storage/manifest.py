@@ -217,6 +217,12 @@ def unmade(connection: Connection, generation: Generation) -> list[tuple[str, in
     return sorted((row.session, row.segment) for row in rows)
 
 
+def users_with_unmade(connection: Connection, user: str | None = None) -> set[str]:
+    """Users, or the one given, of whom keys of blocks are to be made."""
+    query = select(_b.user).where(_b.boxes_crc.is_(None)).distinct()
+    return set(connection.execute(query if user is None else query.where(_b.user == user)).scalars())
+
+
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
     rows = connection.execute(select(_b.runs).where(*of_generation(generation), _b.boxes_crc.is_(None)))
