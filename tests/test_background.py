@@ -168,17 +168,17 @@ def test_one_user_s_bug_is_not_everybody_s(started, caplog):
 
 def test_who_has_much_to_be_read_lets_the_others_go_first(started):
     """After a turn a user stands behind all who wait, and goes on when it is their turn again."""
-    now, left, gate, turns = [0.0], {"ann": 7, "bea": 1, "cid": 3}, threading.Event(), []
+    left, gate, turns = {"ann": 7, "bea": 1, "cid": 3}, threading.Event(), []
+    clock = Clock()
 
     def maintain(user):
         assert gate.wait(20)
         turns.append(user)
         while left[user]:
             left[user] -= 1
-            now[0] += 1
             worker.check_turn(user)
 
-    worker = started(maintain, clock=lambda: now[0], turn_s=2.0, poll_s=1e9)
+    worker = started(maintain, clock=clock, turn_s=2000)  # over at the second step
     for user in left:
         worker.notify(user)
     worker.notify("ann")

@@ -153,9 +153,9 @@ def row_of(view: View, generation: Generation) -> Any:
     )
 
 
-def is_same_build(one: Generation, other: Generation) -> bool:
-    """Whether they are one build, however far each had read: a number is given again after a discard."""
-    return (one.number, one.fingerprint, one.chat) == (other.number, other.fingerprint, other.chat)
+def is_same_build(first: Generation, second: Generation) -> bool:
+    """Whether they are the same, however far each had read: a number is given again after a discard."""
+    return (first.number, first.fingerprint, first.chat) == (second.number, second.fingerprint, second.chat)
 
 
 def is_outdated(generation: Generation, view: View) -> bool:

@@ -1,8 +1,8 @@
-"""Leases: which worker maintains a user now, so that no two ask models the same, on whatever machines.
+"""Leases: who maintains a user now, so that no two ask models the same, on whatever machines.
 
 A lease is a row with an end, by the database's clock. Who holds it moves the end on, again and again; who
-was killed does not, and another worker takes the user over when it has passed. What a view commits is safe
-without any of this: a lease only spares work that would be thrown away.
+was killed does not, and another takes the user over when it has passed. What a view commits is safe without
+any of this: a lease only spares work that would be thrown away.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from zibaldone.storage.upsert import insert_missing
 
 LEASE_S = 60.0
 _RENEWALS = 4  # in the time of one lease
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two tries of who waits for a lease
 _logger = logging.getLogger(__name__)
 
 
@@ -33,11 +34,16 @@ class LeaseLost(Exception):
     """The lease ended before the work did: somebody else may be at it."""
 
 
+def _clock_s() -> float:
+    """It goes on while the machine sleeps, as the database's does."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 class Leases:
     """Those of one worker. Safe to share among threads; a heartbeat runs while any is held."""
 
     def __init__(
-        self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = time.monotonic
+        self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = _clock_s
     ) -> None:
         self._database, self._lease_s, self._clock = database, lease_s, clock
         self._new()
@@ -83,6 +89,22 @@ class Leases:
             with suppress(StorageError, ClosedMemory):  # then it ends by itself
                 self._release(user)
 
+    @contextmanager
+    def wait(self, user: str, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
+        """As `hold`, once whoever has the user now lets go: within a turn where a worker does.
+
+        `check` is called between two tries, and may raise.
+        """
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            check()
+            with self.hold(user) as held:
+                if held is not None:
+                    yield held
+                    return
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
     def _claim(self, user: str) -> bool:
         t = table.c
         with self._database.unlocked() as connection:
@@ -113,21 +135,25 @@ class Leases:
                     self._ends[user] = before + self._lease_s if user in kept else 0.0
 
     def _beat(self) -> None:
-        while True:
+        try:
+            while held := self._held_after(self._lease_s / _RENEWALS):
+                try:
+                    self._renew(held)
+                except StorageError as error:  # the next beat tries again, until the leases are over
+                    _logger.warning("leases could not be renewed: %s", error)
+        except BaseException as error:  # whatever it was, the next lease begins another
             with self._changed:
-                self._changed.wait(self._lease_s / _RENEWALS)
-                held = sorted(self._ends)
-                if not held:
-                    self._beating = False
-                    return
-            try:
-                self._renew(held)
-            except StorageError as error:  # the next beat tries again, until the leases are over
-                _logger.warning("leases could not be renewed: %s", error)
-            except ClosedMemory:
-                with self._changed:
-                    self._beating = False
-                return
+                self._beating = False
+            if not isinstance(error, ClosedMemory):
+                raise
+
+    def _held_after(self, seconds: float) -> list[str]:
+        """Users whose leases are to be renewed, when the time is over; none as soon as none is held."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._ends, seconds):
+                return sorted(self._ends)
+            self._beating = False
+            return []
 
     @property
     def _lease_us(self) -> int:

@@ -11,6 +11,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -37,6 +38,7 @@ from zibaldone.generations import (
     users_beyond,
 )
 from zibaldone.inspection import damage_is_named
+from zibaldone.leases import LeaseLost
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
@@ -45,6 +47,8 @@ from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
+# Waits until nobody else maintains the user, calling a check meanwhile; gives what checks that this is so.
+Hold = Callable[[str, Check], AbstractContextManager[Check]]
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
 
@@ -347,13 +351,15 @@ def maintain(
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
     built_as: Callable[[str, View], View] = lambda _, view: view,
+    hold: Hold | None = None,
 ) -> Maintained:
     """Bring the views of these users to the end of the log and put their storage in order.
 
     Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
     behind, to be tried again; without, offline answers stand in for it. A view whose model or storage fails
     is left behind and does not hold up the others. When it is interrupted, steps under way commit nothing.
-    `built_as` gives the view with the models that a user's serving generation was made by.
+    `built_as` gives the view with the models that a user's serving generation was made by; `hold` keeps
+    others from the same work, as long as it runs.
     """
     read = 0
     counting = threading.Lock()
@@ -372,13 +378,29 @@ def maintain(
 
     def maintain_user(work: tuple[str, Sequence[View]]) -> tuple[list[tuple[str, Counted]], list[Behind]]:
         user, waiting = work
+        while hold is not None:
+            try:
+                with hold(user, check_both) as check_held:
+                    return maintain_held(user, waiting, check_held)
+            except LeaseLost as error:
+                _logger.warning("%s: it is waited for again", error)
+        return maintain_held(user, waiting, lambda: None)
+
+    def maintain_held(
+        user: str, waiting: Sequence[View], check_held: Check
+    ) -> tuple[list[tuple[str, Counted]], list[Behind]]:
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
+
+        def check_each() -> None:
+            check_both()
+            check_held()
+
         for view in (built_as(user, view) for view in waiting):
             try:
                 with damage_is_named(database, user, [view]):
-                    catch_up(database, user, view, patient=patient, on_step=step, check=check_both)
-                    check_both()
+                    catch_up(database, user, view, patient=patient, on_step=step, check=check_each)
+                    check_each()
                     done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
             except (ModelFailed, StorageError) as error:
                 _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)

@@ -195,7 +195,10 @@ class Memory:
         self._messages, self._chunks, self._hierarchy, self._topics = wired[:4]
         self._timeline, self._updates, self._profile = wired[4:]
         self._views: dict[str, View] = {view.name: view for view in wired}
-        self._rebuilder = Rebuilder(self._database, self._meter, static, self._wire, answering)
+        self._leases: Leases | None = None  # of the worker
+        # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
+        self._hold = Leases(self._database).wait if self._database.shared else None
+        self._rebuilder = Rebuilder(self._database, self._meter, static, self._wire, answering, self._hold)
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
@@ -205,9 +208,8 @@ class Memory:
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("released blocks were not deleted yet: %s", error)
-        self._leases: Leases | None = None
         if background:
-            self.start_worker(leased=self._database.shared)
+            self.start_worker()
 
     def start_worker(
         self,
@@ -1077,6 +1079,7 @@ class Memory:
             workers=self._workers,
             on_step=step,
             built_as=self._variants.serving,
+            hold=self._hold,
         )
         report = replace(report, behind=(*report.behind, *self._rebuilder.keep_in_step(names, chosen)))
         return replace(maintenance.with_usage(report, before, self._meter.total(user)), forgotten=tuple(gone))

@@ -26,6 +26,7 @@ TURN_S = 30.0
 _logger = logging.getLogger(__name__)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
 _SHORTEST_WAIT_S = 0.001
+_BETWEEN_TURNS_S = 0.3  # for those who wait elsewhere for the user's lease
 
 
 class TurnOver(Exception):
@@ -243,7 +244,7 @@ class BackgroundWorker:
                 self._resting.pop(user, None)
             if outcome is _Outcome.TURN_OVER:
                 self._waiting.pop(user, None)  # behind all others, also when new messages came
-                self._waiting[user] = 0.0
+                self._waiting[user] = self._clock() + _BETWEEN_TURNS_S
             self._changed.notify_all()
 
 

@@ -203,6 +203,36 @@ def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
             assert connection.execute(schema.leases.select()).all() == []
 
 
+def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
+    """While a worker has the user, `maintain` and `rebuild` wait; and while they work, no worker begins."""
+    worker, asked, done = Leases(database), [], threading.Event()
+
+    class Watched(HashEmbedder):
+        def embed(self, texts):
+            with worker.hold("ann") as held:
+                asked.append(held)
+            return super().embed(texts)
+
+    def foreground():
+        memory.maintain(user="ann")
+        memory.rebuild("timeline", user="ann", beside=False)
+        done.set()
+
+    with Memory(url, embedder=Watched(16), chat=None) as memory:
+        memory.add("I moved to Oslo.", user="ann")
+        asked.clear()
+        with worker.hold("ann") as held:
+            assert held is not None
+            thread = threading.Thread(target=foreground)
+            thread.start()
+            assert not done.wait(0.3)
+            assert asked == []
+        thread.join()
+        assert asked
+        assert set(asked) == {None}
+        assert memory._users_behind() == []
+
+
 def lags(memory, users, views):
     """How many messages each view of each user has not read."""
     from zibaldone import generations

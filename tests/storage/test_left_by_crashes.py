@@ -1,4 +1,4 @@
-"""What a process that died in the midst of forgetting or of a move has left, in a database of many machines."""
+"""What a process that died in the midst of forgetting, or of a move, has left in a shared database."""
 
 from __future__ import annotations
 

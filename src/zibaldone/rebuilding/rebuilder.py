@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from zibaldone import generations, inspection, log, maintenance
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.ingest import Progress
-from zibaldone.maintenance import Behind, Check
+from zibaldone.leases import LeaseLost
+from zibaldone.maintenance import Behind, Check, Hold
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Meter, Prices
@@ -28,9 +30,19 @@ class Rebuilder:
     """The builds of one Memory's views. Safe to share among threads."""
 
     def __init__(
-        self, database: Database, meter: Meter, tokenizer: Tokenizer, wire: Wire, chat: ChatModel | None
+        self,
+        database: Database,
+        meter: Meter,
+        tokenizer: Tokenizer,
+        wire: Wire,
+        chat: ChatModel | None,
+        hold: Hold | None = None,
     ) -> None:
-        """`wire` makes the memory's views with models; `chat` is the memory's own."""
+        """`wire` makes the memory's views with models; `chat` is the memory's own.
+
+        `hold` keeps workers from going on with what is being made anew.
+        """
+        self._hold = hold
         self._database, self._meter, self._tokenizer = database, meter, tokenizer
         self._wire, self._own_chat = wire, name_of(chat)
         self.variants = Variants(database, self._own_chat)
@@ -39,8 +51,15 @@ class Rebuilder:
         """Make what serves the user anew, with its own models; the new build takes its place at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
-            maintenance.rebuild(self._database, user, serving, on_step=self._steps(user, progress))
+            self._rebuild(user, serving, self._steps(user, progress))
         return self.builds(user, view)
+
+    def _rebuild(self, user: str, view: View, on_step: Callable[[int], None]) -> None:
+        while self._hold is not None:
+            with suppress(LeaseLost), self._hold(user, lambda: None) as check:
+                maintenance.rebuild(self._database, user, view, on_step=on_step, check=check)
+                return
+        maintenance.rebuild(self._database, user, view, on_step=on_step)
 
     def grow(
         self,
