@@ -108,8 +108,8 @@ def note_read(database: Database, user: object, result: object) -> None:
     if database.audit_clock is None or user is None:
         return
     try:
-        with database.write(key("user", user)) as connection:
-            note(connection, key("user", user), "read", _size(result))
+        whose, size = key("user", user), _size(result)
+        database.transact(lambda connection: note(connection, whose, "read", size), whose)
     except StorageBusy as error:
         raise StorageBusy(
             f"{database.name!r} was locked by others, so this read could not be noted in the audit log,"

@@ -170,7 +170,8 @@ def _remove(
     also: Sequence[ViewStore],
 ) -> Receipt:
     """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
-    with damage_is_named(database, user, views), database.write(user) as connection:
+
+    def remove(connection: Connection) -> tuple[list[int], tuple[str, ...], tuple[Removed, ...]]:
         seqs = _select(connection, user, selected)
         log.empty_damaged(connection, user, seqs)
         texts = _texts(connection, user, seqs) if keep_texts else ()
@@ -179,6 +180,10 @@ def _remove(
         named = selected.everything and drop_named_sessions(connection, user)
         if seqs or named:
             database.purge_is_due(connection)
+        return seqs, texts, removed
+
+    with damage_is_named(database, user, views):
+        seqs, texts, removed = database.transact(remove, user)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True, time=now)
     forget_texts()

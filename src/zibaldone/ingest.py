@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from zibaldone import log, maintenance
 from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError
@@ -61,15 +63,18 @@ def ingest(
         report(messages)
         done += messages
 
-    results = []
-    behind = []
-    with database.write(*(user for user, _ in parts)) as connection:
+    def store(connection: Connection) -> tuple[list[Appended], list[str]]:
+        """What was appended, and whose messages the view has not read with it."""
+        results, behind = [], []
         for (user, messages), ready in zip(parts, prepared, strict=True):
             appended = log.append(connection, user, messages, now, keep_first=keep_first)
             results.append(appended)
             all_new = ready is not None and 0 < appended.new == len(messages)
             if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
                 behind.append(user)
+        return results, behind
+
+    results, behind = database.transact(store, *(user for user, _ in parts))
     for user in behind:
         try:
             with damage_is_named(database, user, [view]):

@@ -156,18 +156,24 @@ def rebuild(
     An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
     """
     key = _rebuild_key(database, user, view)
+
+    def begin(connection: Connection) -> Generation | None:
+        if not log.state(connection, user).last_seq:
+            return None  # nobody of this name ever said anything
+        unfinished = building(connection, user, view)
+        if unfinished is not None and unfinished.fingerprint != view.fingerprint:
+            drop(connection, view, unfinished)
+            unfinished = None
+        if unfinished is None:
+            unfinished = start(connection, user, view, serving=False)
+            view.drop(connection, unfinished)  # rows of no generation: its state was lost
+        return unfinished
+
     _rebuilding.update([key])
     try:
-        with database.write(user) as connection:
-            if not log.state(connection, user).last_seq:
-                return  # nobody of this name ever said anything
-            unfinished = building(connection, user, view)
-            if unfinished is not None and unfinished.fingerprint != view.fingerprint:
-                drop(connection, view, unfinished)
-                unfinished = None
-            if unfinished is None:
-                unfinished = start(connection, user, view, serving=False)
-                view.drop(connection, unfinished)  # rows of no generation: its state was lost
+        unfinished = database.transact(begin, user)
+        if unfinished is None:
+            return
         while not _switch(database, view, unfinished):
             with database.read(user) as connection:
                 latest = building(connection, user, view)
@@ -258,26 +264,31 @@ def _commit(
 ) -> int:
     """One batch and the cursor, unless somebody else was faster; how many messages were committed."""
     cursor = generation.cursor if generation else 0
-    with database.write(user) as connection:
-        if generation is None:
+
+    def commit(connection: Connection) -> int:
+        reading = generation
+        if reading is None:
             if serving(connection, user, view) is not None:
                 return 0
-            generation = start(connection, user, view, serving=True)
-            view.drop(connection, generation)  # rows of no generation: its state was lost
-        elif cursor_of(connection, view, generation) != cursor:
+            reading = start(connection, user, view, serving=True)
+            view.drop(connection, reading)  # rows of no generation: its state was lost
+        elif cursor_of(connection, view, reading) != cursor:
             return 0
         if log.state(connection, user).deletions != deletions:
             return 0  # something was forgotten meanwhile: its text must not come back
         if batch:
-            view.commit(connection, generation, batch, prepared)
-        move_cursor(connection, view, generation, end)
+            view.commit(connection, reading, batch, prepared)
+        move_cursor(connection, view, reading, end)
         log.touch(connection, user)
-    return len(batch)
+        return len(batch)
+
+    return database.transact(commit, user)
 
 
 def _switch(database: Database, view: View, building: Generation) -> bool:
     """Let the new generation serve, if it has read the whole log; drops the old one."""
-    with database.write(building.user) as connection:
+
+    def switch(connection: Connection) -> bool:
         cursor = cursor_of(connection, view, building)
         if cursor is None:
             return True
@@ -295,6 +306,8 @@ def _switch(database: Database, view: View, building: Generation) -> bool:
         connection.execute(switched.values(serving=1, chosen_over=chosen_over))
         log.touch(connection, building.user, deleted=True)
         return True
+
+    return database.transact(switch, building.user)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,8 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
 
     One that was begun with the same settings and chat model goes on; any other, and one that was kept, goes.
     """
-    with database.write(user) as connection:
+
+    def begun(connection: Connection) -> Generation | None:
         if not log.state(connection, user).last_seq:
             return None
         kept = generations.standing(connection, user, view, "kept")
@@ -107,6 +108,8 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
             view.drop(connection, beside)  # rows of no generation: its state was lost
         return beside
 
+    return database.transact(begun, user)
+
 
 def switch(
     database: Database, user: str, view: View, *, on_step: Callable[[int], None] = lambda _: None
@@ -115,6 +118,17 @@ def switch(
 
     Raises InvalidInput where nothing stands beside, and ModelFailed.
     """
+
+    def chosen(connection: Connection) -> bool:
+        latest = generations.standing(connection, user, view, "beside")
+        if latest is None or beside is None or not generations.is_same_build(latest, beside):
+            return False
+        if latest.cursor < log.state(connection, user).last_seq:
+            return False
+        generations.set_serving(connection, view, latest, generations.serving(connection, user, view))
+        log.touch(connection, user, deleted=True)
+        return True
+
     while True:
         with database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
@@ -126,14 +140,7 @@ def switch(
             )
         if beside.cursor < last_seq:
             grow(database, view, beside, on_step=on_step)
-        with database.write(user) as connection:
-            latest = generations.standing(connection, user, view, "beside")
-            if latest is None or not generations.is_same_build(latest, beside):
-                continue
-            if latest.cursor < log.state(connection, user).last_seq:
-                continue
-            generations.set_serving(connection, view, latest, generations.serving(connection, user, view))
-            log.touch(connection, user, deleted=True)
+        if database.transact(chosen, user):
             return
 
 
@@ -143,7 +150,8 @@ def rollback(database: Database, user: str, view: View) -> None:
     What came since the switch it reads in the next maintenance; until then recall finds that by its words.
     Raises InvalidInput where none is kept.
     """
-    with database.write(user) as connection:
+
+    def rolled_back(connection: Connection) -> None:
         kept = generations.standing(connection, user, view, "kept")
         if kept is None:
             raise InvalidInput(
@@ -153,12 +161,17 @@ def rollback(database: Database, user: str, view: View) -> None:
         generations.set_serving(connection, view, kept, generations.serving(connection, user, view))
         log.touch(connection, user, deleted=True)
 
+    database.transact(rolled_back, user)
+
 
 def discard(database: Database, user: str, view: View) -> None:
     """Remove the build that does not serve. Raises InvalidInput where there is none."""
-    with database.write(user) as connection:
+
+    def discarded(connection: Connection) -> None:
         other, _ = other_of(connection, user, view)
         if other is None:
             raise InvalidInput(f"only what serves is there of the {view.name} view of user {user!r}")
         generations.drop(connection, view, other)
         log.touch(connection, user)
+
+    database.transact(discarded, user)

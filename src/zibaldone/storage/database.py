@@ -8,20 +8,30 @@ types of `columns`, the words of `migrations`, and where those things lie that a
 from __future__ import annotations
 
 import os
+import random
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.saved_files import SavedFiles
 
+T = TypeVar("T")
+_ATTEMPTS = 5  # of a transaction that collides with others'
+_FIRST_PAUSE_S = 0.01  # between two of them; twice as long each time
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
 _FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database of PostgreSQL
+
+
+class Collided(StorageBusy):
+    """A transaction and others' could not both be: it was undone, and may be repeated whole."""
 
 
 class Database(ABC):
@@ -54,6 +64,23 @@ class Database(ABC):
         No other writes rows of these users meanwhile; without names nobody else writes at all. Raises
         StorageBusy when others wrote for the whole busy timeout.
         """
+
+    def transact(self, work: Callable[[Connection], T], *users: str) -> T:
+        """What `work` gives in a write transaction of these users.
+
+        Where that collides with others' it is repeated whole, five times at most. So `work` changes nothing
+        but rows, and depends on nothing that it changed. Raises StorageBusy when it collided each time.
+        """
+        pause_s = _FIRST_PAUSE_S
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                with self.write(*users) as connection:
+                    return work(connection)
+            except Collided:
+                time.sleep(pause_s * random.uniform(0.5, 1))  # noqa: S311 - spreads waiters, guards nothing
+                pause_s *= 2
+        with self.write(*users) as connection:
+            return work(connection)
 
     @abstractmethod
     def unlocked(self) -> AbstractContextManager[Connection]:

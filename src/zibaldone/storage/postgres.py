@@ -8,8 +8,8 @@ shows it no others. It holds for roles that are neither superusers nor exempt fr
 
 from __future__ import annotations
 
+import logging
 import random
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,10 +36,11 @@ from zibaldone.errors import (
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
 from zibaldone.storage.columns import without_nul
-from zibaldone.storage.database import Database, place_shown, sorted_once
+from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 from zibaldone.storage.saved_files import SAVED, TableFiles
 from zibaldone.storage.schema import metadata, migrations
+from zibaldone.storage.turns import Turns
 
 try:
     import psycopg
@@ -49,12 +50,19 @@ except ImportError as error:
 
 USER, EVERYBODY = "zibaldone.user", "zibaldone.everybody"  # settings of a transaction: whose rows it means
 POLICY = "zibaldone_own_rows"
-_TURNS = 64  # locks in which threads of one process queue, so that few connections wait in the server
 _ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
+_KEPT, _MOST = 8, 32  # connections
 _CONNECT_S = 10  # of one attempt
+# A server's machine that went away without a word is noticed after a minute.
+_KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_KEEPALIVES |= {"tcp_user_timeout": 60_000}
+# And a client's that holds a user's lock: an open write transaction that is silent for so long is ended.
+_SILENT_MS = 300_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-_LOST = ("08", "57P")  # SQLSTATE classes: no connection; the server is stopping or starting
-_AGAIN = {"40001", "40P01", "53300", "55P03", "57014"}  # collided, deadlock, too many connections, waited
+# SQLSTATEs that begin so: no connection; the server is stopping or starting; it was silent for too long.
+_LOST = ("08", "57P", "25P03", "25P04")
+_COLLIDED = {"40001", "40P01"}  # others changed the same; or each waited for the other
+_AGAIN = {"53300", "55P03", "57014"}  # too many connections, waited
 _FULL = {"53100", "53200"}
 _REFUSED = {"25006", "28000", "28P01", "3D000", "3F000", "42501", "0A000"}
 # A server that acknowledges before it has written is told to write first.
@@ -63,6 +71,7 @@ _DURABLY = (
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
 _DAMAGED = {"XX001", "XX002", "58030"}
+_logger = logging.getLogger(__name__)
 
 
 class PostgresDatabase(Database):
@@ -80,8 +89,8 @@ class PostgresDatabase(Database):
         self.folder = Path(platformdirs.user_cache_dir("zibaldone")) / f"fleet-{digest}"
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        self._turns = [threading.Lock() for _ in range(_TURNS)]
-        self._engine = self._new_engine(kept=8, most=32)
+        self._turns = Turns()  # so that few connections wait in the server
+        self._engine = self._new_engine(kept=_KEPT, most=_MOST)
         self._block_engine = self._new_engine(kept=1, most=8)
         self.blocks = TableBlocks(self._of_a_block)
         self.saved = TableFiles()
@@ -105,18 +114,18 @@ class PostgresDatabase(Database):
     def write(self, *users: str) -> Iterator[Connection]:
         """See Database. It sees what others commit while it runs, but of rows that are not these users'."""
         with ExitStack() as turns:
-            for place in sorted({hash(user) % _TURNS for user in users}):
-                if not self._turns[place].acquire(timeout=self._busy_timeout_s):
+            for user in sorted_once(users):
+                if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
                     raise self._busy()
-                turns.callback(self._turns[place].release)
             with self._transaction(self._locked(sorted_once(users))) as connection:
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
+        ours = {"connect_timeout": _CONNECT_S, "application_name": "zibaldone", **_KEEPALIVES}
         return create_engine(
             self._url,
             isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
-            connect_args={"connect_timeout": _CONNECT_S, "application_name": "zibaldone"},
+            connect_args={name: value for name, value in ours.items() if name not in self._url.query},
             pool_size=kept,
             max_overflow=most - kept,
             pool_timeout=self._busy_timeout_s,
@@ -129,9 +138,16 @@ class PostgresDatabase(Database):
                 raise StorageUnusable(
                     f"{self.name} keeps text in {encoding}: make one with ENCODING 'UTF8' TEMPLATE template0"
                 )
+            if _is_exempt(connection):
+                _logger.warning(
+                    "the role that opened %s is exempt from row level security: the second wall between users"
+                    " does not stand; use one that is neither a superuser nor has BYPASSRLS",
+                    self.name,
+                )
             if not inspect(connection).has_table(migrations.name):
                 return False
-            return connection.execute(select(func.max(migrations.c.number))).scalar() == len(MIGRATIONS)
+            number = connection.execute(select(func.max(migrations.c.number))).scalar()
+            return number == len(MIGRATIONS) and not walled(connection, are=False)
 
     @contextmanager
     def _migration(self) -> Iterator[Connection]:
@@ -143,13 +159,14 @@ class PostgresDatabase(Database):
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(f"{_DURABLY}; {_meaning(None)}") as connection:
+        with self._transaction(f"{self._writing()}; {_meaning(None)}") as connection:
             yield connection
 
     @contextmanager
     def _of_a_block(self) -> Iterator[Connection]:
         """For one block, in the midst of another transaction perhaps: it waits for none of those."""
-        with self._transaction(f"{_DURABLY}; {_meaning(None)}", engine=self._block_engine) as connection:
+        begin = f"{self._writing()}; {_meaning(None)}"
+        with self._transaction(begin, engine=self._block_engine) as connection:
             yield connection
 
     def now_us(self, connection: Connection) -> int:
@@ -161,11 +178,15 @@ class PostgresDatabase(Database):
         """Begin as the only writer of these users' rows; as the only one of all, for none."""
         keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
         everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
-        wait_ms = max(1, round(self._busy_timeout_s * 1000))
         locks = f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
         meaning = _meaning(users[0] if len(users) == 1 else None)
-        # The wait for rows ends as the wait for the locks does. Each statement takes a snapshot after them.
-        return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {meaning}; {locks}"
+        return f"{self._writing()}; {meaning}; {locks}"  # each statement takes a snapshot after them
+
+    def _writing(self) -> str:
+        """Begin to write: waits for rows end as those for locks do, and the silence of who went away ends."""
+        wait_ms = max(1, round(self._busy_timeout_s * 1000))
+        silent = f"SET LOCAL idle_in_transaction_session_timeout = {_SILENT_MS}"
+        return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {silent}"
 
     @contextmanager
     def _transaction(
@@ -200,7 +221,7 @@ class PostgresDatabase(Database):
         Nothing was sent before, so that trying again does nothing twice.
         """
         give_up = time.monotonic() + (self._busy_timeout_s if patient else 0)
-        pause_s = _FIRST_PAUSE_S
+        pause_s, stale = _FIRST_PAUSE_S, 0
         while True:
             connection: Connection | None = None
             try:
@@ -214,6 +235,9 @@ class PostgresDatabase(Database):
                     else:
                         _roll_back(connection)
                     connection.close()
+                if connection is not None and _is_lost(cause) and stale < _KEPT:
+                    stale += 1  # it was kept since before the server went away: the next may be a new one
+                    continue
                 if not _is_lost(cause) or _is_refusal(cause) or time.monotonic() >= give_up:
                     self._fail(cause)
             except BaseException:
@@ -238,14 +262,20 @@ class PostgresDatabase(Database):
         return False
 
     def faults(self) -> list[str]:
-        """Indexes of ours that the server itself holds for unusable."""
+        """Indexes of ours that the server itself holds for unusable, and tables without the wall."""
         query = (
             "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
             " JOIN pg_class t ON t.oid = i.indrelid"
             " WHERE NOT i.indisvalid AND t.relnamespace = current_schema()::regnamespace"
         )
         with self.read() as connection:
-            return [f"index {name} is not valid" for name in connection.execute(text(query)).scalars()]
+            return [
+                *(f"index {name} is not valid" for name in connection.execute(text(query)).scalars()),
+                *(
+                    f"table {name} has no row level security: open the memory again as its owner"
+                    for name in walled(connection, are=False)
+                ),
+            ]
 
     def bytes_on_disk(self) -> int:
         """Size of our tables with their indexes, in bytes."""
@@ -270,7 +300,7 @@ class PostgresDatabase(Database):
         for engine in (self._engine, self._block_engine):
             _abandoned.append(engine.pool)
             engine.dispose(close=False)
-        self._turns = [threading.Lock() for _ in range(_TURNS)]
+        self._turns = Turns()
 
     def close(self) -> None:
         """See Database."""
@@ -301,6 +331,8 @@ class PostgresDatabase(Database):
             return StorageUnreachable(f"{self.name} cannot be reached ({what}); {stored}: try again")
         if state == "55P03":
             return self._busy()
+        if state in _COLLIDED:
+            return Collided(f"{self.name}: others were in the way ({what}), nothing was stored: try again")
         if state in _AGAIN:
             return StorageBusy(f"{self.name}: others were in the way ({what}), nothing was stored: try again")
         if state in _FULL:
@@ -362,6 +394,7 @@ def _settle(connection: Connection) -> None:
         for statement in (
             f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
             f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
+            f'DROP POLICY IF EXISTS {POLICY} ON "{table}"',
             f"""CREATE POLICY {POLICY} ON "{table}" USING ("user" = current_setting('{USER}', true)
                 OR current_setting('{EVERYBODY}', true) = 'on')""",
         ):
@@ -374,11 +407,17 @@ def walled(connection: Connection, *, are: bool = True) -> list[str]:
         "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user'"
         " WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
         " AND c.relname = ANY(:names) AND a.attnotnull"
-        " AND EXISTS (SELECT 1 FROM pg_policies p WHERE p.schemaname = current_schema()"
-        " AND p.tablename = c.relname AND p.policyname = :policy) = :are ORDER BY 1"
+        " AND (c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT 1 FROM pg_policies p"
+        " WHERE p.schemaname = current_schema() AND p.tablename = c.relname AND p.policyname = :policy))"
+        " = :are ORDER BY 1"
     )
     given = {"names": list(metadata.tables), "policy": POLICY, "are": are}
     return list(connection.execute(query, given).scalars())
+
+
+def _is_exempt(connection: Connection) -> bool:
+    query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    return bool(connection.execute(text(query)).scalar())
 
 
 def _driver(connection: Connection) -> psycopg.Connection[Any]:

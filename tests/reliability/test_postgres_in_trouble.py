@@ -1,0 +1,220 @@
+"""PostgreSQL in trouble: collisions, clients and connections that are gone, a wall that was taken down."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, suppress
+
+import pytest
+from children import Child
+from sqlalchemy import text
+
+from zibaldone import Memory, StorageBusy, StorageUnreachable
+from zibaldone.storage import postgres as module
+from zibaldone.storage import schema
+from zibaldone.storage.opening import open_database
+from zibaldone.testing import HashEmbedder
+
+EMBEDDER = HashEmbedder(16)
+# A sequence goes on though the transaction is undone: the first so many inserts collide, and no others.
+COLLIDING = (
+    "CREATE SEQUENCE tries",
+    """CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('tries') <= {times} THEN RAISE EXCEPTION 'in the way' USING ERRCODE = '{state}'; END IF;
+        RETURN NULL;
+    END $$""",
+    "CREATE TRIGGER colliding AFTER INSERT OR UPDATE OR DELETE ON {table} EXECUTE FUNCTION collide()",
+)
+BUMP = 'UPDATE users SET version = version + 1 WHERE "user" = :name'
+
+
+@pytest.fixture
+def opened(url):
+    """Opens the one database, as another process would."""
+    made = []
+
+    def opened(busy_timeout_s=5.0):
+        made.append(open_database(url, busy_timeout_s=busy_timeout_s))
+        return made[-1]
+
+    yield opened
+    for database in made:
+        database.close()
+
+
+@pytest.fixture
+def memory(url):
+    """An empty memory in PostgreSQL."""
+    with Memory(url, embedder=EMBEDDER, chat=None) as memory:
+        yield memory
+
+
+def put(connection, user):
+    """Write something."""
+    connection.execute(schema.users.insert().values(user=user, next_seq=1, version=1, deletions=1))
+
+
+def collide(memory, table, times, state="40001"):
+    """Let the next so many statements that write the table collide with others'."""
+    with memory._database.write() as connection:
+        for statement in COLLIDING:
+            connection.exec_driver_sql(statement.format(table=table, times=times, state=state))
+
+
+def tries(memory):
+    """How often it was tried."""
+    with memory._database.read() as connection:
+        return connection.execute(text("SELECT last_value FROM tries")).scalar_one()
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01"])
+def test_an_add_that_collides_is_repeated_whole(memory, state):
+    """The message is there once, with its units, and the caller hears nothing of it."""
+    collide(memory, "messages", 3, state)
+    stored = memory.add("A tulip.", user="ann")
+    assert tries(memory) == 4
+    assert [message.seq for message in stored] == [1]
+    assert [message.content for message in memory.messages(user="ann")] == ["A tulip."]
+    assert memory.stats(user="ann").views[0].lag == 0
+    assert memory.check_integrity().ok
+
+
+def test_what_collides_again_and_again_raises(memory):
+    """After five times it is the caller's to decide: nothing was stored, and the error says so."""
+    collide(memory, "messages", 10**6)
+    with pytest.raises(StorageBusy, match="nothing was stored"):
+        memory.add("A tulip.", user="ann")
+    assert tries(memory) == 5
+    assert memory.messages(user="ann") == []
+
+
+def test_maintenance_forgetting_and_choosing_that_collide(memory):
+    """Each is repeated, and done once."""
+    memory.add(["I moved to Oslo.", "My sister Ida lives in Porto."], user="ann")
+    collide(memory, "view_states", 2)
+    assert memory.maintain().behind == ()
+    memory.rebuild("timeline", user="ann", beside=True)
+    with memory._database.write() as connection:
+        connection.execute(text("ALTER SEQUENCE tries RESTART"))
+    memory.switch("timeline", user="ann")
+    with memory._database.write() as connection:
+        connection.execute(text("DROP TRIGGER colliding ON view_states"))
+        connection.execute(text("CREATE TRIGGER colliding AFTER DELETE ON units EXECUTE FUNCTION collide()"))
+        connection.execute(text("ALTER SEQUENCE tries RESTART"))
+    assert memory.forget(user="ann", seqs=[2]).seqs == (2,)
+    assert [message.seq for message in memory.messages(user="ann")] == [1]
+    assert memory.builds("timeline", user="ann").standing == "kept"
+    assert memory.check_integrity().ok
+
+
+def test_two_that_wait_for_each_other_both_come_through(opened):
+    """The server ends one of two that hold what the other wants; that one is repeated."""
+    database, names, held = opened(), ("ann", "bea"), threading.Barrier(2)
+    with database.write(*names) as connection:
+        for name in names:
+            put(connection, name)
+
+    def bump(first, second):
+        def work(connection):
+            for name in (first, second):
+                connection.execute(text(BUMP), {"name": name})
+                with suppress(threading.BrokenBarrierError):
+                    held.wait(2 if name == first else 0)
+
+        # Under names of their own, so that the turns of writers do not keep them apart.
+        database.transact(work, f"{first} first", "and others")
+
+    threads = [threading.Thread(target=bump, args=pair) for pair in (names, names[::-1])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.read() as connection:
+        rows = connection.execute(schema.users.select())
+        assert {row.user: row.version for row in rows} == {"ann": 3, "bea": 3}
+
+
+def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened, monkeypatch):
+    """Of a machine that is gone in the midst of a write the server lets go; if it comes back, it is told."""
+    monkeypatch.setattr(module, "_SILENT_MS", 300)
+    database = opened()
+
+    def run(tell, hear):
+        theirs = open_database(url, busy_timeout_s=5)
+        try:
+            with theirs.write("ann") as connection:
+                tell("writes")
+                hear()
+                put(connection, "ann")
+        except StorageUnreachable as error:
+            tell(str(error))
+
+    child = Child(run)
+    assert child.next() == "writes"
+    with database.write("ann") as connection:
+        assert connection.execute(schema.users.select()).all() == []
+    child.say()
+    assert "nothing of this call was stored" in child.next()
+    child.wait()
+
+
+def test_connections_that_the_server_has_ended_cost_no_call(opened, postgres, url):
+    """However many were kept, and however short a wait is allowed."""
+    database = opened(0.2)
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(database.read())
+    name = url.split("@/")[1].split("?")[0]
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    for _ in range(8):
+        with database.read() as connection:
+            connection.execute(schema.users.select())
+
+
+def test_users_of_one_process_do_not_wait_for_each_other(opened):
+    """However many are written, one that is held up holds up nobody else."""
+    database = opened(0.5)
+    with database.write("ann"):
+        for number in range(200):
+            with database.write(f"user {number}"):
+                pass
+        with pytest.raises(StorageBusy), database.write("ann"):
+            pass
+    assert database._turns._turns == {}
+
+
+def test_a_lease_does_not_wait_for_ever(opened):
+    """Who holds the table of leases longer than one waits is an error, and no hanging thread."""
+    from zibaldone.leases import Leases
+
+    database = opened(0.3)
+    with opened().write() as connection:
+        connection.execute(text("LOCK TABLE leases IN ACCESS EXCLUSIVE MODE"))
+        with pytest.raises(StorageBusy), Leases(database).hold("ann"):
+            pass
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["ALTER TABLE units DISABLE ROW LEVEL SECURITY", "ALTER TABLE units NO FORCE ROW LEVEL SECURITY"],
+)
+def test_a_wall_that_was_taken_down_is_noticed_and_stands_again(memory, url, damage):
+    """The check names the table; whoever opens the memory next puts it up."""
+    memory.add("A tulip.", user="ann")
+    with memory._database.write() as connection:
+        connection.execute(text(damage))
+    (fault,) = memory.check_integrity().faults
+    assert "table units has no row level security" in fault
+    with Memory(url, embedder=EMBEDDER) as again:
+        assert again.check_integrity().ok
+    with memory._database.read("bea") as connection:
+        assert connection.execute(text("SELECT count(*) FROM units")).scalar_one() == 0
+
+
+def test_a_role_that_no_wall_stops_is_named(url, postgres, caplog):
+    """A superuser's memory works, and its log says what is missing."""
+    open_database(url.replace("zibaldone@", "postgres@"), busy_timeout_s=5).close()
+    assert "is exempt from row level security" in caplog.text
+    caplog.clear()
+    open_database(url, busy_timeout_s=5).close()
+    assert caplog.text == ""
