@@ -69,3 +69,18 @@ def chunk_model(**tasks: Answering) -> ScriptedModel:
         return answers[request.task.removeprefix("chunks.")](inputs_of(request))
 
     return ScriptedModel(answer)
+
+
+def good(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a good model answers to each task, by what its inputs are."""
+    given = json.loads(body["messages"][1]["content"])
+    about: dict[str, Any] = {"keywords": ["clock"], "entities": ["Otto"], "summary": "Otto's clocks."}
+    if "messages" in given:
+        notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
+        return {"items": notes, **about}
+    if "new" in given:
+        notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
+        return {"items": notes, "updates": [], "deletions": [], **about}
+    if "candidates" in given:
+        return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
+    return {"groups": []}

@@ -14,7 +14,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from pytest_socket import disable_socket
 from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
+from anywhere import PLACES
 from folders import Template
 from postgres_server import NoServer, Server
 from talk import NOW, Talk
@@ -123,15 +126,40 @@ def clock() -> FrozenClock:
 @pytest.fixture
 def opened(tmp_path, clock) -> Iterator[Callable[..., Memory]]:
     """Opens a folder below the test's own ("memory" unless named) as often as is wished."""
+    yield from _opening(lambda name: tmp_path / name, clock)
+
+
+def _opening(at: Callable[[str], Path | str], clock: FrozenClock) -> Iterator[Callable[..., Memory]]:
     memories: list[Memory] = []
 
     def opened(name: str = "memory", **options) -> Memory:
-        memories.append(Memory(tmp_path / name, **{"clock": clock, **options}))
+        memories.append(Memory(at(name), **{"clock": clock, **options}))
         return memories[-1]
 
     yield opened
     for memory in memories:
         memory.close()
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> str:
+    """Where memories are, for tests of what holds everywhere."""
+    return request.param
+
+
+@pytest.fixture
+def anywhere(place, tmp_path, request) -> Callable[[str], Path | str]:
+    """A folder of the test's own by its name, or a database."""
+    if place == "folder":
+        return lambda name="memory": tmp_path / name
+    urls: dict[str, str] = defaultdict(request.getfixturevalue("postgres").new)
+    return lambda name="memory": urls[name]
+
+
+@pytest.fixture
+def opened_anywhere(anywhere, clock) -> Iterator[Callable[..., Memory]]:
+    """As `opened`, but where `place` says."""
+    yield from _opening(anywhere, clock)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from anywhere import EVERYWHERE
 from chunk_model import chunk_model
 from zibaldone import MemAttention, Placement
 from zibaldone.memory import MAINTAINED
@@ -21,6 +22,24 @@ QUESTIONS = (
     "quantum chromodynamics",
     "tulip " * 300,
 )
+
+
+@pytest.fixture
+def opened(opened_anywhere):
+    """Opens memories wherever they are to be."""
+    return opened_anywhere
+
+
+@pytest.fixture
+def memory(opened):
+    """An empty memory."""
+    return opened()
+
+
+def blocks_of(memory):
+    """Every block that is stored, by its key."""
+    blocks = memory._database.blocks
+    return {key: blocks.get(key) for key, _ in blocks.list()}
 
 
 def talk(seed, names, count=60):
@@ -108,6 +127,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     unchanged()
 
 
+@EVERYWHERE
 def test_the_other_users_words_are_not_found(memory):
     """A user who has nothing recalls nothing, and cites no one else's messages."""
     memory.add("My dentist is Dr. Moss.", user="ann")
@@ -117,6 +137,7 @@ def test_the_other_users_words_are_not_found(memory):
     assert len(memory.messages(user="ann")) == 1
 
 
+@EVERYWHERE
 def test_seqs_are_of_one_user(memory):
     """Forgetting a seq of one user leaves the same seq of another."""
     for user in ("ann", "bea"):
@@ -167,10 +188,11 @@ def test_user_ids_are_only_ids(memory, tmp_path, user):
     assert len(memory.recall("tulip", user=user, session=user).evidence) == 1
     assert memory.forget(user=user, session=user).seqs == (1,)
     assert all(len(memory.messages(user=one)) == 1 for one in others)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["memory"]
+    assert [path.name for path in tmp_path.iterdir()] in (["memory"], [])
     assert memory.check_integrity().ok
 
 
+@EVERYWHERE
 def test_blocks_are_of_one_user(opened):
     """No block file has two users' words, and forgetting one user leaves the other's blocks as they were."""
     memory = opened(
@@ -182,15 +204,15 @@ def test_blocks_are_of_one_user(opened):
     memory.add([f"The zeppelin flew over the river on day {i}." for i in range(60)], user="ann")
     memory.add([f"The orchestra played in the old mill on day {i}." for i in range(60)], user="bea")
     memory.maintain()
-    files = {path: path.read_bytes() for path in (memory.path / "blocks").rglob("*.block")}
+    files = blocks_of(memory)
     assert len(files) >= 4
     assert not any(b"zeppelin" in data and b"orchestra" in data for data in files.values())
     memory.forget(user="ann", everything=True)
-    left = {path: path.read_bytes() for path in (memory.path / "blocks").rglob("*.block")}
-    assert left == {path: data for path, data in files.items() if b"orchestra" in data}
+    assert blocks_of(memory) == {key: data for key, data in files.items() if b"orchestra" in data}
     assert memory.check_integrity().ok
 
 
+@EVERYWHERE
 def test_a_model_is_shown_one_user_s_words(opened):
     """No request to a model has two users' words, in maintenance and at recall; usage is told apart."""
     model = chunk_model()

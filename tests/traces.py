@@ -6,6 +6,10 @@ import itertools
 import re
 from pathlib import Path
 
+from sqlalchemy import Connection
+
+from zibaldone.storage.schema import metadata
+
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz234567"
 _SERIAL = re.compile(rb"~([a-z2-7]{5})(?=~)")
 
@@ -28,6 +32,19 @@ class Traceable:
 def serial(text: str) -> str:
     """What identifies the text."""
     return text[1:6]
+
+
+def serials_in(connection: Connection) -> set[str]:
+    """The serials of all texts of which some row of our tables has a slice, in whatever column."""
+    values = (
+        value.encode() if isinstance(value, str) else value
+        for table in metadata.sorted_tables
+        for row in connection.execute(table.select())
+        for value in row
+    )
+    return {
+        letters.decode() for value in values if isinstance(value, bytes) for letters in _SERIAL.findall(value)
+    }
 
 
 def serials(folder: Path) -> set[str]:

@@ -65,7 +65,7 @@ def test_a_heading_goes_with_the_message_whose_word_it_bends(tmp_path, word):
 
 
 @pytest.mark.parametrize("requests", [-5, 0.5, 10**30, "a"])
-def test_a_strange_count_of_requests_keeps_ceilings_and_meter(tmp_path, requests):
+def test_a_strange_count_of_requests_keeps_ceilings_and_meter(anywhere, requests):
     """A client that counts nonsense is counted as one that asked once."""
     asked = []
 
@@ -76,7 +76,7 @@ def test_a_strange_count_of_requests_keeps_ceilings_and_meter(tmp_path, requests
             asked.append(request)
             raise ModelFailed("x", requests=requests)
 
-    with Memory(tmp_path / "m", chat=Model(), ceilings=Ceilings(calls_per_user_per_day=5)) as memory:
+    with Memory(anywhere("m"), chat=Model(), ceilings=Ceilings(calls_per_user_per_day=5)) as memory:
         for i in range(12):
             memory.add(LINES[0].format(i), user="u", session=f"s{i}")
         memory.maintain(user="u", views=["messages", "chunks", "hierarchy", "topics"])
@@ -84,18 +84,18 @@ def test_a_strange_count_of_requests_keeps_ceilings_and_meter(tmp_path, requests
         assert sum(usage.calls for usage in memory.usage(user="u")) == len(asked)
 
 
-def test_a_name_of_blanks_does_not_speak_for_another(tmp_path):
+def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
     """A name that begins with blanks looks like no later line of the speaker before."""
-    with Memory(tmp_path / "m") as memory:
+    with Memory(anywhere("m")) as memory:
         memory.add({"role": "user", "name": "Ann", "content": "I like zebras in Oslo."}, user="u")
         memory.add({"role": "user", "name": "  And I stole", "content": "the zebras in Oslo."}, user="u")
         text = memory.recall("zebras Oslo", user="u", floor=0).text
         assert "\nAnd I stole: the zebras" in text
 
 
-def test_counting_takes_one_connection(tmp_path):
+def test_counting_takes_one_connection(anywhere):
     """More threads than the pool has connections may ask for counts at once."""
-    with Memory(tmp_path / "m", busy_timeout_s=5) as memory:
+    with Memory(anywhere("m"), busy_timeout_s=5) as memory:
         memory.add("hello", user="u")
         with ThreadPoolExecutor(48) as pool:
             counts = list(pool.map(lambda _: memory.stats().messages, range(96)))

@@ -6,8 +6,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anywhere import PLACES
 from zibaldone import InvalidMessage, Memory
 from zibaldone.testing import HashEmbedder
+
+
+@pytest.fixture
+def opened(opened_anywhere):
+    """Opens memories wherever they are to be."""
+    return opened_anywhere
+
+
+@pytest.fixture
+def memory(opened):
+    """An empty memory."""
+    return opened()
+
 
 SCRIPTS = {
     "Adlam": "𞤀𞤣𞤤𞤢𞤥 𞤆𞤵𞤤𞤢𞤪 𞤋𞤲𞤣𞤫",
@@ -127,10 +141,12 @@ def test_forms_of_one_text(memory, form):
     assert found.trace.decisions[0].evidence.channels[1].rank == 1
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+@pytest.fixture(scope="module", params=PLACES)
+def shared(request, tmp_path_factory):
     """One memory for hundreds of texts."""
-    with Memory(tmp_path_factory.mktemp("texts")) as memory:
+    on_server = request.param == "postgres"
+    where = request.getfixturevalue("postgres").new() if on_server else tmp_path_factory.mktemp("texts")
+    with Memory(where) as memory:
         yield memory
 
 
@@ -173,8 +189,9 @@ def test_a_megabyte(memory):
     assert "4711" in found.text
     assert found.tokens <= 300
     assert memory.check_integrity().ok
-    assert memory.forget(user="ann", seqs=[2]).purged
-    assert sum(f.stat().st_size for f in memory.path.iterdir()) < 500_000
+    receipt = memory.forget(user="ann", seqs=[2])
+    assert receipt.purged or memory._database.shared
+    assert memory._database.shared or memory._database.bytes_on_disk() < 500_000
 
 
 @pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.exhaustive)])

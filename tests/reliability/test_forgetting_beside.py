@@ -9,9 +9,9 @@ VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "up
 ROUNDS = 6
 
 
-def test_forgetting_beside_maintenance_and_recall(opened):
+def test_forgetting_beside_maintenance_and_recall(opened_anywhere):
     """One forgets while others maintain and recall the same user: every error is typed, and all agrees."""
-    memory = opened(embedder=HashEmbedder(16), maintained=VIEWS)
+    memory = opened_anywhere(embedder=HashEmbedder(16), maintained=VIEWS)
     talk = [f"On day {i} Ann bought {i} tulips in Porto, and her dog Rex ate {i} of them." for i in range(30)]
     memory.add(talk, user="ann")
     memory.maintain()

@@ -57,16 +57,16 @@ def keep_maintaining(path, seed):
 
 
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.exhaustive)])
-def test_a_killed_maintainer(tmp_path, kills):
+def test_a_killed_maintainer(anywhere, kills):
     """Killed again and again: integrity holds, each chunk is readable, nothing is read twice or skipped."""
-    chance = random.Random(11)
+    chance, path = random.Random(11), anywhere("memory")
     doing = Counter()
     moved = False
     for kill in range(kills):
-        child = Child(keep_maintaining(tmp_path, kill))
+        child = Child(keep_maintaining(path, kill))
         told = child.until_killed(chance.random() * 0.1, words=chance.randint(1, 6))
         doing[told[-1] if told else "opening"] += 1
-        with open_(tmp_path) as memory:
+        with open_(path) as memory:
             assert memory.check_integrity().faults == ()
             for user in memory.users():
                 chunks = memory.chunks(user=user)
@@ -75,7 +75,7 @@ def test_a_killed_maintainer(tmp_path, kills):
                 assert set(found.values()) <= {1}
                 for sources, text in found:
                     assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
-            moved = moved or any((tmp_path / "blocks").rglob("*.block"))
+            moved = moved or any(memory._chunks.store.blocks.list())
             reclaim_orphans(memory._database, memory._chunks.store, older_than_s=0)
             with memory._database.read() as connection:
                 known = {row[0] for row in connection.exec_driver_sql("SELECT block FROM blocks")}
@@ -84,7 +84,7 @@ def test_a_killed_maintainer(tmp_path, kills):
     assert moved
     assert doing["maintain"] > kills / 5
     assert doing["forget"] > 0 or kills < 100
-    with open_(tmp_path) as memory:
+    with open_(path) as memory:
         memory.maintain()
         assert memory.check_integrity().faults == ()
         for view in memory.stats().views:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chunk_model import noted
+from chunk_model import good
 from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel, ZibaldoneError
 from zibaldone.models import ChatReply
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
@@ -20,19 +20,10 @@ CHUNKS = {
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(8)]
 
 
-def good(body):
-    """What a good model answers to each task, by what its inputs are."""
-    given = json.loads(body["messages"][1]["content"])
-    about = {"keywords": ["clock"], "entities": ["Otto"], "summary": "Otto's clocks."}
-    if "messages" in given:
-        notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
-        return {"items": notes, **about}
-    if "new" in given:
-        notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
-        return {"items": notes, "updates": [], "deletions": [], **about}
-    if "candidates" in given:
-        return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
-    return {"groups": []}
+@pytest.fixture
+def opened(opened_anywhere):
+    """Opens memories wherever they are to be."""
+    return opened_anywhere
 
 
 @pytest.fixture

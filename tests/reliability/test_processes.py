@@ -1,8 +1,9 @@
-"""Several processes with one folder open, and processes that were forked from one with it open."""
+"""Several processes with one memory open, and processes that were forked from one with it open."""
 
 import pytest
 from children import Child
 
+from anywhere import EVERYWHERE
 from traces import Traceable, serial, serials
 from zibaldone import Memory
 from zibaldone.testing import HashEmbedder
@@ -13,12 +14,13 @@ EMBEDDER = HashEmbedder(16)
 BATCHES = 40
 
 
-def test_two_writers_and_two_readers(tmp_path):
+def test_two_writers_and_two_readers(anywhere):
     """Every message of both writers is there once; readers only ever see whole batches, and never fewer."""
+    path = anywhere("memory")
 
     def writer(number):
         def run(tell, hear):
-            memory = Memory(tmp_path, embedder=EMBEDDER)
+            memory = Memory(path, embedder=EMBEDDER)
             for batch in range(BATCHES):
                 memory.add([f"writer {number} batch {batch} rye"] * 3, user="ann", session=str(number))
                 memory.add("tulip", user=f"own {number}")
@@ -26,7 +28,7 @@ def test_two_writers_and_two_readers(tmp_path):
         return run
 
     def reader(tell, hear):
-        memory = Memory(tmp_path, embedder=EMBEDDER)
+        memory = Memory(path, embedder=EMBEDDER)
         seen = 0
         while seen < 2 * 3 * BATCHES:
             found = memory.messages(user="ann")
@@ -44,7 +46,7 @@ def test_two_writers_and_two_readers(tmp_path):
     children = [Child(writer(0)), Child(writer(1)), Child(reader), Child(reader)]
     told = [child.wait() for child in children]
     assert told == [[], [], [[]], [[]]]
-    with Memory(tmp_path, embedder=EMBEDDER) as memory:
+    with Memory(path, embedder=EMBEDDER) as memory:
         assert len(memory.messages(user="ann")) == 2 * 3 * BATCHES
         assert [len(memory.messages(user=f"own {n}")) for n in (0, 1)] == [BATCHES] * 2
         stats = memory.stats()
@@ -76,22 +78,25 @@ def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
             assert memory.check_integrity().ok
 
 
-def test_many_open_and_close_at_once(tmp_path):
+def test_many_open_and_close_at_once(anywhere):
     """Processes that open, write and close the folder again and again never hinder each other."""
+    path = anywhere("memory")
 
     def run(tell, hear):
         for _ in range(12):
-            with Memory(tmp_path, embedder=EMBEDDER) as memory:
+            with Memory(path, embedder=EMBEDDER) as memory:
                 memory.add("x", user="ann")
 
     for child in [Child(run) for _ in range(4)]:
         child.wait()
-    with Memory(tmp_path, embedder=EMBEDDER) as memory:
+    with Memory(path, embedder=EMBEDDER) as memory:
         assert len(memory.messages(user="ann")) == 48
 
 
-def test_fork_after_open(memory):
+@EVERYWHERE
+def test_fork_after_open(opened_anywhere):
     """A child may use a memory that its parent opened, beside the parent, on connections of its own."""
+    memory = opened_anywhere()
     memory.add("A tulip of the parent.", user="ann")
     memory.recall("tulip", user="ann")
     with memory._database.read() as connection:

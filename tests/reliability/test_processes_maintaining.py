@@ -1,4 +1,4 @@
-"""Several processes maintain, ask and forget in one folder at once."""
+"""Several processes maintain, ask and forget in one memory at once."""
 
 import random
 
@@ -43,14 +43,23 @@ def work(path, seed, rounds):
     return run
 
 
-@pytest.mark.parametrize("rounds", [5, pytest.param(20, marks=pytest.mark.exhaustive)])
-def test_three_processes_on_one_folder(tmp_path, rounds):
+@pytest.mark.parametrize(
+    ("place", "rounds"),
+    [
+        ("folder", 5),
+        ("postgres", 2),
+        *(pytest.param(place, 20, marks=pytest.mark.exhaustive) for place in ("folder", "postgres")),
+    ],
+    indirect=["place"],
+)
+def test_three_processes_on_one_memory(anywhere, rounds):
     """None of them fails, nothing is lost or kept twice, and all agrees in the end."""
-    open_(tmp_path).close()
-    children = [Child(work(tmp_path, seed, rounds)) for seed in range(3)]
+    path = anywhere("memory")
+    open_(path).close()
+    children = [Child(work(path, seed, rounds)) for seed in range(3)]
     for child in children:
         child.wait()
-    with open_(tmp_path) as memory:
+    with open_(path) as memory:
         assert memory.maintain().behind == ()
         assert memory.check_integrity().faults == ()
         said = {message.seq for message in memory.messages(user="ann")}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anywhere import PLACES
 from zibaldone import Memory, Message, ZibaldoneError
 
 
@@ -60,10 +61,12 @@ JSONISH = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+@pytest.fixture(scope="module", params=PLACES)
+def shared(request, tmp_path_factory):
     """One memory for thousands of calls."""
-    with Memory(tmp_path_factory.mktemp("fuzz")) as memory:
+    on_server = request.param == "postgres"
+    where = request.getfixturevalue("postgres").new() if on_server else tmp_path_factory.mktemp("fuzz")
+    with Memory(where) as memory:
         yield memory
 
 
