@@ -102,6 +102,8 @@ class Leases:
                 if held is not None:
                     yield held
                     return
+            if pause_s == _FIRST_PAUSE_S:
+                _logger.info("user %r is maintained elsewhere: it is waited for", user)
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 

@@ -100,6 +100,7 @@ MAINTAINED = DEFAULT_VIEWS
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 _GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
+_OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
@@ -197,7 +198,7 @@ class Memory:
         self._views: dict[str, View] = {view.name: view for view in wired}
         self._leases: Leases | None = None  # of the worker
         # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
-        self._hold = Leases(self._database).wait if self._database.shared else None
+        self._hold = Leases(self._database, lease_s=_OWN_LEASE_S).wait if self._database.shared else None
         self._rebuilder = Rebuilder(self._database, self._meter, static, self._wire, answering, self._hold)
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}

@@ -8,6 +8,7 @@ from children import Child
 from anywhere import serials_at
 from traces import Traceable, serial
 from zibaldone import Memory
+from zibaldone import memory as memory_module
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
@@ -78,8 +79,9 @@ def filled(anywhere):
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.exhaustive)])
-def test_a_killed_rebuild(anywhere, filled, kills):
+def test_a_killed_rebuild(anywhere, filled, kills, monkeypatch):
     """Killed while it makes the view anew: the old one serves unchanged, and the next rebuild completes."""
+    monkeypatch.setattr(memory_module, "_OWN_LEASE_S", 0.5)  # for so long a killed one is waited for
     chance, path = random.Random(8), anywhere("memory")
 
     def answer():

@@ -7,6 +7,7 @@ import pytest
 from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
+from zibaldone import memory as memory_module
 from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
@@ -57,8 +58,9 @@ def keep_maintaining(path, seed):
 
 
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.exhaustive)])
-def test_a_killed_maintainer(anywhere, kills):
+def test_a_killed_maintainer(anywhere, kills, monkeypatch):
     """Killed again and again: integrity holds, each chunk is readable, nothing is read twice or skipped."""
+    monkeypatch.setattr(memory_module, "_OWN_LEASE_S", 0.5)  # for so long a killed one is waited for
     chance, path = random.Random(11), anywhere("memory")
     doing = Counter()
     moved = False
