@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from zibaldone import MemAttention
+from zibaldone import MemAttention, maintenance
 from zibaldone.errors import ModelUnavailable, StorageBusy, StorageCorrupt
 from zibaldone.maintenance import OwnModelFailed
 from zibaldone.testing import FailingEmbedder, HashEmbedder
@@ -187,6 +187,26 @@ def test_who_has_much_to_be_read_lets_the_others_go_first(started):
     assert left == {"ann": 0, "bea": 0, "cid": 0}
     assert turns[:3] == ["ann", "bea", "cid"]
     assert turns[3:] == ["ann", "cid", "ann", "ann"]
+
+
+def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
+    """With turns of no time a user is read step by step, and who has little is done in between."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
+    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["timeline"])
+    for user, count in (("ann", 12), ("bea", 2), ("cid", 2)):
+        memory.add([f"I repaired clock {i} on 3 May 2023." for i in range(count)], user=user)
+    steps, original = [], maintenance._step
+
+    def step(database, user, *arguments, **options):
+        steps.append(user)
+        return original(database, user, *arguments, **options)
+
+    monkeypatch.setattr(maintenance, "_step", step)
+    memory.start_worker(threads=1, turn_s=0)
+    assert memory._worker.idle(20)
+    assert memory._users_behind() == []
+    assert Counter(steps) == {"ann": 6, "bea": 1, "cid": 1}
+    assert max(steps.index("bea"), steps.index("cid")) < 3
 
 
 def test_others_work_is_seen_however_busy_one_s_own_users_are(started):
