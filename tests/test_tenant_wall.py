@@ -180,6 +180,8 @@ def test_seqs_are_of_one_user(memory):
 )
 def test_user_ids_are_only_ids(memory, tmp_path, user):
     """A user id may look like a path, like SQL or like a pattern: it is text, compared letter by letter."""
+    if memory._database.shared and len(user) > 2500:
+        pytest.skip("PostgreSQL has no index for a name so long; test_postgres_in_trouble says what happens")
     others = {"ann", user + "x", user.swapcase() + "y", user * 2}
     for one in (user, *others):
         memory.add(f"The tulip of {len(one)}.", user=one, session=one)

@@ -121,7 +121,8 @@ def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[st
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
     """Counts of one user, or of all."""
-    usage = tuple(meter.usage(user))  # in a transaction of its own: one inside another waits for the pool
+    # Each in a transaction of its own: one inside another waits for the pool.
+    usage, bytes_on_disk = tuple(meter.usage(user)), database.bytes_on_disk()
     with database.read(user) as connection:
         names = log.all_users(connection) if user is None else [user]
         held = []
@@ -142,7 +143,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             messages=sum(log.count(connection, name) for name in names),
             sessions=sum(len(log.sessions(connection, name)) for name in names),
             views=tuple(held),
-            bytes_on_disk=database.bytes_on_disk(),
+            bytes_on_disk=bytes_on_disk,
             usage=usage,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from contextlib import ExitStack, suppress
 
@@ -9,7 +10,7 @@ import pytest
 from children import Child
 from sqlalchemy import text
 
-from zibaldone import Memory, StorageBusy, StorageUnreachable
+from zibaldone import InvalidInput, Memory, StorageBusy, StorageUnreachable
 from zibaldone.storage import postgres as module
 from zibaldone.storage import schema
 from zibaldone.storage.opening import open_database
@@ -209,6 +210,17 @@ def test_a_wall_that_was_taken_down_is_noticed_and_stands_again(memory, url, dam
         assert again.check_integrity().ok
     with memory._database.read("bea") as connection:
         assert connection.execute(text("SELECT count(*) FROM units")).scalar_one() == 0
+
+
+@pytest.mark.parametrize("field", ["user", "session", "id"])
+def test_a_name_that_no_index_has_room_for(memory, field):
+    """Nothing is stored, and the error says what to shorten."""
+    long = "".join(random.Random(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=9000))
+    given = {"user": "ann", "session": "s", "id": "i", field: long}
+    with pytest.raises(InvalidInput, match="shorten user, session, id"):
+        memory.add({"content": "A tulip.", "id": given["id"]}, user=given["user"], session=given["session"])
+    assert memory.users() == []
+    memory.add("A tulip.", user="ann")
 
 
 def test_a_role_that_no_wall_stops_is_named(url, postgres, caplog):

@@ -63,6 +63,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _LOST = ("08", "57P", "25P03", "25P04")
 _COLLIDED = {"40001", "40P01"}  # others changed the same; or each waited for the other
 _AGAIN = {"53300", "55P03", "57014"}  # too many connections, waited
+_TOO_LONG = "54000"
 _FULL = {"53100", "53200"}
 _REFUSED = {"25006", "28000", "28P01", "3D000", "3F000", "42501", "0A000"}
 # A server that acknowledges before it has written is told to write first.
@@ -317,7 +318,7 @@ class PostgresDatabase(Database):
     def _fail(self, error: BaseException, *, committing: bool = False) -> NoReturn:
         raise self._typed(error, committing=committing) from error
 
-    def _typed(self, error: BaseException, *, committing: bool) -> StorageError:
+    def _typed(self, error: BaseException, *, committing: bool) -> StorageError | InvalidInput:
         state = getattr(error, "sqlstate", None) or ""
         what = (str(error).splitlines() or [""])[0][:200]  # what follows may be anybody's text
         if _is_refusal(error):
@@ -331,6 +332,11 @@ class PostgresDatabase(Database):
             return StorageUnreachable(f"{self.name} cannot be reached ({what}); {stored}: try again")
         if state == "55P03":
             return self._busy()
+        if state == _TOO_LONG:
+            return InvalidInput(
+                f"a name is too long for an index of PostgreSQL ({what}), and nothing was stored:"
+                " shorten user, session, id and path to 1,000 bytes each"
+            )
         if state in _COLLIDED:
             return Collided(f"{self.name}: others were in the way ({what}), nothing was stored: try again")
         if state in _AGAIN:
