@@ -163,7 +163,8 @@ def place(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-# What `make test` runs of every view, and of the messages view over PostgreSQL: what is lost for good where it is wrong.
+# What `make test` runs of every view, and of the messages view over PostgreSQL: where these are wrong, something
+# is lost, or is not forgotten.
 _ESSENTIAL = (
     "test_the_cursor_ends_at_the_end_of_the_log",
     "test_a_crash_between_the_output_and_the_cursor_leaves_neither",
@@ -178,7 +179,7 @@ _LONG = ("test_a_crash_at", "test_a_crash_while", "test_batches", "test_a_recall
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """The rest of the matrix is wide: other views in folders, and PostgreSQL but for what takes long there."""
+    """The rest of the matrix is wide, but for what takes long over PostgreSQL."""
     given = getattr(getattr(item, "callspec", None), "params", {})
     if "case" not in given:
         return
