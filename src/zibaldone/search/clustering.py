@@ -60,7 +60,7 @@ def _joinings(
     sizes: Sequence[float] | None,
     most: float,
 ) -> Iterator[list[list[int]]]:
-    """The same list each time, which changes: a row that was joined with an earlier one leaves an empty group."""
+    """One list, which changes: a row that was joined with an earlier one leaves an empty group."""
     n = len(similarity)
     groups = [[row] for row in range(n)]
     yield groups
