@@ -163,8 +163,8 @@ def place(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-# What `make test` runs of every view, and of the messages view over PostgreSQL: where these are wrong, something
-# is lost, or is not forgotten.
+# What `make test` runs of every view, and of the messages view over PostgreSQL: where these are wrong,
+# something is lost, or is not forgotten.
 _ESSENTIAL = (
     "test_the_cursor_ends_at_the_end_of_the_log",
     "test_a_crash_between_the_output_and_the_cursor_leaves_neither",
