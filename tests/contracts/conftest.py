@@ -226,6 +226,8 @@ def new_rig(
     yield new
     for rig in made:
         rig.database.close()
+        if place == "postgres":
+            request.getfixturevalue("postgres").give_back(rig.place)
 
 
 @pytest.fixture
