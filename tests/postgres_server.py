@@ -88,7 +88,7 @@ class Server:
         return self.url(name)
 
     def give_back(self, url: str) -> None:
-        """A memory that nobody has open, whose tables are as they were made: they are emptied for another test."""
+        """A memory that nobody has open; its tables are as they were made, and are emptied."""
         name = str(sqlalchemy.make_url(url).database)
         self.run(_EMPTY, name)
         self._unused.append(name)

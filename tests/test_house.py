@@ -330,6 +330,24 @@ def test_no_file_names_a_path_of_somebody_s_machine(folder):
             assert not pattern.search(text), f"{path}: {pattern.search(text)}"
 
 
+def test_the_contracts_that_every_view_keeps_are_there():
+    """`make test` runs these by their names: one that is called otherwise would be left out unnoticed."""
+    folder = Path(__file__).parent / "contracts"
+    given = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in parsed(folder / "conftest.py").body
+        if isinstance(node, ast.Assign) and node.targets[0].id in ("_ESSENTIAL", "_LONG")
+    }
+    tests = [
+        node.name
+        for path in folder.glob("test_views_*.py")
+        for node in parsed(path).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert set(given["_ESSENTIAL"]) <= set(tests)
+    assert all(any(name.startswith(start) for name in tests) for start in given["_LONG"])
+
+
 def test_the_package_says_that_it_is_typed():
     """Type checkers of users read our annotations."""
     assert (SOURCE / "py.typed").is_file()
