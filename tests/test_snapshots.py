@@ -1,5 +1,6 @@
 """What a snapshot tells of a user: read in one statement, it is what its parts are when asked for alone."""
 
+import pytest
 from sqlalchemy import event
 
 from zibaldone import generations, log
@@ -38,13 +39,16 @@ def test_of_a_user_whom_the_view_has_read(memory):
         assert statements == 1
 
 
-def test_while_another_build_stands_beside(memory):
-    """The one that serves, and not the one that waits."""
-    memory.add(["I moved to Lisbon.", "I play the bassoon."], user="ann")
-    memory.rebuild(user="ann", view="messages", beside=True)
-    taken, alone, _ = both(memory, "ann", "messages")
+@pytest.mark.parametrize("beside", [False, True])
+def test_while_a_build_is_not_done_yet(memory, beside):
+    """One that is being built serves nobody, whether it is to serve when it is done or to wait."""
+    memory.add("I moved to Lisbon.", user="ann")
+    chunks = memory._named(["chunks"])[0]
+    with memory._database.write("ann") as connection:
+        generations.start(connection, "ann", chunks, serving=False, beside=beside)
+    taken, alone, _ = both(memory, "ann", "chunks")
     assert taken == alone
-    assert taken[1] is not None
+    assert taken[1] is None
 
 
 def test_of_a_user_whom_the_view_has_not_read(memory):
