@@ -45,7 +45,6 @@ _SERVING = (
             view_states.c.user == users.c.user,
             view_states.c.view == bindparam("name"),
             view_states.c.serving == 1,
-            view_states.c.standing == "",
         ),
     )
     .where(users.c.user == bindparam("of"))
