@@ -40,7 +40,7 @@ from zibaldone.storage import sqlite
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
-_WHOLLY_MARKED = re.compile(r"^pytestmark = pytest\.mark\.(wide|exhaustive)$", re.MULTILINE)
+_WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)
 _SETTINGS = "_hypothesis_internal_use_settings"  # there is no public way to them
 
 settings.register_profile("zibaldone", deadline=None)
