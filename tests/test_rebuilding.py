@@ -427,9 +427,9 @@ def test_recalls_beside_a_switch_are_of_one_build_or_the_other(memory):
     thread.start()
     try:
         for _ in range(10):
-            while recalls_made.acquire(blocking=False):
-                pass  # those that ended before do not count
             memory.rollback(user="ann")
+            while recalls_made.acquire(blocking=False):
+                pass  # those made before the switch
             assert recalls_made.acquire(timeout=30)
     finally:
         done.set()

@@ -11,6 +11,8 @@ from zibaldone import Memory
 from zibaldone import memory as memory_module
 from zibaldone.testing import HashEmbedder
 
+pytestmark = pytest.mark.wide
+
 EMBEDDER = HashEmbedder(16)
 
 
