@@ -67,6 +67,7 @@ class AsyncMemory:
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
+        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """Open the folder, as Memory does."""
@@ -87,6 +88,7 @@ class AsyncMemory:
             background=background,
             workers=workers,
             clock=clock,
+            blocks=blocks,
             busy_timeout_s=busy_timeout_s,
         )
 

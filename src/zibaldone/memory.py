@@ -57,6 +57,7 @@ from zibaldone.recalled import Recall
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
+from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered
@@ -139,6 +140,7 @@ class Memory:
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
+        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
@@ -156,7 +158,9 @@ class Memory:
         unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
         recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
-        calls of one user, go side by side in a maintenance.
+        calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
+        saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
+        one they are beside the rows.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
         not installed, and ModelFailed for an embedder that cannot be loaded.
@@ -185,6 +189,11 @@ class Memory:
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        try:
+            use_bucket(self._database, settings.blocks(blocks))
+        except BaseException:
+            self._database.close()
+            raise
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
@@ -200,6 +209,7 @@ class Memory:
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
+            self._database.saved.sweep()
             if not self._database.shared:  # there, each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.saved_files import SavedFiles
 
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
@@ -39,6 +40,7 @@ class Database(ABC):
     remains: str  # where forgotten text may be as long as `wipe` says no
     blocks: BlockStore
     saved: SavedFiles
+    bucket: Bucket | None = None  # what both lie in, where they do
 
     def __init__(self) -> None:
         self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted

@@ -35,6 +35,7 @@ from zibaldone.errors import (
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
+from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_nul
 from zibaldone.storage.database import Database, place_shown, sorted_once
 from zibaldone.storage.migrations import MIGRATIONS, migrate
@@ -248,13 +249,14 @@ class PostgresDatabase(Database):
             return [f"index {name} is not valid" for name in connection.execute(text(query)).scalars()]
 
     def bytes_on_disk(self) -> int:
-        """Size of our tables with their indexes, in bytes."""
+        """Size of our tables with their indexes, and of our objects in a bucket, in bytes."""
         query = text(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
             " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
         )
         with self.read() as connection:
-            return int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
+            rows = int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
+            return rows + bytes_in_bucket(self, connection)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""

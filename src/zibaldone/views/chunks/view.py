@@ -337,6 +337,8 @@ class ChunksView:
             patient=patient,
         )
         release(database, self.store, generation.user)
+        if moved.blocks_written and database.shared:  # elsewhere whoever opens the memory does it
+            reclaim_orphans(database, self.store, user=generation.user)
         done = {
             "records": moved.records,
             "blocks written": moved.blocks_written,
