@@ -292,6 +292,25 @@ class ServingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FleetOptions:
+    """A fleet over PostgreSQL and a bucket under load, its processes killed: is any promise broken?"""
+
+    path: Path | None = argument("A LoCoMo file, of whose turns messages are made; else made-up turns.", None)
+    servers: int = option(4, "Processes that serve.", least=1)
+    workers: int = option(3, "Processes that maintain.", least=1)
+    users: int = option(2000, "Who talk: the first most, by a Zipf distribution.", least=1, most=65_000)
+    minutes: float = option(30.0, "Of load.", least=0)
+    clients: int = option(8, "Requests at a time.", least=1)
+    regulars: int = option(3, "Users with a history from before.", least=0)
+    history: int = option(2000, "Messages of that, each.", least=0)
+    kill_s: float = option(20.0, "Seconds from one kill -9 of a process to the next; 0: none.", least=0)
+    restart_s: float = option(240.0, "The same of PostgreSQL, and of outages of the bucket.", least=0)
+    wait_s: float = option(600.0, "Seconds that views may need after the load.", least=0)
+    no_bucket: bool = option(False, "Blocks as rows, and no views of chunks.")
+    seed: int = option(0, "Of who does what, and who is killed when.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
 
@@ -372,6 +391,7 @@ BENCHMARKS = (
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("page", PageOptions, "page:run"),
+    Benchmark("fleet", FleetOptions, "fleet.run:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
