@@ -68,6 +68,7 @@ class AsyncMemory:
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
+        replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """Open the folder, as Memory does."""
@@ -89,6 +90,7 @@ class AsyncMemory:
             workers=workers,
             clock=clock,
             blocks=blocks,
+            replica=replica,
             busy_timeout_s=busy_timeout_s,
         )
 

@@ -54,11 +54,12 @@ from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
+from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.bucket_blocks import use_bucket
-from zibaldone.storage.database import Database
+from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
@@ -141,6 +142,7 @@ class Memory:
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
+        replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
@@ -160,7 +162,8 @@ class Memory:
         threads maintain while the program does other things; `workers` is how many users, and how many model
         calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
         saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
-        one they are beside the rows.
+        one they are beside the rows. `replica` is the URL of a hot standby of a memory in PostgreSQL, from
+        which recalls are read as long as it keeps up.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
         not installed, and ModelFailed for an embedder that cannot be loaded.
@@ -189,8 +192,10 @@ class Memory:
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        self._replica: ReplicaReads | None = None
         try:
             use_bucket(self._database, settings.blocks(blocks))
+            self._replica = _a_replica(self._database, settings.replica(replica))
         except BaseException:
             self._database.close()
             raise
@@ -279,6 +284,8 @@ class Memory:
         if self._worker is not None:
             self._worker.stop(_STOP_S)
         self._database.close()
+        if self._replica is not None:
+            self._replica.close()
         for model in self._own_models:
             if callable(close := getattr(model, "close", None)):
                 close()
@@ -393,10 +400,10 @@ class Memory:
             sources, over = chosen, []
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
-        def recalled() -> Recall:
+        def recalled(database: Database) -> Recall:
             serving = partial(self._variants.serving, whose)
             return recall(
-                self._database,
+                database,
                 [serving(view) for view in sources],
                 question,
                 floor=least_confidence,
@@ -414,7 +421,7 @@ class Memory:
             )
 
         with inspection.damage_is_named(self._database, whose, chosen):
-            return self._variants.steadily(whose, chosen, recalled)
+            return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
 
     @audited("read")
     def search(
@@ -448,9 +455,9 @@ class Memory:
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
-        def passages() -> tuple[Evidence, ...]:
+        def passages(database: Database) -> tuple[Evidence, ...]:
             return search(
-                self._database,
+                database,
                 self._variants.serving(whose, self._messages),
                 self._variants.serving(whose, self._updates),
                 question,
@@ -462,7 +469,13 @@ class Memory:
             )
 
         with inspection.damage_is_named(self._database, whose, [self._messages]):
-            return self._variants.steadily(whose, [self._messages, self._updates], passages)
+            return self._variants.steadily(
+                whose, [self._messages, self._updates], partial(self._read, whose, passages)
+            )
+
+    def _read(self, user: str, work: Callable[[Database], R]) -> R:
+        """What `work` gives of the database, or of its replica."""
+        return work(self._database) if self._replica is None else self._replica.read(user, work)
 
     def _query(
         self, text: str, user: Key, session: Key | None, budget_tokens: int, now: TimeLike | None
@@ -1192,6 +1205,17 @@ def _seq_or_id(which: object) -> int | str:
     if isinstance(which, int) and not isinstance(which, bool):
         return count("a seq", which, least=1)
     return key("a message's id", which)
+
+
+def _a_replica(database: Database, url: str | None) -> ReplicaReads | None:
+    """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
+    if url is None:
+        return None
+    if url_in(url) is None or not database.shared:
+        raise InvalidInput(
+            f"replica must be the URL of a standby of a memory in PostgreSQL, not {place_shown(url)!r}"
+        )
+    return ReplicaReads(database, url)
 
 
 def _an_embedder(given: Embedder | None) -> Embedder | None:

@@ -311,6 +311,23 @@ class FleetOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SizingOptions:
+    """Rows, bytes and processor seconds of a message over PostgreSQL and a bucket; what many users need."""
+
+    path: Path | None = argument("A LoCoMo file, of whose turns messages are made; else made-up turns.", None)
+    users: int = option(100, "Who are measured.", least=2)
+    messages: int = option(500, "Of each.", least=1)
+    calls: int = option(200, "Of each kind that is timed.", least=1)
+    chunks: bool = option(False, "The view of chunks, too.")
+    for_users: Ints = option((1_000, 1_000_000, 100_000_000), "Users that figures are multiplied to.")
+    kept: int = option(2_000, "Messages kept of a user.", least=1)
+    adds: float = option(20.0, "Messages that a user adds a day.", least=0)
+    recalls: float = option(10.0, "Recalls of a user a day.", least=0)
+    turns: float = option(2.0, "Messages that come within seconds, and are maintained together.", least=1)
+    peak: float = option(5.0, "How many times the mean the peak hour has.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
 
@@ -392,6 +409,7 @@ BENCHMARKS = (
     Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("page", PageOptions, "page:run"),
     Benchmark("fleet", FleetOptions, "fleet.run:run"),
+    Benchmark("sizing", SizingOptions, "fleet.sizing:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),

@@ -16,13 +16,17 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.saved_files import SavedFiles
 
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
 _FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database of PostgreSQL
+
+
+class StandbyBehind(StorageBusy):
+    """A standby has not replayed what the reader must see; whoever asked for it reads the primary."""
 
 
 class Database(ABC):

@@ -70,6 +70,7 @@ class PostgresDatabase(Database):
     """The tables of one schema of a PostgreSQL database; nothing lies beside it."""
 
     shared = True
+    connect_s = _CONNECT_S
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
     def __init__(self, url: str, *, busy_timeout_s: float) -> None:
@@ -88,18 +89,22 @@ class PostgresDatabase(Database):
         self.saved = TableFiles()
         start_anew_in_children(self)
         try:
-            with self._transaction(_snapshot(None), patient=False):
-                pass  # a wrong password is said at once
-            if not self._is_current():
-                migrate(self._migration)
+            self.prepare()
         except BaseException:
             self.close()
             raise
 
+    def prepare(self) -> None:
+        """Make the tables, or bring them up to date."""
+        with self._transaction(snapshot_of(None), patient=False):
+            pass  # a wrong password is said at once
+        if not self._is_current():
+            migrate(self._migration)
+
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(_snapshot(user)) as connection:
+        with self._transaction(snapshot_of(user)) as connection:
             yield connection
 
     @contextmanager
@@ -117,7 +122,7 @@ class PostgresDatabase(Database):
         return create_engine(
             self._url,
             isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
-            connect_args={"connect_timeout": _CONNECT_S, "application_name": "zibaldone"},
+            connect_args={"connect_timeout": self.connect_s, "application_name": "zibaldone"},
             pool_size=kept,
             max_overflow=most - kept,
             pool_timeout=self._busy_timeout_s,
@@ -328,7 +333,8 @@ def _checked(url: str) -> URL:
         raise InvalidInput(f"{place_shown(url)} is no URL: postgresql+psycopg://user@host/name") from error
 
 
-def _snapshot(user: str | None) -> str:
+def snapshot_of(user: str | None) -> str:
+    """What begins a read transaction that means this user's rows, or everybody's."""
     return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_meaning(user)}"
 
 

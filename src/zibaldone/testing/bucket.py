@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from types import TracebackType
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape, unescape
@@ -284,6 +285,7 @@ class FakeBucketServer:
                 self.wfile.close()
                 self.rfile.close()
                 self.connection.close()
+                self.wfile = self.rfile = BytesIO()  # nothing more is sent
 
         return BucketHandler
 

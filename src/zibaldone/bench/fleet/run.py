@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from zibaldone.bench.fleet.audit import FleetAudit, audit
 from zibaldone.bench.fleet.load import FleetUser, Load
@@ -57,7 +58,7 @@ class FleetCounts:
 def run(options: FleetOptions, run: Run) -> Measurement:
     """Measure."""
     need("starlette", "uvicorn", "psycopg", *([] if options.no_bucket else ["obstore"]))
-    texts = _texts(options)
+    texts = fleet_texts(options.path)
     users = [FleetUser(number) for number in range(options.users)]
     with ExitStack() as stack:
         bucket = None if options.no_bucket else stack.enter_context(FakeBucketServer(seed=options.seed))
@@ -65,7 +66,7 @@ def run(options: FleetOptions, run: Run) -> Measurement:
         stack.callback(postgres.stop)
         postgres.run(f"CREATE DATABASE fleet OWNER {ROLE}")
         url = postgres.url("fleet")
-        stack.enter_context(_environment(bucket.environment if bucket else {}))
+        stack.enter_context(fleet_environment(bucket.environment if bucket else {}))
         blocks = bucket.url if bucket else None
         views = MAINTAINED if bucket is None else (*MAINTAINED, "chunks")
         with Memory(url, blocks=blocks, embedder=None, chat=None):
@@ -148,15 +149,16 @@ def _members(options: FleetOptions, run: Run, url: str, views: tuple[str, ...]) 
     return members
 
 
-def _texts(options: FleetOptions) -> list[str]:
-    if options.path is None:
+def fleet_texts(path: Path | None) -> list[str]:
+    """Real turns, or made-up ones."""
+    if path is None:
         return [message.content for message in made_up_turns()]
-    conversations = LoCoMoQuestions(options.path)
+    conversations = LoCoMoQuestions(path)
     return [m.content for user in conversations.users() for m in conversations.messages(user)]
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
+def fleet_environment(values: Mapping[str, str]) -> Iterator[None]:
     """For this process and those that it starts."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
@@ -200,10 +202,10 @@ def _notes(figures: Mapping[str, object], counts: FleetCounts, audited: FleetAud
         f"acknowledged {audited.acknowledged:,}, forgotten {audited.forgotten:,}, uncertain"
         f" {audited.uncertain:,}; no view behind {audited.caught_up_s:.0f} s after the load"
     )
+    shown = audited.undead + counts.undead
     yield (
-        f"lost {audited.lost}, doubled {audited.doubled}, another's {audited.foreign + counts.foreign},"
-        f" shown or kept after it was forgotten {audited.undead + counts.undead}, sent by nobody"
-        f" {audited.unknown}, logs out of order {audited.gaps}"
+        f"lost {audited.lost}, doubled {audited.doubled}, another's {audited.foreign + counts.foreign}, there"
+        f" after it was forgotten {shown}, sent by nobody {audited.unknown}, out of order {audited.gaps}"
     )
     yield (
         f"acknowledged and not recalled {counts.unseen}, requests given up {counts.given_up}, views behind for"
