@@ -76,7 +76,7 @@ class FleetUser:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class FleetRequest:
     """One that was answered as it should be; time is from the first attempt to the last answer."""
 
     operation: str
@@ -101,7 +101,7 @@ class Load:
         seed: int,
     ) -> None:
         """Who acts is chosen by a Zipf distribution over `users`: a few talk most."""
-        self.requests: list[Request] = []
+        self.requests: list[FleetRequest] = []
         self.failures: Counter[str] = Counter()  # of attempts, by what went wrong
         self.given_up = 0
         self.foreign = self.undead = self.unseen = 0  # codes: of others, of the forgotten; not recalled
@@ -237,7 +237,7 @@ class _Client:
                 self._failed(f"{operation}: {refused}")
             else:
                 ms = 1000 * (time.perf_counter() - began)
-                self._load.requests.append(Request(operation, ms, attempts))
+                self._load.requests.append(FleetRequest(operation, ms, attempts))
                 return answer
             time.sleep(_PAUSE_S * self.chance.uniform(0.5, 1.5))
         with self._load._noting:  # noqa: SLF001

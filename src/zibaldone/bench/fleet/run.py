@@ -208,8 +208,8 @@ def _notes(figures: Mapping[str, object], counts: FleetCounts, audited: FleetAud
         f" after it was forgotten {shown}, sent by nobody {audited.unknown}, out of order {audited.gaps}"
     )
     yield (
-        f"acknowledged and not recalled {counts.unseen}, requests given up {counts.given_up}, views behind for"
-        f" good {audited.behind}, faults {len(audited.faults)}, tracebacks {counts.crashes}"
+        f"acknowledged and not recalled {counts.unseen}, requests given up {counts.given_up}, views behind"
+        f" for good {audited.behind}, faults {len(audited.faults)}, tracebacks {counts.crashes}"
     )
     examples = figures["examples"]
     assert isinstance(examples, list)
