@@ -10,7 +10,7 @@ from sqlalchemy import text
 from zibaldone import Memory
 from zibaldone.bench.fleet import sizing
 from zibaldone.bench.fleet.audit import audit
-from zibaldone.bench.fleet.load import FleetUser, Load, code_of, codes_in
+from zibaldone.bench.fleet.load import FleetLoad, FleetUser, code_of, codes_in
 from zibaldone.bench.fleet.run import run
 from zibaldone.bench.outcome import Run, silent
 from zibaldone.bench.registry import FleetOptions, SizingOptions
@@ -82,7 +82,7 @@ def test_a_view_that_stays_behind_is_counted(memory, kept):
 
 def test_what_a_client_sees():
     """Codes of others, and of what had been forgotten before it asked."""
-    load = Load([FleetUser(0)], [], ["Rye."], clients=0, seed=0)
+    load = FleetLoad([FleetUser(0)], [], ["Rye."], clients=0, seed=0)
     shown = load._check(FleetUser(0), f"{code_of(0, 1)} {code_of(0, 2)} {code_of(7, 1)}", {2})
     assert (shown, load.foreign, load.undead, len(load.examples)) == ({1, 2}, 1, 1, 2)
 
@@ -97,8 +97,8 @@ def test_what_a_fleet_needs_is_what_was_measured_times_users():
     assert (small.rows, small.database_bytes, small.bucket_bytes) == (50_000, 5e6, 350_000)
     assert small.adds_per_s == pytest.approx(1.0)
     assert large.servers == pytest.approx(1000 * small.servers)
-    assert (large.looking_s, large.saturates) == (pytest.approx(1000), "workers' looks")
-    assert large.machines == pytest.approx(200)
+    assert (large.looking_s, large.saturates) == (pytest.approx(15_000), "workers' looks")
+    assert large.machines == pytest.approx(3000)
 
 
 @pytest.mark.exhaustive

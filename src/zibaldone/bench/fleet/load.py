@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from zibaldone.bench.fleet.members import Member
+from zibaldone.bench.fleet.members import FleetProcess
 
 _BITS, _NUMBER_BITS = 40, 22  # of a code, and of them those of the message's number
 _CODE = re.compile(r"\bqz([a-p]{10})\b")
@@ -84,17 +84,17 @@ class FleetRequest:
     attempts: int
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """An answer that no further attempt would change."""
 
 
-class Load:
+class FleetLoad:
     """Clients in threads, until they are stopped. What they saw is in the fields."""
 
     def __init__(
         self,
         users: Sequence[FleetUser],
-        servers: Sequence[Member],
+        servers: Sequence[FleetProcess],
         texts: Sequence[str],
         *,
         clients: int,
@@ -215,7 +215,7 @@ class Load:
 class _Client:
     """A connection to some server, until that fails or its turn is over."""
 
-    def __init__(self, load: Load, chance: random.Random) -> None:
+    def __init__(self, load: FleetLoad, chance: random.Random) -> None:
         self.chance, self._load = chance, load
         self._connection: HTTPConnection | None = None
 
@@ -233,7 +233,7 @@ class _Client:
             except (OSError, HTTPException, ValueError) as error:
                 self._close()
                 self._failed(f"{operation}: {type(error).__name__}")
-            except Refused as refused:
+            except RefusedRequest as refused:
                 self._failed(f"{operation}: {refused}")
             else:
                 ms = 1000 * (time.perf_counter() - began)
@@ -256,7 +256,7 @@ class _Client:
         read = response.read()
         if response.status >= 300:
             self._close()
-            raise Refused(str(response.status))
+            raise RefusedRequest(str(response.status))
         answer: dict[str, Any] = json.loads(read)
         return answer
 

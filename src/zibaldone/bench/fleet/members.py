@@ -22,7 +22,7 @@ _OUTAGE_S = 8.0  # of the bucket
 _DOWN_S = 1.0  # between the kill of PostgreSQL and its next start
 
 
-class Member:
+class FleetProcess:
     """One process of the fleet. What killed processes used counts too."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, port: int | None = None) -> None:
@@ -97,7 +97,7 @@ class Chaos:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[FleetProcess],
         postgres: PostgresServer | None,
         bucket: FakeBucketServer | None,
         *,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zibaldone.bench.fleet.audit import FleetAudit, audit
-from zibaldone.bench.fleet.load import FleetUser, Load
-from zibaldone.bench.fleet.members import Chaos, Member
+from zibaldone.bench.fleet.load import FleetLoad, FleetUser
+from zibaldone.bench.fleet.members import Chaos, FleetProcess
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.outcome import Measurement, Run, need
 from zibaldone.bench.registry import FleetOptions
@@ -79,7 +79,7 @@ def run(options: FleetOptions, run: Run) -> Measurement:
             run.progress(f"starting {member.name}", 0, 0)
             member.wait_until_ready()
         servers = [member for member in members if member.port]
-        load = Load(users, servers, texts, clients=options.clients, seed=options.seed)
+        load = FleetLoad(users, servers, texts, clients=options.clients, seed=options.seed)
         for user in users[: options.regulars]:
             run.progress("filling histories", user.number, options.regulars)
             load.fill(user, options.history)
@@ -136,16 +136,16 @@ def run(options: FleetOptions, run: Run) -> Measurement:
     return Measurement(figures, [tabulate(title, _COLUMNS, rows)], tuple(_notes(figures, counts, audited)))
 
 
-def _members(options: FleetOptions, run: Run, url: str, views: tuple[str, ...]) -> list[Member]:
+def _members(options: FleetOptions, run: Run, url: str, views: tuple[str, ...]) -> list[FleetProcess]:
     members = []
     for number in range(options.servers):
         port = free_port()
         words = ["serve", "--memory", url, "--port", str(port), "--requests-per-minute", "0"]
-        members.append(Member(f"server-{number}", ["-c", _PROGRAM, *words], run.folder, port))
+        members.append(FleetProcess(f"server-{number}", ["-c", _PROGRAM, *words], run.folder, port))
     for number in range(options.workers):
         words = ["worker", "--memory", url, "--lease", str(_LEASE_S), "--poll", str(_POLL_S)]
         words += [word for view in views for word in ("--view", view)]
-        members.append(Member(f"worker-{number}", ["-c", _PROGRAM, *words], run.folder))
+        members.append(FleetProcess(f"worker-{number}", ["-c", _PROGRAM, *words], run.folder))
     return members
 
 
@@ -172,7 +172,7 @@ def fleet_environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _rows(load: Load, seconds: float) -> list[OperationRow]:
+def _rows(load: FleetLoad, seconds: float) -> list[OperationRow]:
     rows = []
     for operation in (*sorted({request.operation for request in load.requests}), "all"):
         those = [r for r in load.requests if operation in (r.operation, "all")]

@@ -265,11 +265,11 @@ def _size(
     recall_theirs = first * cold.postgres_ms + (1 - first) * warm.postgres_ms
     steps = adds / options.turns  # a maintenance takes in what is said within seconds
     postgres = (adds * add.postgres_ms + recalls * recall_theirs + steps * maintain.postgres_ms) / 1000
-    looking_s = users * look.ms / 1000
+    looking_s = users * (look.own_ms + look.postgres_ms) / 1000  # both wait for each other
     workers = steps * maintain.own_ms / 1000 / _BUSY
     needs = {
         "disk of the database": kept * sum(table.bytes_per_message for table in tables),
-        "processors of the database": postgres + users * look.postgres_ms / 1000 / _LOOKS_S,
+        "processors of the database": postgres,
         "write-ahead log": adds * add.log_bytes + steps * maintain.log_bytes,
         "commits": adds + steps * _COMMITS_OF_A_STEP,
         "workers' looks": looking_s,
