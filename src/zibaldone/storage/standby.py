@@ -6,7 +6,7 @@ Nothing is asked of it twice and nothing waited for: whoever reads has the prima
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from sqlalchemy import Connection, select
@@ -53,10 +53,14 @@ class StandbyDatabase(PostgresDatabase):
                     raise StandbyBehind(f"{self.name} is at version {has} of a user of {self._wanted.get()}")
             yield connection
 
-    def write(self, *users: str) -> AbstractContextManager[Connection]:  # noqa: ARG002
+    @contextmanager
+    def write(self, *users: str) -> Iterator[Connection]:  # noqa: ARG002
         """Raises StorageUnusable."""
         raise StorageUnusable(f"{self.name} is a replica: nothing is written there")
+        yield
 
-    def unlocked(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def unlocked(self) -> Iterator[Connection]:
         """Raises StorageUnusable."""
-        return self.write()
+        with self.write() as connection:
+            yield connection

@@ -64,19 +64,22 @@ class PostgresServer:
         with psycopg.connect(
             host=str(self.root), user="postgres", dbname=database, autocommit=True
         ) as connection:
-            done = connection.execute(statement)  # type: ignore[call-overload] # a test's own words
+            done = connection.execute(statement)
             return done.fetchall() if done.description else []
 
     def start(self) -> None:
         """Begin to serve; raises OSError where it does not."""
-        options = [word for setting in self._settings for word in ("-c", setting)]
+        options: list[str | Path] = [word for setting in self._settings for word in ("-c", setting)]
         self._process = subprocess.Popen(  # noqa: S603 - what is installed
             [self.programs / "postgres", "-D", self.root / "data", "-k", self.root, *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             **_as_somebody(),
         )
-        ready = [self.programs / "pg_isready", "-q", "-h", self.root, "-d", "postgres"]
+        ready: list[str | Path] = [
+            self.programs / "pg_isready",
+            *("-q", "-h", str(self.root), "-d", "postgres"),
+        ]
         until = time.monotonic() + _STARTS_S
         while subprocess.run(ready, check=False).returncode:  # noqa: S603
             if self._process.poll() is not None or time.monotonic() > until:
@@ -111,7 +114,7 @@ class PostgresServer:
         if owner := _as_somebody():
             os.chown(self.root, owner["user"], owner["group"])
         if self._primary is not None:  # -R: it goes on with what the primary streams
-            of = ["-h", self._primary.root, "-U", "postgres", "-c", "fast", "--no-sync"]
+            of = ["-h", str(self._primary.root), "-U", "postgres", "-c", "fast", "--no-sync"]
             self.call("pg_basebackup", "-R", "-X", "stream", "-D", data, *of)
             return
         words = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"]

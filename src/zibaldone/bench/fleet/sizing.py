@@ -163,9 +163,8 @@ class _Meter:
 
     def read(self, call: str, per: str, calls: int) -> CallCost:
         ms, own, theirs, log = (now - then for now, then in zip(self._now(), self._begun, strict=True))
-        return CallCost(
-            call, per, calls, *(1000 * figure / calls for figure in (ms, own, theirs)), log / calls
-        )
+        ms, own, theirs = (1000 * figure / calls for figure in (ms, own, theirs))
+        return CallCost(call, per, calls, ms, own, theirs, log / calls)
 
     def _now(self) -> tuple[float, float, float, int]:
         written = self._postgres.run("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")[0][0]
