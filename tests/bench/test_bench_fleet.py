@@ -118,6 +118,7 @@ def test_a_short_soak(tmp_path, template):
         kill_s=7,
         restart_s=16,
         wait_s=120,
+        replica=True,
     )
     figures = run(options, Run("", tmp_path)).figures
     counts, audited = figures["counts"], figures["audit"]

@@ -307,6 +307,7 @@ class FleetOptions:
     restart_s: float = option(240.0, "The same of PostgreSQL, and of outages of the bucket.", least=0)
     wait_s: float = option(600.0, "Seconds that views may need after the load.", least=0)
     no_bucket: bool = option(False, "Blocks as rows, and no views of chunks.")
+    replica: bool = option(False, "Recalls from a streaming standby, which is killed like the primary.")
     seed: int = option(0, "Of who does what, and who is killed when.")
 
 

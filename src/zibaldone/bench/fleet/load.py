@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -129,16 +130,17 @@ class FleetLoad:
     def fill(self, user: FleetUser, messages: int) -> None:
         """A history from before."""
         chance = random.Random(user.number)
-        while user.sent < messages:
-            self._add(_Client(self, chance), user, min(200, messages - user.sent))
+        with closing(_Client(self, chance)) as client:
+            while user.sent < messages:
+                self._add(client, user, min(200, messages - user.sent))
 
     def _act(self, chance: random.Random) -> None:
-        client = _Client(self, chance)
         names, weights = list(_OPERATIONS), list(_OPERATIONS.values())
-        while not self._over.is_set():
-            user = self._users[int(np.searchsorted(self._weights, chance.random()))]
-            operation = chance.choices(names, weights)[0]
-            getattr(self, f"_{operation}")(client, user)
+        with closing(_Client(self, chance)) as client:
+            while not self._over.is_set():
+                user = self._users[int(np.searchsorted(self._weights, chance.random()))]
+                operation = chance.choices(names, weights)[0]
+                getattr(self, f"_{operation}")(client, user)
 
     def _add(self, client: _Client, user: FleetUser, count: int | None = None) -> None:
         amount = count or client.chance.randint(1, 2)
@@ -231,7 +233,7 @@ class _Client:
             try:
                 answer = self._answer(f"{path}{joint}user={user.name}", body)
             except (OSError, HTTPException, ValueError) as error:
-                self._close()
+                self.close()
                 self._failed(f"{operation}: {type(error).__name__}")
             except RefusedRequest as refused:
                 self._failed(f"{operation}: {refused}")
@@ -246,7 +248,7 @@ class _Client:
 
     def _answer(self, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         if self._connection is None or self.chance.random() < 0.1:
-            self._close()
+            self.close()
             server = self.chance.choice(self._load._servers)  # noqa: SLF001
             self._connection = HTTPConnection("127.0.0.1", server.port, timeout=_TIMEOUT_S)
         given = None if body is None else json.dumps(body)
@@ -255,7 +257,7 @@ class _Client:
         response = self._connection.getresponse()
         read = response.read()
         if response.status >= 300:
-            self._close()
+            self.close()
             raise RefusedRequest(str(response.status))
         answer: dict[str, Any] = json.loads(read)
         return answer
@@ -264,7 +266,8 @@ class _Client:
         with self._load._noting:  # noqa: SLF001
             self._load.failures[what] += 1
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """The next request opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -93,27 +94,26 @@ class FleetProcess:
 
 
 class Chaos:
-    """Kills members in turns of chance, restarts PostgreSQL, takes the bucket away; until it is stopped."""
+    """Kills members by chance, restarts PostgreSQL, takes the bucket away; until it is stopped."""
 
     def __init__(
         self,
         members: Sequence[FleetProcess],
-        postgres: PostgresServer | None,
+        databases: Sequence[PostgresServer],
         bucket: FakeBucketServer | None,
         *,
         kill_s: float,
         restart_s: float,
         seed: int,
     ) -> None:
-        """A member dies every `kill_s` seconds, the server of the rows every `restart_s`; 0: never."""
-        self._members, self._postgres, self._bucket = members, postgres, bucket
+        """A member dies every `kill_s` seconds, a database every `restart_s`; 0: never."""
+        self._members, self._databases, self._bucket = members, databases, bucket
         self._chance = random.Random(seed)
-        self._kill_s, self._restart_s = kill_s, restart_s
         self._over = threading.Event()
         self.done: Counter[str] = Counter()  # what happened, how often
         self.failure: BaseException | None = None
         plans: list[tuple[float, Callable[[], None]]] = [(kill_s, self._kill_a_member)]
-        plans += [(restart_s, self._restart_postgres)] if postgres else []
+        plans += [(restart_s, partial(self._restart, database)) for database in databases]
         plans += [(restart_s * 0.7, self._take_bucket_away)] if bucket else []
         self._threads = [
             threading.Thread(target=self._repeat, args=plan, daemon=True) for plan in plans if plan[0]
@@ -148,12 +148,11 @@ class Chaos:
         member.start()
         member.wait_until_ready()
 
-    def _restart_postgres(self) -> None:
-        assert self._postgres is not None
-        self._postgres.kill()
-        self.done["PostgreSQL killed"] += 1
+    def _restart(self, database: PostgresServer) -> None:
+        database.kill()
+        self.done["PostgreSQL killed" if database is self._databases[0] else "standby killed"] += 1
         self._over.wait(_DOWN_S)
-        self._postgres.start()
+        database.start()
 
     def _take_bucket_away(self) -> None:
         assert self._bucket is not None

@@ -25,6 +25,7 @@ from zibaldone.testing.bucket import FakeBucketServer
 from zibaldone.testing.postgres import ROLE, PostgresServer
 
 _PROGRAM = "from zibaldone.cli.app import app; app()"
+_SETTINGS = ("max_connections=600", "shared_buffers=128MB")  # of PostgreSQL
 _LEASE_S = 15.0
 _POLL_S = 2.0
 _ERROR_SHARE = 0.02  # of the bucket's requests
@@ -62,7 +63,7 @@ def run(options: FleetOptions, run: Run) -> Measurement:
     users = [FleetUser(number) for number in range(options.users)]
     with ExitStack() as stack:
         bucket = None if options.no_bucket else stack.enter_context(FakeBucketServer(seed=options.seed))
-        postgres = PostgresServer(("max_connections=600", "shared_buffers=128MB"))
+        postgres = PostgresServer(_SETTINGS)
         stack.callback(postgres.stop)
         postgres.run(f"CREATE DATABASE fleet OWNER {ROLE}")
         url = postgres.url("fleet")
@@ -71,6 +72,11 @@ def run(options: FleetOptions, run: Run) -> Measurement:
         views = MAINTAINED if bucket is None else (*MAINTAINED, "chunks")
         with Memory(url, blocks=blocks, embedder=None, chat=None):
             pass  # tables, and the bucket's name
+        databases = [postgres]
+        if options.replica:
+            databases.append(PostgresServer(_SETTINGS, standby_of=postgres))
+            stack.callback(databases[1].stop)
+            stack.enter_context(fleet_environment({"ZIBALDONE_REPLICA": databases[1].url("fleet")}))
         members = _members(options, run, url, views)
         for member in members:
             stack.callback(member.stop)
@@ -87,7 +93,7 @@ def run(options: FleetOptions, run: Run) -> Measurement:
         if bucket is not None:
             bucket.error_share = _ERROR_SHARE
         chaos = Chaos(
-            members, postgres, bucket, kill_s=options.kill_s, restart_s=options.restart_s, seed=options.seed
+            members, databases, bucket, kill_s=options.kill_s, restart_s=options.restart_s, seed=options.seed
         )
         before = {member: member.cpu_s() for member in members}
         began = time.monotonic()
