@@ -98,7 +98,7 @@ def test_what_a_fleet_needs_is_what_was_measured_times_users():
     assert small.adds_per_s == pytest.approx(1.0)
     assert large.servers == pytest.approx(1000 * small.servers)
     assert (large.looking_s, large.saturates) == (pytest.approx(15_000), "workers' looks")
-    assert large.machines == pytest.approx(3000)
+    assert large.machines["workers' looks"] == pytest.approx(3000)
 
 
 @pytest.mark.exhaustive

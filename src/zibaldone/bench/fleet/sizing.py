@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import func, select, text
@@ -86,8 +87,12 @@ class FleetSize:
     log_bytes_per_s: float
     commits_per_s: float
     looking_s: float  # of one look at who lags behind, by one worker
-    saturates: str  # what is nearest to its limit, or furthest beyond, on one machine
-    machines: float  # how many of these that would take
+    machines: dict[str, float]  # by what is limited: how many machines' worth is needed
+
+    @property
+    def saturates(self) -> str:
+        """What is nearest to its limit, or furthest beyond, on one machine."""
+        return max(self.machines, key=lambda what: self.machines[what])
 
 
 _LIMITS = {
@@ -146,6 +151,7 @@ def run(options: SizingOptions, run: Run) -> Measurement:
             tabulate("rows and bytes of a message", _TABLE_COLUMNS, tables),
             tabulate("cost of a call", _COST_COLUMNS, costs),
             tabulate("what a fleet needs", _SIZE_COLUMNS, sizes),
+            tabulate("how many machines' worth that is", _MACHINE_COLUMNS, sizes),
         ],
         notes,
     )
@@ -273,8 +279,6 @@ def _size(
         "commits": adds + steps * _COMMITS_OF_A_STEP,
         "workers' looks": looking_s,
     }
-    ratios = {what: need / _LIMITS[what].one_has for what, need in needs.items()}
-    worst = max(ratios, key=lambda what: ratios[what])
     return FleetSize(
         users=users,
         rows=kept * sum(table.rows_per_message for table in tables),
@@ -288,8 +292,7 @@ def _size(
         log_bytes_per_s=needs["write-ahead log"],
         commits_per_s=needs["commits"],
         looking_s=looking_s,
-        saturates=worst,
-        machines=ratios[worst],
+        machines={what: need / _LIMITS[what].one_has for what, need in needs.items()},
     )
 
 
@@ -329,6 +332,9 @@ _SIZE_COLUMNS = (
     Column("processors\nof PostgreSQL", lambda row: row.postgres_processors, ",.1f"),
     Column("log\na s", lambda row: _of_bytes(row.log_bytes_per_s)),
     Column("one\nlook, s", lambda row: row.looking_s, ",.2f"),
+)
+_MACHINE_COLUMNS = (
+    Column("users", lambda row: row.users, ","),
+    *(Column(what, partial(lambda what, row: row.machines[what], what), ",.2f") for what in _LIMITS),
     Column("saturates first", lambda row: row.saturates, left=True),
-    Column("machines", lambda row: row.machines, ",.2f"),
 )
