@@ -214,8 +214,7 @@ class Memory:
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
-            self._database.saved.sweep()
-            if not self._database.shared:  # there, each user's maintenance does it
+            if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
@@ -248,6 +247,10 @@ class Memory:
             longest_s=_LONGEST_GATHER_S,
         )
         self._worker.start()
+        try:
+            self._database.saved.sweep()
+        except StorageError as error:  # whoever starts next tries again
+            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
 
     def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
         """The views with these models, and with the settings of this memory."""

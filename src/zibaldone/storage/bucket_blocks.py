@@ -193,10 +193,11 @@ def _begin(database: Database, url: BucketUrl) -> Row[Any]:
     else:
         raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
     with database.write() as connection:
-        if (row := connection.execute(select(places)).first()) is not None:
-            bucket.delete([_SIGN])  # another process was first
+        if (row := connection.execute(select(places)).first()) is not None:  # another process was first
+            bucket.delete([_SIGN])
             return row
         if connection.execute(select(blocks.c.block).limit(1)).first() is not None:
+            bucket.delete([_SIGN])
             raise InvalidInput(
                 "this memory has blocks already, and they stay where they are: export its messages into a new"
                 " memory with blocks="
