@@ -60,6 +60,7 @@ class FleetUser:
 
     number: int
     sent: int = 0  # messages, whether or not they came to be stored
+    texts: dict[int, str] = field(default_factory=dict)  # of these, by their numbers
     acknowledged: dict[int, int] = field(default_factory=dict)  # by a message's number: its seq
     uncertain: set[int] = field(default_factory=set)  # sent, and given up without an answer
     forgotten: set[int] = field(default_factory=set)  # acknowledged to be gone
@@ -155,6 +156,8 @@ class FleetLoad:
             }
             for number in numbers
         ]
+        with user.lock:
+            user.texts.update(zip(numbers, (message["content"] for message in messages), strict=True))
         body = {"messages": messages, "session": f"s{numbers[0] // 20}"}
         answer = client.ask("add", "/v1/memory/messages", user, body)
         with user.lock:
@@ -169,8 +172,9 @@ class FleetLoad:
             safe, gone = [number for number in user.safe() if number % 2 == 0], set(user.forgotten)
         if not safe:  # what the assistant says is recalled to those who ask for it
             return
+        # The question is the message itself, so that no ranking is in doubt: is it there?
         wanted = safe[-1] if client.chance.random() < 0.5 else client.chance.choice(safe)
-        body = {"query": f"What is said with {code_of(user.number, wanted)}?", "floor": 0}
+        body = {"query": user.texts[wanted], "floor": 0}
         answer = client.ask("recall", "/v1/memory/recall", user, body)
         if answer is None:
             return
