@@ -20,6 +20,7 @@ from zibaldone.testing.postgres import PostgresServer
 
 _STARTS_S, _STOPS_S = 120.0, 30.0
 _OUTAGE_S = 8.0  # of the bucket
+_LOOKS_S = 1.0  # from one look for who has ended to the next
 _DOWN_S = 1.0  # between the kill of PostgreSQL and its next start
 
 
@@ -112,7 +113,11 @@ class Chaos:
         self._over = threading.Event()
         self.done: Counter[str] = Counter()  # what happened, how often
         self.failure: BaseException | None = None
-        plans: list[tuple[float, Callable[[], None]]] = [(kill_s, self._kill_a_member)]
+        self._starting = threading.Lock()
+        plans: list[tuple[float, Callable[[], None]]] = [
+            (kill_s, self._kill_a_member),
+            (1.0, self._supervise),
+        ]
         plans += [(restart_s, partial(self._restart, database)) for database in databases]
         plans += [(restart_s * 0.7, self._take_bucket_away)] if bucket else []
         self._threads = [
@@ -128,6 +133,7 @@ class Chaos:
         self._over.set()
         for thread in self._threads:
             thread.join()
+        self._supervise()
         if self._bucket is not None:
             self._bucket.always, self._bucket.error_share = None, 0.0
         if self.failure is not None:
@@ -143,10 +149,18 @@ class Chaos:
 
     def _kill_a_member(self) -> None:
         member = self._chance.choice(self._members)
-        member.kill()
-        self.done["server killed" if member.port else "worker killed"] += 1
-        member.start()
-        member.wait_until_ready()
+        with self._starting:
+            member.kill()
+            self.done["server killed" if member.port else "worker killed"] += 1
+            member.start()
+
+    def _supervise(self) -> None:
+        """Start who has ended: whoever opens the memory while PostgreSQL is down, ends."""
+        with self._starting:
+            for member in self._members:
+                if not member.is_alive():
+                    self.done["started again"] += 1
+                    member.start()
 
     def _restart(self, database: PostgresServer) -> None:
         database.kill()
