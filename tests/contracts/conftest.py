@@ -163,26 +163,36 @@ def place(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-# What `make test` runs over PostgreSQL: of a view whose rows are units, and of the one that has blocks beside
-# them, what of the module does not go through every statement or batch.
-_USUAL = {
-    ("messages", "test_views_advancing"),
-    ("messages", "test_views_forgetting"),
-    ("chunks", "test_views_forgetting"),
-}
-_LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")
+# What `make test` runs of every view, and of the messages view over PostgreSQL: where these are wrong,
+# something is lost, or is not forgotten.
+_ESSENTIAL = (
+    "test_the_cursor_ends_at_the_end_of_the_log",
+    "test_a_crash_between_the_output_and_the_cursor_leaves_neither",
+    "test_the_text_is_in_no_column_of_no_table",
+    "test_what_is_left_is_what_a_view_makes_that_never_read_the_message",
+    "test_every_unit_names_its_sources_which_exist",
+    "test_each_kind_of_fault_is_named",
+    "test_forgetting_one_tenant_changes_nothing_for_the_other",
+    "test_a_rebuild_equals_a_first_build",
+)
+_LONG = ("test_a_crash_at", "test_a_crash_while", "test_batches", "test_a_recall_that_began")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Over PostgreSQL most runs in `make test-all`; the kv view's keys and values lie in a folder."""
+    """The rest of the matrix is wide, but for what takes long over PostgreSQL."""
     given = getattr(getattr(item, "callspec", None), "params", {})
-    if given.get("place") != "postgres":
+    if "case" not in given:
         return
-    view, module = given["case"].name, item.module.__name__  # type: ignore[attr-defined]
-    if view == "kv":
+    view, postgres = given["case"].name, given["place"] == "postgres"
+    if view == "kv" and postgres:
         item.add_marker(pytest.mark.skip(reason="keys and values lie in a folder"))
-    if (view, module) not in _USUAL or item.name.startswith(_LONG):
+    if postgres and item.name.startswith(_LONG):
         item.add_marker(pytest.mark.exhaustive)
+    elif item.name.startswith(_ESSENTIAL):
+        if postgres and view != "messages":
+            item.add_marker(pytest.mark.wide)
+    elif postgres or view != "messages":
+        item.add_marker(pytest.mark.wide)
 
 
 @pytest.fixture
@@ -216,6 +226,8 @@ def new_rig(
     yield new
     for rig in made:
         rig.database.close()
+        if place == "postgres":
+            request.getfixturevalue("postgres").give_back(rig.place)
 
 
 @pytest.fixture
