@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from pytest_socket import disable_socket
+from pytest_socket import disable_socket, enable_socket, socket_allow_hosts
 from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
@@ -39,7 +39,7 @@ from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
 from zibaldone.storage import sqlite
-from zibaldone.testing import FrozenClock
+from zibaldone.testing import FakeBucketServer, FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
 _WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)
@@ -146,6 +146,18 @@ def postgres(template: Template) -> Iterator[Server]:
 def url(postgres: Server) -> str:
     """An empty memory in PostgreSQL."""
     return postgres.new()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBucketServer]:
+    """An empty bucket on the loopback, and the key for it in the environment."""
+    pytest.importorskip("obstore", reason="no obstore: pip install 'zibaldone[s3]'")
+    enable_socket()
+    socket_allow_hosts(["127.0.0.1"], allow_unix_socket=True)
+    with FakeBucketServer() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ LAYERS = (
         "planning",
         "rebuilding",
         "recall",
+        "replicas",
         "retention",
         "verification",
         "worker",

@@ -68,6 +68,8 @@ class AsyncMemory:
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
+        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
+        replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """Open the folder, as Memory does."""
@@ -88,6 +90,8 @@ class AsyncMemory:
             background=background,
             workers=workers,
             clock=clock,
+            blocks=blocks,
+            replica=replica,
             busy_timeout_s=busy_timeout_s,
         )
 

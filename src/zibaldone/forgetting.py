@@ -22,6 +22,7 @@ from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 
 _logger = logging.getLogger(__name__)
+_NOT_DELETED = "blocks or saved indexes could not be deleted yet: the next maintenance does it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,8 @@ def forget_each(
 def _ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
     nothing_to_purge = not receipt.seqs and not database.purge_waits()
     purged = receipt.purged and (purged or nothing_to_purge)
-    return replace(receipt, purged=purged, remains="" if purged else database.remains)
+    remains = database.remains if receipt.purged else _NOT_DELETED
+    return replace(receipt, purged=purged, remains="" if purged else remains)
 
 
 def _preview(
@@ -194,6 +196,7 @@ def _remove(
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):
                 view.refresh(database, user, generation)
+        database.saved.sweep(user)
     except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
         _logger.warning("the views could not let go yet: %s", error)
         refreshed = False

@@ -54,10 +54,12 @@ from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
 from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
+from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
-from zibaldone.storage.database import Database
+from zibaldone.storage.bucket_blocks import use_bucket
+from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered
 from zibaldone.validation import (
@@ -140,6 +142,8 @@ class Memory:
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
+        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
+        replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
@@ -157,7 +161,10 @@ class Memory:
         unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
         recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
-        calls of one user, go side by side in a maintenance.
+        calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
+        saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
+        one they are beside the rows. `replica` is the URL of a hot standby of a memory in PostgreSQL, from
+        which recalls are read as long as it keeps up.
 
         Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
         not installed, and ModelFailed for an embedder that cannot be loaded.
@@ -186,6 +193,13 @@ class Memory:
         self._workers = workers
         self._worker: BackgroundWorker | None = None
         self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        self._replica: ReplicaReads | None = None
+        try:
+            use_bucket(self._database, settings.blocks(blocks))
+            self._replica = _a_replica(self._database, settings.replica(replica))
+        except BaseException:
+            self._database.close()
+            raise
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
@@ -204,7 +218,7 @@ class Memory:
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
         try:
-            if not self._database.shared:  # there, each user's maintenance does it
+            if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
         except StorageError as error:  # others may be writing: the next to open tries again
@@ -245,6 +259,10 @@ class Memory:
             turn_s=turn_s,
         )
         self._worker.start()
+        try:
+            self._database.saved.sweep()
+        except StorageError as error:  # whoever starts next tries again
+            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
 
     def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
         """The views with these models, and with the settings of this memory."""
@@ -281,6 +299,8 @@ class Memory:
         if self._worker is not None:
             self._worker.stop(_STOP_S)
         self._database.close()
+        if self._replica is not None:
+            self._replica.close()
         for model in self._own_models:
             if callable(close := getattr(model, "close", None)):
                 close()
@@ -395,10 +415,10 @@ class Memory:
             sources, over = chosen, []
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
-        def recalled() -> Recall:
+        def recalled(database: Database) -> Recall:
             serving = partial(self._variants.serving, whose)
             return recall(
-                self._database,
+                database,
                 [serving(view) for view in sources],
                 question,
                 floor=least_confidence,
@@ -416,7 +436,7 @@ class Memory:
             )
 
         with inspection.damage_is_named(self._database, whose, chosen):
-            return self._variants.steadily(whose, chosen, recalled)
+            return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
 
     @audited("read")
     def search(
@@ -450,9 +470,9 @@ class Memory:
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
-        def passages() -> tuple[Evidence, ...]:
+        def passages(database: Database) -> tuple[Evidence, ...]:
             return search(
-                self._database,
+                database,
                 self._variants.serving(whose, self._messages),
                 self._variants.serving(whose, self._updates),
                 question,
@@ -464,7 +484,13 @@ class Memory:
             )
 
         with inspection.damage_is_named(self._database, whose, [self._messages]):
-            return self._variants.steadily(whose, [self._messages, self._updates], passages)
+            return self._variants.steadily(
+                whose, [self._messages, self._updates], partial(self._read, whose, passages)
+            )
+
+    def _read(self, user: str, work: Callable[[Database], R]) -> R:
+        """What `work` gives of the database, or of its replica."""
+        return work(self._database) if self._replica is None else self._replica.read(user, work)
 
     def _query(
         self, text: str, user: Key, session: Key | None, budget_tokens: int, now: TimeLike | None
@@ -1203,6 +1229,17 @@ def _seq_or_id(which: object) -> int | str:
     if isinstance(which, int) and not isinstance(which, bool):
         return count("a seq", which, least=1)
     return key("a message's id", which)
+
+
+def _a_replica(database: Database, url: str | None) -> ReplicaReads | None:
+    """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
+    if url is None:
+        return None
+    if url_in(url) is None or not database.shared:
+        raise InvalidInput(
+            f"replica must be the URL of a standby of a memory in PostgreSQL, not {place_shown(url)!r}"
+        )
+    return ReplicaReads(database, url)
 
 
 def _an_embedder(given: Embedder | None) -> Embedder | None:

@@ -12,6 +12,9 @@
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
     ZIBALDONE_INDEX_MB          megabytes of memory for the indexes of all users, each view's by itself; an
                                 eighth of the machine's unless set
+    ZIBALDONE_BLOCKS            a bucket for blocks and saved indexes, such as s3://bucket/prefix; what it is
+                                opened with is in AWS_* variables, which obstore reads
+    ZIBALDONE_REPLICA           the URL of a hot standby of the memory's PostgreSQL database, for recalls
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -119,6 +122,16 @@ def audit(given: bool | FromEnvironment) -> bool:  # noqa: FBT001 - as it was gi
     if value not in (*_ON, *_OFF):
         raise InvalidInput(f"{_PREFIX}AUDIT must be 1 or 0, not {value!r}")
     return value in _ON
+
+
+def blocks(given: str | FromEnvironment | None) -> str | None:
+    """What was given, or else the bucket that the environment names."""
+    return _text("BLOCKS") if isinstance(given, _Source) else given
+
+
+def replica(given: str | FromEnvironment | None) -> str | None:
+    """What was given, or else the replica that the environment names."""
+    return _text("REPLICA") if isinstance(given, _Source) else given
 
 
 def index_bytes() -> int:

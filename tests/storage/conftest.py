@@ -9,10 +9,11 @@ import pytest
 from records_rig import NINE, RecordsRig
 
 
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[RecordsRig]:
-    """An empty folder and tiny blocks."""
-    made = RecordsRig(tmp_path)
+@pytest.fixture(params=["files", "s3"])
+def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RecordsRig]:
+    """An empty folder and tiny blocks, in files and in a bucket."""
+    bucket = request.getfixturevalue("bucket") if request.param == "s3" else None
+    made = RecordsRig(tmp_path, bucket=bucket)
     yield made
     made.database.close()
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
-from zibaldone.storage.block_store import BlockStore, LocalBlocks
+from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
+from zibaldone.testing import FakeBucketServer
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
 from zibaldone.views.chunks.storage.planning import Association, Matrix
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
@@ -86,12 +88,16 @@ class Watched:
 
 
 class RecordsRig:
-    """One folder; placement of tiny blocks unless told otherwise."""
+    """One folder; placement of tiny blocks unless told otherwise, in files unless in a bucket."""
 
-    def __init__(self, folder: Path, placement: Placement | None = None) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, placement: Placement | None = None, bucket: FakeBucketServer | None = None
+    ) -> None:
+        self.folder, self.bucket = folder, bucket
         self.database = open_database(folder, busy_timeout_s=5.0)
-        self.blocks = Watched(LocalBlocks(folder / "blocks"))
+        if bucket is not None:
+            use_bucket(self.database, bucket.url)
+        self.blocks = Watched(self.database.blocks)
         self.store = RecordStore(self.blocks)
         self.placement = placement or Placement(block_bytes=170)
 
@@ -157,13 +163,24 @@ class RecordsRig:
         with self.database.read() as connection:
             return self.store.faults(connection, owner)
 
-    def files(self) -> list[Path]:
-        """Every file of the block store, unfinished ones too."""
-        return [path for path in (self.folder / "blocks").rglob("*") if path.is_file()]
+    def sizes(self) -> list[int]:
+        """Of every file or object of the block store, unfinished ones too."""
+        return [len(data) for data in self._contents()]
 
     def is_in_a_file(self, data: bytes) -> bool:
-        """Whether any file has these bytes."""
-        return any(data in path.read_bytes() for path in self.files())
+        """Whether any file, or object, has these bytes."""
+        return any(data in content for content in self._contents())
+
+    def _contents(self) -> list[bytes]:
+        if self.bucket is not None:
+            return [data for key, (data, _) in self.bucket.objects.items() if "/blocks/" in key]
+        return [path.read_bytes() for path in (self.folder / "blocks").rglob("*") if path.is_file()]
+
+    def cut(self, key: str) -> None:
+        """A block loses its last byte."""
+        data = self.blocks.get(key)[:-1]
+        self.blocks.delete(key)
+        self.blocks.put(key, data)
 
     def rows(self) -> set[str]:
         """Blocks that the table knows."""

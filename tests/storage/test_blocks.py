@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
-from zibaldone.storage.block_store import BlockStore, LocalBlocks, MemoryBlocks
+from zibaldone.storage.block_store import BlockStore, LocalBlocks, MemoryBlocks, TableBlocks
+from zibaldone.storage.bucket_blocks import use_bucket
+from zibaldone.storage.opening import open_database
 from zibaldone.views.chunks.storage.blocks import decode, encode, new_key, overhead
 
 RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
 
 
-@pytest.fixture(params=["local", "memory"])
-def store(request, tmp_path) -> BlockStore:
+@pytest.fixture(params=["files", "rows", "s3", "memory"])
+def store(request, tmp_path) -> Iterator[BlockStore]:
     """Each implementation in turn, empty."""
-    return LocalBlocks(tmp_path / "blocks") if request.param == "local" else MemoryBlocks()
+    if request.param == "memory":
+        yield MemoryBlocks()
+        return
+    database = open_database(tmp_path, busy_timeout_s=5)
+    if request.param == "s3":
+        use_bucket(database, request.getfixturevalue("bucket").url)
+    yield TableBlocks(database.unlocked) if request.param == "rows" else database.blocks
+    database.close()
 
 
 @pytest.fixture

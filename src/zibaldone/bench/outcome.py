@@ -23,6 +23,8 @@ from zibaldone.models.static import shared_static_embedder
 _EXTRAS = {
     "httpx2": "pip install 'zibaldone[server]'",
     "matplotlib": "pip install 'zibaldone[plot]'",
+    "obstore": "pip install 'zibaldone[s3]'",
+    "psycopg": "pip install 'zibaldone[postgres]'",
     "starlette": "pip install 'zibaldone[server]'",
     "torch": "pip install 'zibaldone[kv]'",
     "transformers": "pip install 'zibaldone[kv]'",

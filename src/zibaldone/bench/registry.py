@@ -292,6 +292,43 @@ class ServingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FleetOptions:
+    """A fleet over PostgreSQL and a bucket under load, its processes killed: is any promise broken?"""
+
+    path: Path | None = argument("A LoCoMo file, of whose turns messages are made; else made-up turns.", None)
+    servers: int = option(4, "Processes that serve.", least=1)
+    workers: int = option(3, "Processes that maintain.", least=1)
+    users: int = option(2000, "Who talk: the first most, by a Zipf distribution.", least=1, most=65_000)
+    minutes: float = option(30.0, "Of load.", least=0)
+    clients: int = option(8, "Requests at a time.", least=1)
+    regulars: int = option(3, "Users with a history from before.", least=0)
+    history: int = option(2000, "Messages of that, each.", least=0)
+    kill_s: float = option(20.0, "Seconds from one kill -9 of a process to the next; 0: none.", least=0)
+    restart_s: float = option(240.0, "The same of PostgreSQL, and of outages of the bucket.", least=0)
+    wait_s: float = option(600.0, "Seconds that views may need after the load.", least=0)
+    no_bucket: bool = option(False, "Blocks as rows, and no views of chunks.")
+    replica: bool = option(False, "Recalls from a streaming standby, which is killed like the primary.")
+    seed: int = option(0, "Of who does what, and who is killed when.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizingOptions:
+    """Rows, bytes and processor seconds of a message over PostgreSQL and a bucket; what many users need."""
+
+    path: Path | None = argument("A LoCoMo file, of whose turns messages are made; else made-up turns.", None)
+    users: int = option(100, "Who are measured.", least=2)
+    messages: int = option(500, "Of each.", least=1)
+    calls: int = option(200, "Of each kind that is timed.", least=1)
+    chunks: bool = option(False, "The view of chunks, too.")
+    for_users: Ints = option((1_000, 1_000_000, 100_000_000), "Users that figures are multiplied to.")
+    kept: int = option(2_000, "Messages kept of a user.", least=1)
+    adds: float = option(20.0, "Messages that a user adds a day.", least=0)
+    recalls: float = option(10.0, "Recalls of a user a day.", least=0)
+    turns: float = option(2.0, "Messages that come within seconds, and are maintained together.", least=1)
+    peak: float = option(5.0, "How many times the mean the peak hour has.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
 
@@ -372,6 +409,8 @@ BENCHMARKS = (
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("page", PageOptions, "page:run"),
+    Benchmark("fleet", FleetOptions, "fleet.run:run"),
+    Benchmark("sizing", SizingOptions, "fleet.sizing:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),
     Benchmark("hierarchy", HierarchyOptions, "hierarchy.report:run"),
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),

@@ -341,7 +341,7 @@ def verification_lines(verified: Verification) -> Iterator[str]:
         yield f"left out {verified.excused}: messages that are still there say the same"
     if verified.too_short:
         yield f"not looked for: {count(verified.too_short, 'text')} of less than 8 bytes"
-    for kind in ("table", "file", "export"):
+    for kind in ("table", "file", "object", "export"):
         looked = [look for look in verified.looked_at if look.kind == kind]
         if not looked:
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Folder, OptionalUser
+from zibaldone.cli.input import AsJson, Blocks, Folder, OptionalUser
 from zibaldone.cli.opening import Background, Status, Stop, in_background
 from zibaldone.errors import InvalidInput
 
@@ -52,6 +52,7 @@ def serve(
         int, typer.Option("--requests-per-minute", min=0, help="Of one key; 0: no limit.")
     ] = 6000,
     max_body_mib: Annotated[int, typer.Option("--max-body-mib", min=1, help="Of one request.")] = 32,
+    blocks: Blocks = None,
     memory: Folder,
 ) -> None:
     """Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server."""
@@ -59,7 +60,7 @@ def serve(
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
-    from zibaldone.settings import secret
+    from zibaldone.settings import FROM_ENVIRONMENT, secret
     from zibaldone.storage.database import place_shown
 
     settings = ServerSettings(
@@ -75,7 +76,8 @@ def serve(
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
-        app = create_app(AsyncMemory(memory, background=True), settings=settings, keys=keys)
+        where = FROM_ENVIRONMENT if blocks is None else blocks
+        app = create_app(AsyncMemory(memory, background=True, blocks=where), settings=settings, keys=keys)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Folder, OptionalUser, Since, Views, check_user, open_memory
+from zibaldone.cli.input import AsJson, Blocks, Folder, OptionalUser, Since, Views, check_user, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput, ModelFailed
 
@@ -61,6 +61,7 @@ def worker(
         float, typer.Option("--turn", min=0, help="Seconds for one user, before the others are next.")
     ] = 30.0,
     view: Views = None,
+    blocks: Blocks = None,
     memory: Folder,
 ) -> None:
     """Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.
@@ -71,8 +72,9 @@ def worker(
     import threading
 
     stopping = threading.Event()
-    maintained = {} if view is None else {"maintained": view}
-    with open_memory(memory, create=True, **maintained) as opened:
+    options = {"maintained": view, "blocks": blocks}
+    given = {name: value for name, value in options.items() if value is not None}
+    with open_memory(memory, create=True, **given) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
         opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)

@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 
 from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.saved_files import SavedFiles
 
 T = TypeVar("T")
@@ -32,6 +33,10 @@ _FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database 
 
 class Collided(StorageBusy):
     """A transaction and others' could not both be: it was undone, and may be repeated whole."""
+
+
+class StandbyBehind(StorageBusy):
+    """A standby has not replayed what the reader must see; whoever asked for it reads the primary."""
 
 
 class Database(ABC):
@@ -49,6 +54,7 @@ class Database(ABC):
     remains: str  # where forgotten text may be as long as `wipe` says no
     blocks: BlockStore
     saved: SavedFiles
+    bucket: Bucket | None = None  # what both lie in, where they do
 
     def __init__(self) -> None:
         self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted

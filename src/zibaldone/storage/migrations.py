@@ -366,6 +366,21 @@ def a_fleet(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def a_bucket(connection: Connection) -> None:
+    """Blocks and saved indexes may be objects of a bucket."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        "CREATE TABLE bucket (id TEXT NOT NULL PRIMARY KEY, url TEXT NOT NULL)",
+        f"""CREATE TABLE saved_objects (
+            "user" TEXT NOT NULL, "key" TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
+            since_us BIGINT NOT NULL, bytes BIGINT NOT NULL, header {byte_string} NOT NULL,
+            PRIMARY KEY ("user", "key"))""",
+        """CREATE INDEX saved_objects_to_sweep ON saved_objects ("user", since_us)
+            WHERE state <> 'current'""",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -386,6 +401,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     audit_log,
     builds_beside,
     a_fleet,
+    a_bucket,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

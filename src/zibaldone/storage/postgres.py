@@ -35,6 +35,7 @@ from zibaldone.errors import (
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
+from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_nul
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
 from zibaldone.storage.migrations import MIGRATIONS, migrate
@@ -79,6 +80,7 @@ class PostgresDatabase(Database):
     """The tables of one schema of a PostgreSQL database; nothing lies beside it."""
 
     shared = True
+    connect_s = _CONNECT_S
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
     def __init__(self, url: str, *, busy_timeout_s: float) -> None:
@@ -97,18 +99,22 @@ class PostgresDatabase(Database):
         self.saved = TableFiles()
         start_anew_in_children(self)
         try:
-            with self._transaction(_snapshot(None), patient=False):
-                pass  # a wrong password is said at once
-            if not self._is_current():
-                migrate(self._migration)
+            self.prepare()
         except BaseException:
             self.close()
             raise
 
+    def prepare(self) -> None:
+        """Make the tables, or bring them up to date."""
+        with self._transaction(snapshot_of(None), patient=False):
+            pass  # a wrong password is said at once
+        if not self._is_current():
+            migrate(self._migration)
+
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(_snapshot(user)) as connection:
+        with self._transaction(snapshot_of(user)) as connection:
             yield connection
 
     @contextmanager
@@ -122,7 +128,7 @@ class PostgresDatabase(Database):
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
-        ours = {"connect_timeout": _CONNECT_S, "application_name": "zibaldone", **_KEEPALIVES}
+        ours = {"connect_timeout": self.connect_s, "application_name": "zibaldone", **_KEEPALIVES}
         return create_engine(
             self._url,
             isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
@@ -279,13 +285,14 @@ class PostgresDatabase(Database):
             ]
 
     def bytes_on_disk(self) -> int:
-        """Size of our tables with their indexes, in bytes."""
+        """Size of our tables with their indexes, and of our objects in a bucket, in bytes."""
         query = text(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
             " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
         )
         with self.read() as connection:
-            return int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
+            rows = int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
+            return rows + bytes_in_bucket(self, connection)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
@@ -364,7 +371,8 @@ def _checked(url: str) -> URL:
         raise InvalidInput(f"{place_shown(url)} is no URL: postgresql+psycopg://user@host/name") from error
 
 
-def _snapshot(user: str | None) -> str:
+def snapshot_of(user: str | None) -> str:
+    """What begins a read transaction that means this user's rows, or everybody's."""
     return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_meaning(user)}"
 
 

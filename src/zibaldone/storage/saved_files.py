@@ -1,4 +1,4 @@
-"""Where a user's saved indexes are: files of the memory's folder, or rows of a database that has none.
+"""Where a user's saved indexes are: files of the folder, rows of a database without one, or objects.
 
 They are derived, and hold words of messages: they go in the transaction that forgets one of them, and are put
 there in one, so that whoever writes them sees whether anything was forgotten meanwhile.
@@ -38,7 +38,10 @@ class SavedFiles(Protocol):
         """All of it, which may lie in the file, and be changed without changing that."""
 
     def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Any:
-        """A context with what `publish` takes, gone afterwards. Raises OSError or SafetensorError."""
+        """A context with what `publish` takes, gone afterwards.
+
+        Raises OSError, SafetensorError and StorageError.
+        """
 
     def publish(self, connection: Connection, user: str, name: str, draft: Any) -> None:
         """Put a draft in the file's place. Raises OSError."""
@@ -48,6 +51,15 @@ class SavedFiles(Protocol):
 
     def drop(self, connection: Connection, user: str) -> None:
         """Remove all of the user's."""
+
+    def clear(self, connection: Connection) -> None:
+        """Remove everybody's."""
+
+    def sweep(self, user: str | None = None) -> None:
+        """After a transaction that removed some, of this user or of anybody: no byte of them is left.
+
+        Raises StorageError; the next call goes on. Nothing is to be done where removing does it.
+        """
 
 
 def files_of(connection: Connection) -> SavedFiles:
@@ -101,6 +113,12 @@ class FolderFiles:
     def drop(self, connection: Connection, user: str) -> None:  # noqa: ARG002
         shutil.rmtree(self.path(user, "any").parent, ignore_errors=True)
 
+    def clear(self, connection: Connection) -> None:  # noqa: ARG002
+        shutil.rmtree(self._folder / _FOLDER, ignore_errors=True)
+
+    def sweep(self, user: str | None = None) -> None:
+        """Files are gone when they are dropped."""
+
     def path(self, user: str, name: str) -> Path:
         """Of a file; the user's name is in no file's name."""
         digest = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -137,6 +155,12 @@ class TableFiles:
 
     def drop(self, connection: Connection, user: str) -> None:
         connection.execute(delete(table).where(table.c.user == user))
+
+    def clear(self, connection: Connection) -> None:
+        connection.execute(delete(table))
+
+    def sweep(self, user: str | None = None) -> None:
+        """Rows go in the transaction."""
 
 
 def _of(user: str, name: str) -> list[Any]:

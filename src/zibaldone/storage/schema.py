@@ -431,6 +431,32 @@ stored_blocks = Table(  # blocks of chunks, likewise
     Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
+bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at most one row
+    "bucket",
+    metadata,
+    Column("id", Text, primary_key=True),  # of this memory: the keys of its objects begin with it
+    Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
+)
+
+saved_objects = Table(  # saved indexes there
+    "saved_objects",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # of the object
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),  # "written" now, "current", or "released": to be deleted
+    Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
+    Column("bytes", BigInteger, nullable=False),
+    Column("header", LargeBinary, nullable=False),  # its first bytes, up to the arrays
+    Index(
+        "saved_objects_to_sweep",
+        "user",
+        "since_us",
+        sqlite_where=text("state <> 'current'"),
+        postgresql_where=text("state <> 'current'"),
+    ),
+)
+
 leases = Table(  # which users some worker has in hand, so that no other takes them
     "leases",
     metadata,

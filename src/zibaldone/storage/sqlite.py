@@ -31,6 +31,7 @@ from zibaldone.errors import (
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.saved_files import SAVED, FolderFiles
@@ -245,8 +246,9 @@ class SqliteDatabase(Database):
         return [row for row in rows if row != "ok"]
 
     def bytes_on_disk(self) -> int:
-        """Size of all files of the folder, in bytes."""
-        total = 0
+        """Size of all files of the folder, and of our objects in a bucket, in bytes."""
+        with self.read() as connection:
+            total = bytes_in_bucket(self, connection)
         for file in self.folder.rglob("*"):  # blocks are in folders of their own
             with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
                 total += file.stat().st_size if file.is_file() else 0

@@ -1,4 +1,4 @@
-"""Every file of the memory's folder, and what was exported from it, byte by byte."""
+"""Every file of the memory's folder and every object of its bucket, and what was exported, byte by byte."""
 
 from __future__ import annotations
 
@@ -31,6 +31,26 @@ def look_through_folder(
         needles = of_user if own.intersection(inside.parts[:-1]) else of_all
         is_open = path.name.startswith(Path(database.name).name)
         yield _look(path, inside.as_posix(), "file", needles, apart=is_open)
+
+
+def look_through_bucket(
+    database: Database, own_folders: Iterable[str], of_user: Wanted, of_all: Wanted
+) -> Iterator[tuple[LookedAt, list[Where]]]:
+    """Each object of the memory, as the bucket lists them; what may stand where is as in files.
+
+    Raises StorageError.
+    """
+    if database.bucket is None:
+        return
+    own = set(own_folders)
+    for key, _, _ in database.bucket.list():
+        try:
+            data = database.bucket.get(key)
+        except KeyError:  # deleted meanwhile
+            continue
+        needles = of_user if own.intersection(key.split("/")[:-1]) else of_all
+        hits = list(_narrowed(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
+        yield LookedAt("object", key, 0, len(data)), hits
 
 
 def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tuple[LookedAt, list[Where]]]:

@@ -14,8 +14,8 @@ FoundAs = Literal["text", "normalised text", "word", "reference"]
 class LookedAt:
     """One thing that was looked through, whole."""
 
-    kind: Literal["table", "file", "export"]
-    name: str  # of a file of the memory, its path in the folder
+    kind: Literal["table", "file", "object", "export"]
+    name: str  # of a file of the memory, its path in the folder; of an object, its key
     rows: int  # of a table; 0 of a file
     bytes: int
 
@@ -56,5 +56,5 @@ class Verification:
 
 
 def of_kind(looked_at: Sequence[LookedAt], kind: str) -> list[LookedAt]:
-    """Those that are tables, files or exports."""
+    """Those of a kind."""
     return [looked for looked in looked_at if looked.kind == kind]

@@ -20,10 +20,11 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidInput, StorageUnusable
 from zibaldone.forgetting import Receipt, texts_of
 from zibaldone.inspection import faults_of
+from zibaldone.storage.bucket_blocks import objects_of_nobody
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import exports
 from zibaldone.text.remembered import sweeping
-from zibaldone.verification.files import look_through_exports, look_through_folder
+from zibaldone.verification.files import look_through_bucket, look_through_exports, look_through_folder
 from zibaldone.verification.folding import folded
 from zibaldone.verification.own_words import own_words
 from zibaldone.verification.result import FoundAs, Leftover, LookedAt, Verification
@@ -101,6 +102,7 @@ def _everywhere(
 ) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
     yield from look_through(database, user, of_user, of_all)
     yield from look_through_folder(database, _folders_of(user), of_user, of_all)
+    yield from look_through_bucket(database, _folders_of(user), of_user, of_all)
     yield from look_through_exports((*_exported(database), *elsewhere), of_all)
 
 
@@ -134,6 +136,8 @@ def _structure(
 ) -> Iterator[Leftover]:
     """What is left without a word of text: rows that refer to the messages, keys and values of nobody."""
     yield from references(database, receipt.user, receipt.seqs)
+    for key in objects_of_nobody(database, _folders_of(receipt.user)):
+        yield Leftover("reference", f"object {key}", "no row names it")
     with database.read(receipt.user) as connection:
         for fault in log.faults(connection, receipt.user):
             yield Leftover("reference", "the log", fault)

@@ -25,9 +25,11 @@ from safetensors import SafetensorError
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.errors import StorageError
 from zibaldone.log import UserState
 from zibaldone.search import lexical, saved, thesaurus, unit_index, unit_list, vocabulary
 from zibaldone.search.saved import SavedIndex
+from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.saved_files import files_of
 from zibaldone.text import words
@@ -82,7 +84,10 @@ def opened(connection: Connection, user: str, state: IndexState) -> tuple[SavedI
     header = _header(files.header(connection, user, state.view))
     if header is None or not _fits(connection, user, header, state):
         return None
-    arrays = _arrays(files.contents(connection, user, state.view), header)
+    contents = files.contents(connection, user, state.view)
+    if contents is None:
+        return None
+    arrays = _arrays(contents, header)
     if arrays is None:
         _logger.warning("a saved index of user %r is damaged and will be made anew", user)
         files.discard(user, state.view)
@@ -105,10 +110,11 @@ def save(
             database.saved.draft(user, state.view, index.arrays, metadata) as draft,
             database.write(user) as connection,
         ):
+            must_be_current(database, connection)
             if log.state(connection, user).deletions != state.deletions:
                 return False
             database.saved.publish(connection, user, state.view, draft)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, StorageError) as error:
         _logger.warning("the index of user %r could not be saved: %s", user, error)
         return False
     return True
@@ -138,10 +144,8 @@ def _header(begin: bytes | None) -> _Header | None:
         return None
 
 
-def _arrays(contents: bytearray | mmap.mmap | None, header: _Header) -> SavedIndex | None:
+def _arrays(contents: bytearray | mmap.mmap, header: _Header) -> SavedIndex | None:
     """The arrays, which lie in the contents; what is changed in them stays in this process."""
-    if contents is None:
-        return None
     try:
         begin = 8 + int.from_bytes(contents[:8], "little")
         placed = {

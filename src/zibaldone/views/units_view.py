@@ -79,6 +79,7 @@ class IndexedUnitsView(UnitsView):
         patient: bool = False,  # noqa: ARG002 - no model is asked
     ) -> tuple[Counted, ...]:
         """Save the index, so that other processes begin with it."""
+        database.saved.sweep(generation.user)
         if usable(generation, self.fingerprint):
             self._cache.save(database, generation)
         return ()

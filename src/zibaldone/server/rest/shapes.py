@@ -474,9 +474,9 @@ class AuditJson(OutputShape):
 
 
 class LookedAtJson(OutputShape):
-    """A table or a file that was looked through."""
+    """A table, a file or an object of a bucket that was looked through."""
 
-    kind: Literal["table", "file", "export"]
+    kind: Literal["table", "file", "object", "export"]
     name: str
     rows: int
     bytes: int

@@ -337,7 +337,8 @@ class ChunksView:
             patient=patient,
         )
         release(database, self.store, generation.user)
-        if moved.blocks_written and database.shared:  # elsewhere whoever opens the memory does it
+        # In a folder of its own, whoever opens the memory does it.
+        if moved.blocks_written and (database.shared or database.bucket is not None):
             reclaim_orphans(database, self.store, user=generation.user)
         done = {
             "records": moved.records,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from zibaldone.errors import InvalidInput
+from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.validation import shown
@@ -112,6 +113,7 @@ def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[
     released = 0
     moved = 0
     with database.write(owner.user) as connection:
+        must_be_current(database, connection)
         for key, contents in published:
             switched = _switch(connection, store, owner, key, contents)
             moved += switched

@@ -1,0 +1,66 @@
+"""A hot standby of the database, for reading: a snapshot of it is given out only when it is new enough.
+
+Nothing is asked of it twice and nothing waited for: whoever reads has the primary to go back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from sqlalchemy import Connection, select
+
+from zibaldone.errors import StorageUnusable
+from zibaldone.storage.database import Database, StandbyBehind
+from zibaldone.storage.postgres import PostgresDatabase, snapshot_of
+from zibaldone.storage.schema import users
+
+_CONNECT_S = 2
+_WAIT_S = 5.0  # for a connection of the pool
+
+
+class StandbyDatabase(PostgresDatabase):
+    """Read transactions alone. Saved indexes are the primary's to discard."""
+
+    connect_s = _CONNECT_S
+
+    def __init__(self, url: str, primary: Database) -> None:
+        """Opens no connection yet: it may be down now."""
+        self._wanted: ContextVar[int] = ContextVar("wanted", default=0)
+        super().__init__(url, busy_timeout_s=_WAIT_S)
+        self.blocks, self.saved, self.bucket = primary.blocks, primary.saved, primary.bucket
+
+    def prepare(self) -> None:
+        """The primary's tables come by themselves."""
+
+    @contextmanager
+    def at_least(self, version: int) -> Iterator[None]:
+        """Inside, every snapshot has the user's rows as of this version or a later one."""
+        token = self._wanted.set(version)
+        try:
+            yield
+        finally:
+            self._wanted.reset(token)
+
+    @contextmanager
+    def read(self, user: str | None = None) -> Iterator[Connection]:
+        """See Database. Raises StandbyBehind, and StorageUnreachable at once."""
+        with self._transaction(snapshot_of(user), patient=False) as connection:
+            if user is not None:
+                has = connection.execute(select(users.c.version).where(users.c.user == user)).scalar() or 0
+                if has < self._wanted.get():
+                    raise StandbyBehind(f"{self.name} is at version {has} of a user of {self._wanted.get()}")
+            yield connection
+
+    @contextmanager
+    def write(self, *users: str) -> Iterator[Connection]:  # noqa: ARG002
+        """Raises StorageUnusable."""
+        raise StorageUnusable(f"{self.name} is a replica: nothing is written there")
+        yield
+
+    @contextmanager
+    def unlocked(self) -> Iterator[Connection]:
+        """Raises StorageUnusable."""
+        with self.write() as connection:
+            yield connection

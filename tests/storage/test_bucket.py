@@ -1,0 +1,417 @@
+"""A bucket: its errors, what is tried again, whose objects are whose, and what forgetting leaves of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+
+from zibaldone import (
+    InvalidInput,
+    MemAttention,
+    Memory,
+    MissingExtra,
+    Placement,
+    StorageCorrupt,
+    StorageFull,
+    StorageUnreachable,
+    StorageUnusable,
+)
+from zibaldone.storage import bucket as bucket_module
+from zibaldone.storage.bucket import Bucket, bucket_url
+from zibaldone.testing import BucketMisbehaviour, HashEmbedder
+from zibaldone.views import unit_cache
+
+EMBEDDER = HashEmbedder(16)
+SETTINGS = {
+    "embedder": EMBEDDER,
+    "chunks": MemAttention(chunk_gate_tokens=48),
+    "placement": Placement(block_bytes=400, staged_blocks=0),
+    "maintained": ("messages", "chunks"),
+}
+WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me."
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Indexes are saved from three messages on; a bucket's requests are given up soon."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
+    monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.5)
+
+
+@pytest.fixture
+def objects(bucket) -> Bucket:
+    """Of one memory."""
+    return Bucket(bucket_url(bucket.url), "m")
+
+
+@pytest.fixture(params=["folder", pytest.param("postgres", marks=pytest.mark.exhaustive)])
+def place(request, tmp_path):
+    """Where the rows are."""
+    return tmp_path / "memory" if request.param == "folder" else request.getfixturevalue("url")
+
+
+@pytest.fixture
+def memory(place, bucket) -> Iterator[Memory]:
+    """With blocks and saved indexes in the bucket, of what two users said."""
+    with Memory(place, blocks=bucket.url, **SETTINGS) as memory:
+        fill(memory)
+        yield memory
+
+
+def fill(memory):
+    """What two users said, maintained."""
+    for user, first in (("ann", 0), ("bea", 50)):
+        memory.add([WORDS.format(number) for number in range(first, first + 12)], user=user)
+    memory.maintain()
+
+
+def kinds(bucket):
+    """What objects there are: (blocks, indexes)."""
+    return tuple(sum(f"/{kind}/" in key for key in bucket.objects) for kind in ("blocks", "index"))
+
+
+@pytest.mark.parametrize(
+    ("happens", "error"),
+    [
+        (BucketMisbehaviour.DENIED, StorageUnusable),
+        (BucketMisbehaviour.NO_BUCKET, StorageUnusable),
+        (BucketMisbehaviour.SERVER_ERROR, StorageUnreachable),
+        (BucketMisbehaviour.SLOW_DOWN, StorageUnreachable),
+        (BucketMisbehaviour.HANG, StorageUnreachable),
+        (BucketMisbehaviour.FULL, StorageFull),
+    ],
+)
+@pytest.mark.parametrize("operation", ["get", "create", "delete", "list"])
+def test_what_a_bucket_refuses_is_an_error_of_the_house(bucket, objects, operation, happens, error):
+    """Whatever is asked: typed, with the bucket's name, and without the key's secret."""
+    bucket.always = happens
+    requests = {
+        "get": lambda: objects.get("u/k"),
+        "create": lambda: objects.create("u/k", b"x"),
+        "delete": lambda: objects.delete(["u/k"]),
+        "list": lambda: list(objects.list()),
+    }
+    with pytest.raises(error, match="s3://memories/tests") as raised:
+        requests[operation]()
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        BucketMisbehaviour.SERVER_ERROR,
+        BucketMisbehaviour.SLOW_DOWN,
+        BucketMisbehaviour.LOST_ANSWER,
+        BucketMisbehaviour.HANG,
+        BucketMisbehaviour.CUT,
+    ],
+)
+def test_what_fails_for_a_moment_is_tried_again(bucket, objects, happens):
+    """A put whose answer was lost, too: it is there once."""
+    bucket.misbehave.append(happens)
+    objects.create("u/k", b"the data")
+    bucket.misbehave.append(happens)
+    assert objects.get("u/k") == b"the data"
+    assert [data for data, _ in bucket.objects.values()] == [b"the data"]
+
+
+def test_an_object_is_never_overwritten(bucket, objects):
+    """The same again is no fault; another under its key is."""
+    objects.create("u/k", b"first")
+    objects.create("u/k", b"first")
+    with pytest.raises(StorageCorrupt, match="u/k"):
+        objects.create("u/k", b"second")
+    assert objects.get("u/k") == b"first"
+
+
+def test_a_listing_of_several_pages_is_whole(bucket, objects):
+    """Sorted, with sizes, and of this memory alone."""
+    bucket.page = 2
+    for number in range(5):
+        objects.create(f"u/{number}", b"x" * number)
+    Bucket(bucket_url(bucket.url), "other").create("u/9", b"x")
+    assert [(key, size) for key, _, size in objects.list()] == [(f"u/{n}", n) for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "bucket/prefix",
+        "https://bucket/prefix",
+        "s3://",
+        "s3:///prefix",
+        "s3://bucket:80/x",
+        "s3://key:secret@bucket/x",
+        "s3://bucket/x?secret_access_key=hush",
+        "s3://bucket/x#y",
+        7,
+    ],
+)
+def test_what_names_no_bucket(tmp_path, url):
+    """The error shows the form, and no secret that stood in the URL."""
+    with pytest.raises(InvalidInput) as raised:
+        Memory(tmp_path, blocks=url, embedder=EMBEDDER)
+    assert "hush" not in str(raised.value)
+
+
+def test_without_obstore_the_extra_is_named(tmp_path, monkeypatch):
+    """MissingExtra, before anything is noted."""
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(MissingExtra, match=r"zibaldone\[s3\]"):
+        Memory(tmp_path, blocks="s3://bucket/x", embedder=EMBEDDER)
+
+
+def test_the_environment_names_the_bucket(run, bucket, tmp_path):
+    """ZIBALDONE_BLOCKS, once: a process without it knows by then."""
+    assert run("add", "Rye bread.", "--user", "ann", env={"ZIBALDONE_BLOCKS": bucket.url})[0] == 0
+    assert run("stats")[0] == 0
+    with Memory(tmp_path / "memory", embedder=EMBEDDER) as memory:
+        assert memory._database.bucket is not None
+    code, _, error = run("stats", env={"ZIBALDONE_BLOCKS": "s3://elsewhere"})
+    assert (code != 0, "s3://memories/tests" in error) == (True, True)
+
+
+def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
+    """Both kinds are there, below a digest of each user and no name; nothing of them is a row or a file."""
+    blocks, indexes = kinds(bucket)
+    assert blocks >= 2
+    assert indexes == 2
+    assert not any("ann" in key or "bea" in key for key in bucket.objects)
+    assert len({key.split("/")[3] for key in bucket.objects if "/index/" in key}) == 2
+    with memory._database.read() as connection:
+        for table in ("saved_files", "stored_blocks"):
+            assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+    assert not any((memory.path / name).exists() for name in ("blocks", "index"))
+    assert memory.check_integrity().ok
+    with_objects = memory.stats().bytes_on_disk
+    assert with_objects > sum(len(data) for data, _ in bucket.objects.values())
+
+
+def test_another_process_knows_the_bucket(memory, bucket, place):
+    """It is told nothing, begins with the saved index, and reads the blocks."""
+    expected = memory.recall("Qantril pump", user="ann", views=["messages", "chunks"], floor=0)
+    bucket.requests.clear()
+    with Memory(place, **SETTINGS) as other:
+        assert (
+            other.recall("Qantril pump", user="ann", views=["messages", "chunks"], floor=0).text
+            == expected.text
+        )
+    read = [request for request in bucket.requests if request.startswith("GET ")]
+    assert any("/index/" in request for request in read)
+    assert any("/blocks/" in request for request in read)
+
+
+def test_another_bucket_is_refused(memory, bucket, place):
+    """The memory's own is named; the same with other options is the same."""
+    with pytest.raises(InvalidInput, match="s3://memories/tests"):
+        Memory(place, blocks=bucket.url.replace("tests", "elsewhere"), **SETTINGS)
+    with Memory(place, blocks=bucket.url + "&region=eu-west-1", **SETTINGS) as other:
+        assert other.check_integrity().ok
+
+
+def test_a_memory_with_blocks_keeps_them_where_they_are(place, bucket):
+    """It is said when the memory is made, or at least before it has any."""
+    with Memory(place, **SETTINGS) as memory:
+        memory.add([WORDS.format(number) for number in range(12)], user="ann")
+        memory.maintain()
+    with pytest.raises(InvalidInput, match="has blocks already"):
+        Memory(place, blocks=bucket.url, **SETTINGS)
+    assert bucket.objects == {}
+
+
+def test_who_does_not_know_of_the_bucket_yet_writes_nothing_beside_it(place, bucket):
+    """A process of before the bucket was named: what it wrote, nobody else would find or forget."""
+    with Memory(place, **SETTINGS) as before:
+        before.add([WORDS.format(number) for number in range(12)], user="ann")
+        with Memory(place, blocks=bucket.url, **SETTINGS):
+            assert ["open it again" in late.reason for late in before.maintain().behind] == [True]
+        with before._database.read() as connection:
+            assert connection.execute(text("SELECT count(*) FROM saved_files")).scalar_one() == 0
+    assert not list((before.path / "index").rglob("*.index"))
+
+
+def test_a_bucket_that_overwrites_is_refused(tmp_path, bucket, monkeypatch):
+    """What ignores If-None-Match is told from what honours it, before the memory is given to it."""
+    put = bucket._put
+    monkeypatch.setattr(bucket, "_put", lambda key, data, create: put(key, data, create=False))
+    with pytest.raises(StorageUnusable, match="If-None-Match"):
+        Memory(tmp_path, blocks=bucket.url, embedder=EMBEDDER)
+    with Memory(tmp_path, embedder=EMBEDDER) as memory:
+        assert memory._database.bucket is None
+
+
+def test_two_memories_below_one_prefix(tmp_path, bucket):
+    """Neither sweeps away, lists or verifies what is the other's, though their users have the same names."""
+    with (
+        Memory(tmp_path / "1", blocks=bucket.url, **SETTINGS) as one,
+        Memory(tmp_path / "2", blocks=bucket.url, **SETTINGS) as two,
+    ):
+        for memory in (one, two):
+            memory.add([WORDS.format(number) for number in range(12)], user="ann")
+            memory.maintain()
+        one.forget(user="ann", everything=True)
+        assert two.check_integrity().ok
+        assert two.recall("Qantril", user="ann", views=["chunks"], floor=0).evidence
+
+
+def test_what_is_forgotten_leaves_the_bucket(memory, bucket):
+    """The index, and every block that had it; what is another's stays. Verifying lists the bucket."""
+    gone = [WORDS.format(number).encode() for number in (2, 3)]
+    assert {words in data for data, _ in bucket.objects.values() for words in gone} == {True, False}
+    receipt = memory.forget(user="ann", seqs=[3, 4], keep_texts=True)
+    assert receipt.remains == ("" if receipt.purged else memory._database.remains)
+    assert not any(words in data for data, _ in bucket.objects.values() for words in gone)
+    assert kinds(bucket)[1] == 1
+    assert any(WORDS.format(53).encode() in data for data, _ in bucket.objects.values())
+    verified = memory.verify(receipt)
+    assert (verified.ok, verified.leftovers) == (True, ())
+    assert sum(looked.kind == "object" for looked in verified.looked_at) == len(bucket.objects) > 0
+
+
+def test_verifying_finds_what_was_left_in_the_bucket(memory, bucket):
+    """An object with the text, of whatever kind; and one of the user's that no row names."""
+    folder = next(key for key in bucket.objects if "/blocks/" in key).rsplit("/", 3)[0]
+    names = {key.split("/")[3] for key in bucket.objects if "/blocks/" in key}
+    receipt = memory.forget(user="ann", everything=True, keep_texts=True)
+    memory.forget(user="bea", everything=True)
+    for name in names:
+        bucket.objects[f"{folder}/blocks/{name}/planted"] = (WORDS.format(3).encode(), datetime.now(UTC))
+    leftovers = [(left.kind, left.where) for left in memory.verify(receipt).leftovers]
+    assert len([kind for kind, where in leftovers if kind == "text" and "planted" in where]) == 2
+    assert len([kind for kind, where in leftovers if kind == "reference" and "planted" in where]) == 1
+
+
+def test_rows_in_postgresql_and_the_rest_in_a_bucket(url, bucket):
+    """One process writes, another reads what it saved, forgets, and verifies."""
+    with Memory(url, blocks=bucket.url, **SETTINGS) as memory, Memory(url, **SETTINGS) as other:
+        fill(memory)
+        views = ["messages", "chunks"]
+        expected = memory.recall("Qantril pump", user="ann", views=views, floor=0).text
+        assert other.recall("Qantril pump", user="ann", views=views, floor=0).text == expected
+        receipt = other.forget(user="ann", seqs=[3], keep_texts=True)
+        assert memory.verify(receipt).ok
+        assert WORDS.format(2) not in memory.recall("Qantril pump", user="ann", views=views, floor=0).text
+
+
+def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place):
+    """It may be down: what a crash left is swept by whoever maintains."""
+    bucket.requests.clear()
+    with Memory(place, **SETTINGS) as other:
+        other.add("A tulip.", user="ann")
+    assert bucket.requests == []
+
+
+@pytest.mark.parametrize("happens", [BucketMisbehaviour.DENIED, BucketMisbehaviour.SERVER_ERROR])
+def test_a_bucket_that_does_not_answer_costs_no_message(memory, bucket, happens, place):
+    """Adds and recalls go on without it; chunks say what they could not read."""
+    bucket.always = happens
+    with Memory(place, **SETTINGS) as other:
+        assert other.add("A tulip.", user="ann")[0].seq == 13
+        assert other.recall("tulip", user="ann", floor=0).evidence
+        assert other.recall("Qantril pump", user="ann", floor=0).evidence
+    bucket.always = None
+    assert memory.recall("Qantril", user="ann", views=["chunks"], floor=0).evidence
+
+
+def test_what_could_not_be_deleted_yet_is_deleted_later(memory, bucket):
+    """Forgetting says so; the rows know which objects, and the next maintenance does it."""
+    memory.forget(user="bea", everything=True)
+    seqs = [message.seq for message in memory.messages(user="ann")]
+    refuse = bucket._delete
+    bucket._delete = lambda _: bucket.misbehave.extend([BucketMisbehaviour.DENIED] * 9)
+    receipt = memory.forget(user="ann", seqs=seqs[:3])
+    bucket._delete = refuse
+    bucket.misbehave.clear()
+    assert not receipt.purged
+    memory.add("Rye bread.", user="ann")
+    memory.maintain()
+    gone = [WORDS.format(number).encode() for number in range(3)]
+    assert not any(words in data for data, _ in bucket.objects.values() for words in gone)
+    assert memory.check_integrity().ok
+
+
+def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
+    """Once it is older than a write takes; one that is being written now is left alone."""
+    database = memory._database
+    arrays = {}
+    draft = database.saved.draft("ann", "other", arrays, {})
+    draft.__enter__()  # and never left
+    with_draft = kinds(bucket)[1]
+    database.saved.sweep()
+    assert kinds(bucket)[1] == with_draft
+    with database.unlocked() as connection:
+        hour_ago = database.now_us(connection) - 3_700_000_000
+        connection.execute(
+            text("UPDATE saved_objects SET since_us = :us WHERE name = 'other'"), {"us": hour_ago}
+        )
+    database.saved.sweep("bea")
+    assert kinds(bucket)[1] == with_draft
+    memory.start_worker()
+    assert kinds(bucket)[1] == with_draft - 1
+
+
+def test_blocks_that_a_killed_move_left_are_swept(memory, bucket):
+    """Once they are an hour old, when the user's next block is written."""
+    key = next(key for key in bucket.objects if "/blocks/" in key)
+    old = key.rsplit("/", 1)[0] + "/orphan"
+    young = key.rsplit("/", 1)[0] + "/young"
+    bucket.objects[old] = (b"x", datetime.now(UTC) - timedelta(hours=2))
+    bucket.objects[young] = (b"x", datetime.now(UTC))
+    for user in ("ann", "bea"):
+        memory.add([WORDS.format(number) for number in range(20, 32)], user=user)
+    memory.maintain()
+    assert old not in bucket.objects
+    assert young in bucket.objects
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
+def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, damage):
+    """The answer is that of the rows; and the next maintenance saves another."""
+    expected = memory.recall("Qantril pump", user="ann", floor=0).text
+    for key in [key for key in bucket.objects if "/index/" in key]:
+        data, since = bucket.objects.pop(key)
+        if damage == "flipped":
+            bucket.objects[key] = (data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], since)
+        elif damage == "cut":
+            bucket.objects[key] = (data[:-9], since)
+    with Memory(place, **SETTINGS) as other:
+        assert other.recall("Qantril pump", user="ann", floor=0).text == expected
+        assert other.add("Rye.", user="ann")
+        assert not other.maintain(user="ann").behind
+    assert kinds(bucket)[1] == 1 + (damage != "gone")
+    bucket.requests.clear()
+    with Memory(place, **SETTINGS) as other:
+        assert other.recall("Qantril pump", user="ann", floor=0).text.startswith(expected)
+    assert sum("/index/" in request for request in bucket.requests) == 1
+
+
+def test_a_damaged_block_is_named_and_left_out(memory, bucket):
+    """As in files: recall says what it could not read, the check names the block, and rebuilding mends it."""
+    for key in [key for key in bucket.objects if "/blocks/" in key]:
+        data, since = bucket.objects[key]
+        bucket.objects[key] = (data[:-3], since)
+    assert any("torn" in fault for fault in memory.check_integrity().faults)
+    traced = memory.recall("Qantril", user="ann", views=["chunks"], floor=0).trace
+    assert "left out" in traced.views[0].note
+    for user in ("ann", "bea"):
+        memory.rebuild(user=user, view="chunks")
+    assert memory.check_integrity().ok
+
+
+def test_a_forked_child_is_told(memory, bucket):
+    """The threads of obstore stay with the parent: a child gets an error, and does not wait for ever."""
+    child = os.fork()
+    if not child:
+        try:
+            memory._database.bucket.get("memory")
+        except StorageUnusable as error:
+            os._exit(0 if "forked" in str(error) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
