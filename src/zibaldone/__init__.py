@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+    from zibaldone.views.messages import Tuning
     from zibaldone.views.profile import ProfileEntry
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
@@ -154,6 +155,7 @@ __all__ = [
     "TopicsEdited",
     "TopicsExported",
     "Trace",
+    "Tuning",
     "UnknownName",
     "UnsupportedModel",
     "Usage",
@@ -226,6 +228,7 @@ _HOMES = {
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
+    "views.messages": ("Tuning",),
     "views.profile": ("ProfileEntry",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }

@@ -42,6 +42,7 @@ from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
+from zibaldone.views.messages import Tuning
 from zibaldone.views.topics import Consolidation
 
 
@@ -319,6 +320,14 @@ class AsyncMemory:
     async def retention(self, *, user: Key) -> Retention:
         """See Memory.retention."""
         return await in_thread(self._memory.retention, user=user)
+
+    async def set_tuning(self, tuning: Tuning | None, *, user: Key) -> None:
+        """See Memory.set_tuning."""
+        await in_thread(self._memory.set_tuning, tuning, user=user)
+
+    async def tuning(self, *, user: Key) -> Tuning | None:
+        """See Memory.tuning."""
+        return await in_thread(self._memory.tuning, user=user)
 
     async def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
