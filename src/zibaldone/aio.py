@@ -69,6 +69,7 @@ class AsyncMemory:
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         busy_timeout_s: float = 30.0,
+        key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """Open the folder, as Memory does."""
         self._memory = Memory(
@@ -89,12 +90,18 @@ class AsyncMemory:
             workers=workers,
             clock=clock,
             busy_timeout_s=busy_timeout_s,
+            key=key,
         )
 
     @property
     def path(self) -> Path:
         """The folder."""
         return self._memory.path
+
+    @property
+    def encrypted(self) -> bool:
+        """See Memory.encrypted."""
+        return self._memory.encrypted
 
     @property
     def place(self) -> str:

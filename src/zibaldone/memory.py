@@ -141,6 +141,7 @@ class Memory:
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
         busy_timeout_s: float = 30.0,
+        key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
@@ -157,10 +158,13 @@ class Memory:
         unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
         recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
-        calls of one user, go side by side in a maintenance.
+        calls of one user, go side by side in a maintenance. With a `key` the folder is encrypted (extra
+        `encryption`): 32 random bytes, these in hexadecimal, or a passphrase; unless given it is taken from
+        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there.
 
-        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
-        not installed, and ModelFailed for an embedder that cannot be loaded.
+        Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema,
+        StorageBusy, MissingExtra for a client that is not installed, and ModelFailed for an embedder that
+        cannot be loaded.
         """
         folder = file_path("path", path)
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
@@ -185,7 +189,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s, key=settings.key(key))
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
@@ -255,6 +259,11 @@ class Memory:
     def path(self) -> Path:
         """The folder; of a memory in PostgreSQL one on this machine, where nothing lies as yet."""
         return self._database.folder
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether all that it keeps in its folder is."""
+        return self._database.encrypted
 
     @property
     def place(self) -> str:

@@ -66,11 +66,12 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     Raises a StorageError.
     """
+    from zibaldone import settings
     from zibaldone.storage.opening import is_there, open_database
 
     if not is_there(folder):
         return None
-    database = open_database(folder, busy_timeout_s=_BUSY_S)
+    database = open_database(folder, busy_timeout_s=_BUSY_S, key=settings.key(settings.FROM_ENVIRONMENT))
     try:
         with database.read() as connection:
             return read(connection)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.saved_files import SavedFiles
 
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
@@ -35,6 +36,7 @@ class Database(ABC):
 
     name: str  # its path or URL, as it may be shown
     folder: Path  # of what lies beside it on this machine; there only when something does
+    encrypted: bool  # whether all that it keeps is
     shared: bool  # whether other machines may have it open
     remains: str  # where forgotten text may be as long as `wipe` says no
     blocks: BlockStore
@@ -101,6 +103,8 @@ class Database(ABC):
             for part in (target.absolute(), *target.absolute().parents, *target.resolve().parents):
                 if own is not None and part.exists() and os.path.samestat(part.stat(), own):
                     raise InvalidInput(f"{str(target)!r} is inside the memory's own folder: choose another")
+            if (target.parent / HEADER).is_file():
+                raise InvalidInput(f"{str(target)!r} is inside the folder of a memory: choose another")
             if target.is_file():
                 with target.open("rb") as there:
                     if there.read(len(_SQLITE)) == _SQLITE:

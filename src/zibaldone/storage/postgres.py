@@ -68,6 +68,7 @@ _DAMAGED = {"XX001", "XX002", "58030"}
 class PostgresDatabase(Database):
     """The tables of one schema of a PostgreSQL database; nothing lies beside it."""
 
+    encrypted = False  # by us
     shared = True
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
