@@ -162,8 +162,8 @@ class Memory:
         `encryption`): 32 random bytes, these in hexadecimal, or a passphrase; unless given it is taken from
         ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there.
 
-        Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema,
-        StorageBusy, MissingExtra for a client that is not installed, and ModelFailed for an embedder that
+        Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
+        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
         cannot be loaded.
         """
         folder = file_path("path", path)

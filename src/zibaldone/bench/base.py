@@ -101,6 +101,7 @@ class Equipment:
     folder: Path  # for a system that keeps files; removed after the run
     floor: float | None = None  # the engine's confidence floor; None: its default
     chat: ChatModel | None = None  # what views may ask; None: they work offline
+    key: bytes | None = None  # of folders that it makes, where what it reads is encrypted
 
     def count_tokens(self, text: str) -> int:
         return self.tokenizer.count([text])[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -88,6 +88,13 @@ class Database(ABC):
     @abstractmethod
     def words(self, connection: Connection) -> Iterable[str]:
         """What its catalogue says of our tables: names, and the statements that made them."""
+
+    def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:  # noqa: ARG002
+        """(where it begins, what it says) of each piece of a file of ours; None: as it lies there.
+
+        Raises ValueError for a file that is not whole, or is not of this folder's key.
+        """
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -57,7 +57,12 @@ class FolderKeys:
     @property
     def for_sqlcipher(self) -> str:
         """As SQLCipher takes a key that it does not stretch itself."""
-        return f"x'{self._made_for('database').hex()}'"
+        return f"x'{self.of_pages.hex()}'"
+
+    @property
+    def of_pages(self) -> bytes:
+        """With which SQLCipher encrypts pages."""
+        return self._made_for("database")
 
     def files(self) -> FileCipher:
         """What encrypts files beside the database."""
@@ -235,21 +240,26 @@ class EncryptedFiles(FolderFiles):
             with self.path(user, name).open("rb") as file:
                 (count,) = _COUNT.unpack(file.read(_COUNT.size))
                 (size,) = _SIZE.unpack(file.read(_SIZE.size))
-                return self._cipher.decrypt(file.read(size), self._place(user, name, 0, count))
+                return self._cipher.decrypt(file.read(size), _place(self.path(user, name), 0, count))
         except (OSError, OverflowError, MemoryError, ValueError, struct.error):
             return None
 
     def contents(self, connection: Connection, user: str, name: str) -> bytearray | None:  # type: ignore[override] # noqa: ARG002
-        contents = bytearray()
         try:
-            with self.path(user, name).open("rb") as file:
+            return bytearray().join(self.segments(self.path(user, name)))
+        except (OSError, OverflowError, MemoryError, ValueError):
+            return None
+
+    def segments(self, path: Path) -> Iterator[bytes]:
+        """What a file says. Raises ValueError for one that is not whole."""
+        try:
+            with path.open("rb") as file:
                 (count,) = _COUNT.unpack(file.read(_COUNT.size))
                 for number in range(count):
                     (size,) = _SIZE.unpack(file.read(_SIZE.size))
-                    contents += self._cipher.decrypt(file.read(size), self._place(user, name, number, count))
-        except (OSError, OverflowError, MemoryError, ValueError, struct.error):
-            return None
-        return contents
+                    yield self._cipher.decrypt(file.read(size), _place(path, number, count))
+        except struct.error as error:
+            raise ValueError("it ends too early") from error
 
     @contextmanager
     def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[Path]:
@@ -263,15 +273,15 @@ class EncryptedFiles(FolderFiles):
             with part.open("wb") as file:
                 file.write(_COUNT.pack(len(segments)))
                 for number, segment in enumerate(segments):
-                    place = self._place(user, name, number, len(segments))
+                    place = _place(self.path(user, name), number, len(segments))
                     encrypted = self._cipher.encrypt(segment, place)
                     file.write(_SIZE.pack(len(encrypted)))
                     file.write(encrypted)
             yield part
 
-    def _place(self, user: str, name: str, number: int, count: int) -> str:
-        path = self.path(user, name)
-        return f"{path.parent.name}/{path.name}/{number}/{count}"
+
+def _place(path: Path, number: int, count: int) -> str:
+    return f"{path.parent.name}/{path.name}/{number}/{count}"
 
 
 def _is_random(key: str | bytes) -> bool:

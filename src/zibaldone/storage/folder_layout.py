@@ -24,6 +24,11 @@ def database_file(folder: Path) -> Path:
     return earlier if earlier.exists() else folder / FILE
 
 
+def memory_file(folder: Path) -> Path:
+    """The database that serves: the encrypted one, where there is a header."""
+    return folder / ENCRYPTED_FILE if (folder / HEADER).exists() else database_file(folder)
+
+
 def is_memory(folder: Path) -> bool:
     """Whether a memory lies there, plain or encrypted."""
     return database_file(folder).exists() or (folder / ENCRYPTED_FILE).exists()

@@ -31,9 +31,10 @@ from zibaldone.errors import (
     StorageUnusable,
 )
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.block_store import SUFFIX, LocalBlocks
 from zibaldone.storage.converting import finish_encrypting
 from zibaldone.storage.database import Database
+from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
     EncryptedBlocks,
     EncryptedFiles,
@@ -42,8 +43,15 @@ from zibaldone.storage.encryption import (
     folder_keys,
     sqlcipher,
 )
-from zibaldone.storage.folder_layout import BLOCKS, ENCRYPTED_BLOCKS, ENCRYPTED_FILE, database_file
+from zibaldone.storage.folder_layout import (
+    BLOCKS,
+    ENCRYPTED_BLOCKS,
+    ENCRYPTED_FILE,
+    ENCRYPTED_INDEX,
+    database_file,
+)
 from zibaldone.storage.migrations import OURS, migrate
+from zibaldone.storage.raw_files import pieces_read_apart
 from zibaldone.storage.saved_files import SAVED, FolderFiles
 from zibaldone.storage.schema import metadata
 
@@ -82,6 +90,7 @@ class SqliteDatabase(Database):
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
         self._closed = False
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
+        self._keys = keys
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
             module=driver,
@@ -270,6 +279,21 @@ class SqliteDatabase(Database):
             with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
                 total += file.stat().st_size if file.is_file() else 0
         return total
+
+    def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:
+        """See Database."""
+        folder = path.relative_to(self.folder).parts[0]
+        if self._keys is None:
+            return None
+        if path.name in (self.path.name, f"{self.path.name}-wal"):
+            pieces = pieces_read_apart(path)
+            return decrypted_pages(pieces, self._keys.of_pages, is_log=path != self.path)
+        if folder == ENCRYPTED_INDEX and isinstance(self.saved, EncryptedFiles):
+            return ((0, segment) for segment in self.saved.segments(path))
+        if folder == ENCRYPTED_BLOCKS:
+            key = f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"
+            return iter([(0, self._keys.files().decrypt(path.read_bytes(), key))])
+        return None
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
