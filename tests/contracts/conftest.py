@@ -157,31 +157,35 @@ def case(request: pytest.FixtureRequest) -> ViewCase:
     return request.param
 
 
-@pytest.fixture(params=["folder", "postgres"])
+@pytest.fixture(params=["folder", "encrypted", "postgres"])
 def place(request: pytest.FixtureRequest) -> str:
     """Where the rows are."""
     return request.param
 
 
-# What `make test` runs over PostgreSQL: of a view whose rows are units, and of the one that has blocks beside
-# them, what of the module does not go through every statement or batch.
+KEY = bytes(32)
+# What `make test` runs of an encrypted folder, and over PostgreSQL: of a view whose rows are units, and of the
+# one that has blocks beside them, what of the module does not go through every statement or batch.
 _USUAL = {
-    ("messages", "test_views_advancing"),
-    ("messages", "test_views_forgetting"),
-    ("chunks", "test_views_forgetting"),
+    ("postgres", "messages", "test_views_advancing"),
+    ("postgres", "messages", "test_views_forgetting"),
+    ("postgres", "chunks", "test_views_forgetting"),
+    ("encrypted", "messages", "test_views_advancing"),
+    ("encrypted", "chunks", "test_views_forgetting"),
 }
 _LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Over PostgreSQL most runs in `make test-all`; the kv view's keys and values lie in a folder."""
+    """Of these most runs in `make test-all`; the kv view's keys and values lie in a plain folder."""
     given = getattr(getattr(item, "callspec", None), "params", {})
-    if given.get("place") != "postgres":
+    place = given.get("place", "folder")
+    if place == "folder":
         return
     view, module = given["case"].name, item.module.__name__  # type: ignore[attr-defined]
     if view == "kv":
-        item.add_marker(pytest.mark.skip(reason="keys and values lie in a folder"))
-    if (view, module) not in _USUAL or item.name.startswith(_LONG):
+        item.add_marker(pytest.mark.skip(reason="keys and values lie in a plain folder"))
+    if (place, view, module) not in _USUAL or item.name.startswith(_LONG):
         item.add_marker(pytest.mark.exhaustive)
 
 
@@ -209,6 +213,9 @@ def new_rig(
     def new() -> Rig:
         if place == "folder":
             made.append(Rig(tmp_path_factory.mktemp("rig"), case))
+        elif place == "encrypted":
+            pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
+            made.append(Rig(tmp_path_factory.mktemp("rig"), case, KEY))
         else:
             made.append(Rig(request.getfixturevalue("postgres").new(), case))
         return made[-1]

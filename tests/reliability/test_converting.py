@@ -28,6 +28,8 @@ from zibaldone.storage import converting
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
 
+pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
+
 KEY = bytes(range(32))
 WORD = b"quetzalcoatl"
 TALK = [f"On {day} May Quetzalcoatl planted {day * 7} tulips along path {day * 13}." for day in range(1, 25)]

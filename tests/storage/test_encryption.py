@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlcipher3 import dbapi2
 
 from zibaldone import (
     InvalidInput,
@@ -26,6 +25,8 @@ from zibaldone.memory import DEFAULT_VIEWS
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
+
+dbapi2 = pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
 
 KEY = bytes(range(32))
 PHRASE = "correct horse battery staple"
