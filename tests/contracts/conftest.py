@@ -164,8 +164,8 @@ def place(request: pytest.FixtureRequest) -> str:
 
 
 KEY = bytes(32)
-# What `make test` runs of an encrypted folder, and over PostgreSQL: of a view whose rows are units, and of the
-# one that has blocks beside them, what of the module does not go through every statement or batch.
+# What `make test` runs of an encrypted folder, and over PostgreSQL: of a view whose rows are units, and of
+# the one that has blocks beside them, what of the module does not go through every statement or batch.
 _USUAL = {
     ("postgres", "messages", "test_views_advancing"),
     ("postgres", "messages", "test_views_forgetting"),
