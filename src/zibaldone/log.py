@@ -321,8 +321,8 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             row.n,
             row.first,
             row.last,
-            from_us(row.start),
-            from_us(row.end),
+            time_in(user, row.session, row.start),
+            time_in(user, row.session, row.end),
             _title(newest[row.last]),
         )
         for row in rows
@@ -544,6 +544,17 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
     """The inverse of to_us, on the clock of the given offset."""
     zone = timezone(timedelta(seconds=utc_offset_s)) if utc_offset_s else UTC
     return (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
+
+
+def time_in(user: str, session: str, time_us: int) -> datetime:
+    """When a message of a session was. Raises StorageCorrupt for no time that a message can have."""
+    try:
+        return from_us(time_us)
+    except ArithmeticError as error:
+        raise StorageCorrupt(
+            f"a message of session {session!r} of user {user!r} is damaged ({error}): check_integrity() names"
+            " it, and forget(seqs=...) or a copy mends it"
+        ) from error
 
 
 def _begins(prefix: str) -> list[ColumnElement[bool]]:
