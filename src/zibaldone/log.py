@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -386,16 +386,26 @@ def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
 
 
 def faults(connection: Connection, user: str) -> list[str]:
-    """Where the log disagrees with the user's counters, or files with the log; empty when they agree."""
+    """Where the log disagrees with the user's counters, or files with it; and what of it cannot be read."""
     last = state(connection, user).last_seq
     m, f = messages.c, message_files.c
     above = select(m.seq).where(m.user == user, m.seq > last)
     on = and_(m.user == f.user, m.seq == f.seq)
     orphans = select(f.seq).outerjoin_from(message_files, messages, on).where(f.user == user, m.seq.is_(None))
+    about = select(m.user, m.seq, m.time_us, m.utc_offset_s, m.metadata).where(m.user == user).order_by(m.seq)
     return [
+        *(fault for row in connection.execute(about) for fault in _faults_of(row)),
         *(f"message {seq} is above the last seq {last}" for seq in connection.execute(above).scalars()),
         *(f"a file of message {seq}, which is not there" for seq in connection.execute(orphans).scalars()),
     ]
+
+
+def _faults_of(row: Any) -> Iterator[str]:
+    try:
+        from_us(row.time_us, row.utc_offset_s)
+        _metadata(row)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        yield str(_damaged(row, error))
 
 
 def seqs_where(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Select, and_, func, select, type_coerce
 
-from zibaldone.log import ITEM_SESSIONS, checked_metadata
+from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages
 
