@@ -264,6 +264,16 @@ def test_below_the_floor_nothing_is_recalled(memory, new_user):
     assert "memory knows too little of this" in found.why_not(1)
 
 
+def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_user):
+    """They are in no English memory, whatever it knows; English words that are not there are one."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    memory.add("Mila is allergic to kiwi.", user=user)
+    assert "kiwi" in memory.recall("A que é que a Mila é alérgica?", user=user, budget_tokens=100).text
+    assert memory.recall("Worauf reagiert meine Nichte allergisch?", user=user)
+    assert not memory.recall("Did the quantum chromodynamics converge on the lattice?", user=user)
+
+
 def test_without_a_floor_something_is_always_recalled(memory, new_user):
     """A floor of 0 lets the least relevant pass."""
     user = new_user()

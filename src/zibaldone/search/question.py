@@ -19,6 +19,7 @@ _ASKS_WHEN = regex.compile(
 )
 
 _MOST_TERMS = 64
+_OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _MOST_DAYS = 16  # times that one question can ask for
 _OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
 _PARTNERS = frozenset(
@@ -47,6 +48,7 @@ class Question:
     asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
+    is_english: bool = True  # as many of its words as in English questions are function words of English
 
     @property
     def subject(self) -> str:
@@ -104,7 +106,12 @@ def take_apart(
         asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
+        is_english=_is_english(words(text)),
     )
+
+
+def _is_english(spoken: Sequence[str]) -> bool:
+    return sum(word in STOP_WORDS for word in spoken) >= _OF_ENGLISH * len(spoken)
 
 
 def _names_of(content: Sequence[str], people: Sequence[Acquaintance]) -> tuple[tuple[str, str], ...]:

@@ -21,14 +21,16 @@ import numpy.typing as npt
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
-from zibaldone.search.lexical import Floats, Ints, inverse_frequency, saturated
+from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+from zibaldone.text.spellings import terms_alike
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
+_SEVERAL = 3  # words of a question that tell its language
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
@@ -207,8 +209,8 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
         return
     idfs = np.zeros(len(index), dtype=np.float32)
     for _, term in question.terms:
-        where, _ = index.lexical.postings(term)
-        idfs[where] += index.lexical.idf(term)
+        where, _ = _postings(index, terms_alike(term))
+        idfs[where] += inverse_frequency(len(where), len(index))
     own = idfs[rows] + np.einsum("ij,j->i", index.vectors.rows[rows], vector)
     seqs = index.seqs[rows]
     totals = total[rows[np.lexsort((-total[rows], seqs))]]
@@ -251,6 +253,7 @@ class _WordsFound:
 
     covered_nearby: Floats  # (n,) the share in a unit or its neighbours; a synonym by its cosine squared
     unseen: float  # the share that no unit has
+    strange: bool  # of several words, most are unknown: they may be of another language
 
 
 def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
@@ -261,19 +264,21 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
-    covered, whole, unseen = np.zeros(n), 0.0, 0.0
+    covered, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (_, term), like in zip(question.terms, synonyms, strict=True):
+        same = terms_alike(term)
         near = like + [(name, NAME) for of, name in question.names_of if of == term]
-        idf = index.lexical.idf(term)
-        exact, counts = index.lexical.postings(term)
+        exact, counts = _postings(index, same)
+        idf = inverse_frequency(len(exact), n)
         weight = inverse_frequency(len(exact), n + SILENT)
         whole += weight
+        known += bool(len(exact))
         unseen += 0.0 if len(exact) else weight
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
-            if other != term:
+            if other not in same:
                 where, often = index.lexical.postings(other)
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
@@ -288,7 +293,19 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    return values, _WordsFound((covered / whole).astype(np.float32), unseen / whole)
+    strange = len(question.terms) >= _SEVERAL and known < len(question.terms) / 2
+    return values, _WordsFound((covered / whole).astype(np.float32), unseen / whole, strange)
+
+
+def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
+    """The rows that have any of these terms, rising, and how often each has them."""
+    if len(same) == 1:
+        return index.lexical.postings(same[0])
+    parts = [index.lexical.postings(term) for term in same]
+    rows, places = np.unique(np.concatenate([rows for rows, _ in parts]), return_inverse=True)
+    counts = np.zeros(len(rows))
+    np.add.at(counts, places, np.concatenate([counts for _, counts in parts]))
+    return rows, counts
 
 
 def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
@@ -324,7 +341,8 @@ def _confidence(
     """How likely memory is to answer; see `confidence`.
 
     A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
-    so is all that was ever spoken of. A question about no word at all is none (0).
+    so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
+    than the memory's, words say nothing for or against: its vector alone does.
     """
     if inside is not None and not inside.any():
         return 0.0
@@ -338,11 +356,10 @@ def _confidence(
     covered = words.covered_nearby
     if inside is not None:
         covered, cosines = covered[inside], cosines[inside]
-    return Signs(
-        covered=float(covered.max()),
-        nearness=float(cosines.max()) - mean,
-        unseen=words.unseen,
-    ).confidence()
+    nearness = float(cosines.max()) - mean
+    if words.strange and not question.is_english:
+        return Signs(covered=0.5, nearness=nearness, unseen=0.0).confidence()
+    return Signs(covered=float(covered.max()), nearness=nearness, unseen=words.unseen).confidence()
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:
