@@ -119,6 +119,7 @@ def test_behaviour(opened, tmp_path, clock):
     assert {name for name, _, _ in calls} == set(NAMES) - {
         "path",
         "place",
+        "encrypted",
         "attach",
         "detach",
         "start_worker",

@@ -172,9 +172,10 @@ def test_chance_counts_sessions_and_not_questions():
 
 def test_a_session_is_judged_by_weights_that_saw_none_of_it(memory, tmp_path, monkeypatch):
     """Blocks of about as many questions, each with whole sessions, in the order of the log."""
-    seen = []
-    keep = tuning.read_talks
-    monkeypatch.setattr(tuning, "read_talks", lambda *given: seen.extend(keep(*given)) or seen)
+    talks, fitted_on = [], []
+    read, fit = tuning.read_talks, tuning.fitted
+    monkeypatch.setattr(tuning, "read_talks", lambda *given: talks.extend(read(*given)) or talks)
+    monkeypatch.setattr(tuning, "fitted", lambda talk, posed: fitted_on.append(posed) or fit(talk, posed))
     lines = [
         {"question": f"Which soil for {plant}? {again}", "evidence": [2 * place]}
         for place, plant in enumerate(PLANTS[:12], 1)
@@ -183,9 +184,16 @@ def test_a_session_is_judged_by_weights_that_saw_none_of_it(memory, tmp_path, mo
     path = tmp_path / "twice.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     try_tuning(memory, "ann", questions=path, budgets_tokens=TIGHT)
-    sessions = [{seen[0].index.units[p.relevant[0]].session for p in block} for block in blocks(seen[0])]
+
+    def plants(posed):
+        return {talks[0].index.units[question.relevant[0]].session for question in posed}
+
+    sessions = [plants(block) for block in blocks(talks[0])]
     assert [len(some) for some in sessions] == [3, 2, 3, 2, 2]
     assert [plant for some in sessions for plant in sorted(some, key=PLANTS.index)] == PLANTS[:12]
+    *apart, of_all = map(plants, fitted_on)
+    assert apart == [set(PLANTS[:12]) - some for some in sessions]
+    assert of_all == set(PLANTS[:12])
 
 
 def test_too_few_questions(memory, tmp_path):

@@ -170,7 +170,6 @@ _USUAL = {
     ("postgres", "messages", "test_views_advancing"),
     ("postgres", "messages", "test_views_forgetting"),
     ("postgres", "chunks", "test_views_forgetting"),
-    ("encrypted", "messages", "test_views_advancing"),
     ("encrypted", "chunks", "test_views_forgetting"),
 }
 _LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")

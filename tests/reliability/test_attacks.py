@@ -210,7 +210,7 @@ def test_nobody_waits_for_a_slow_recall(place):
         assert 1 not in [seq for e in recalled.result().evidence for seq in e.sources]
 
 
-@pytest.mark.parametrize("everything", [True, False])
+@pytest.mark.parametrize("everything", [pytest.param(True, marks=pytest.mark.exhaustive), False])
 def test_torn_blocks_in_a_server(url, everything):
     """Views that need none go on, what is wrong is told, and all can still be forgotten or made anew."""
     small = {"chunks": MemAttention(chunk_gate_tokens=100), "placement": Placement(block_bytes=512)}

@@ -35,7 +35,7 @@ WORD = b"quetzalcoatl"
 TALK = [f"On {day} May Quetzalcoatl planted {day * 7} tulips along path {day * 13}." for day in range(1, 25)]
 # What Python tells before it does it; each is a moment at which to die.
 STEPS = ("open", "os.link", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree")
-EVERY = 5  # of these moments in `make test`
+EVERY = 8  # of these moments in `make test`
 
 
 def open_(folder, key=None):
@@ -127,7 +127,7 @@ def test_killed_while_encrypting(plain, tmp_path, every):
     kinds = killed_everywhere(plain, encrypt_folder, False, tmp_path, every)
     assert kinds == sorted(kinds)
     assert (kinds[0], kinds[-1]) == (False, True)
-    assert len(kinds) * every > 50
+    assert len(kinds) * every > 40
     assert kinds.count(True) > 1
 
 
