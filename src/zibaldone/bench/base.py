@@ -22,13 +22,13 @@ class Example:
     answer: str | None  # the gold answer; None when there is none to cover
     category: str
     evidence: tuple[str, ...] = ()  # the texts of the turns that answer it
-    evidence_seqs: tuple[int, ...] = ()  # of the messages that hold the evidence, where they are known by it
     evidence_sessions: tuple[str, ...] = ()  # the sessions that answer it, where a data set names them
     unknown: bool = False  # memory does not hold it: the right answer says so
     answerable: bool = True  # False: it is left out of every figure of recall
     faulted: bool = False  # a public audit says that its gold answer or its evidence is wrong
     now: datetime | None = None  # when it is asked
     nuggets: tuple[str, ...] = ()  # what a rubric wants an answer to say, where a data set has one
+    evidence_seqs: tuple[int, ...] = ()  # of the messages that hold the evidence, where they are known by it
 
 
 class DataSet(Protocol):
