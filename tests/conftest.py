@@ -1,12 +1,19 @@
 """For all tests: no network, a memory of one's own whose clock stands still, and what runs when.
 
-`make test` runs what is not marked `exhaustive`, and properties with a fifth of their examples, 8 at least.
-`make test-all` runs the rest: what is marked, and those properties with all their examples.
+A test runs in one of three:
+
+- `make test`: what has no mark. Every behaviour once, in a folder; properties with a fifth of their
+  examples, 8 at least.
+- `make test-wide`: what is marked `wide`. The same behaviours in other places, with other views, settings
+  and libraries; processes that are killed.
+- `make test-all`: what is marked `exhaustive`, whatever else it is marked, and properties in full.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 
 # A worker of pytest-xdist for each core, and no library's threads beside them; set before numpy comes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,6 +22,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +40,7 @@ from zibaldone.storage import sqlite
 from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
+_WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)
 _SETTINGS = "_hypothesis_internal_use_settings"  # there is no public way to them
 
 settings.register_profile("zibaldone", deadline=None)
@@ -39,21 +48,32 @@ settings.load_profile("zibaldone")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option of `make test-all`."""
+    """The options of `make test-wide` and `make test-all`."""
+    parser.addoption("--wide", action="store_true", help="run what is marked so, and only that")
     parser.addoption("--exhaustive", action="store_true", help="run what takes long, and only that")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """In `make test`, do not import modules of which nothing runs: what they import takes longest."""
+    if collection_path.suffix != ".py" or config.getoption("--wide") or config.getoption("--exhaustive"):
+        return None
+    return _WHOLLY_MARKED.search(collection_path.read_text(encoding="utf-8")) is not None or None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what is wanted now: each test, and each property with all its examples, runs in one of the two."""
-    exhaustive = config.getoption("--exhaustive")
+    """Keep what is wanted now: each test runs in one of the three, and each property in full in the last."""
+    exhaustive, wide = config.getoption("--exhaustive"), config.getoption("--wide")
     properties = {id(function): function for item in items if (function := _property(item)) is not None}
     shortened = {key for key, function in properties.items() if _few(function) is not None}
     kept, left = [], []
     for item in items:
-        long = item.get_closest_marker("exhaustive") is not None
-        long = long or (exhaustive and id(_property(item)) in shortened)
-        (kept if long == exhaustive else left).append(item)
+        if exhaustive:
+            wanted = item.get_closest_marker("exhaustive") is not None or id(_property(item)) in shortened
+        else:
+            marked = item.get_closest_marker("wide") is not None
+            wanted = item.get_closest_marker("exhaustive") is None and marked == wide
+        (kept if wanted else left).append(item)
     if not exhaustive:
         for key in shortened:
             owner = properties[key]
@@ -61,6 +81,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Imports make no garbage, and looking for it takes a third of the time that they take."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What is imported stays: garbage is looked for among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def _property(item: pytest.Item) -> Any:

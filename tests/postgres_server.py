@@ -22,6 +22,26 @@ from folders import Compilations
 ROLE = "zibaldone"  # neither a superuser nor exempt from row level security
 _SETTINGS = ("fsync=off", "max_connections=300", "shared_buffers=32MB", "listen_addresses=", "autovacuum=off")
 _TEMPLATE = "template_of_tests"
+_EMPTY = """
+DO $$
+DECLARE
+    name text;
+    is_filled boolean;
+    filled text[] := '{}';
+BEGIN
+    FOR name IN SELECT quote_ident(tablename) FROM pg_tables
+        WHERE schemaname = 'public' AND tablename <> 'migrations'
+    LOOP
+        EXECUTE 'SELECT EXISTS (SELECT FROM ' || name || ')' INTO is_filled;
+        IF is_filled THEN
+            filled := filled || name;
+        END IF;
+    END LOOP;
+    IF cardinality(filled) > 0 THEN
+        EXECUTE 'TRUNCATE ' || array_to_string(filled, ', ') || ' RESTART IDENTITY CASCADE';
+    END IF;
+END $$
+"""
 
 
 class NoServer(Exception):
@@ -29,10 +49,11 @@ class NoServer(Exception):
 
 
 class Server:
-    """Databases of today's schema, each a copy of one that was made once."""
+    """Databases of today's schema, each a copy of one that was made once, or empty again."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
+        self._unused: list[str] = []
         self._root = Path(tempfile.mkdtemp(prefix="zbd"))  # short: a socket's path has little room
         self._process: subprocess.Popen[bytes] | None = None
         reasons = []
@@ -59,10 +80,18 @@ class Server:
         return f"postgresql+psycopg://{ROLE}@/{database}?host={self._root}"
 
     def new(self) -> str:
-        """The URL of a new, empty memory."""
+        """The URL of an empty memory."""
+        if self._unused:
+            return self.url(self._unused.pop())
         name = f"t{next(self._numbers)}"
         self.run(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {ROLE}")
         return self.url(name)
+
+    def give_back(self, url: str) -> None:
+        """A memory that nobody has open; its tables are as they were made, and are emptied."""
+        name = str(sqlalchemy.make_url(url).database)
+        self.run(_EMPTY, name)
+        self._unused.append(name)
 
     def run(self, statement: str, database: str = "postgres") -> list[Any]:
         """As the superuser."""

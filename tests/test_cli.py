@@ -540,18 +540,18 @@ def process(command, memory):
             "sessions > /dev/full",
             2,
             "error: standard output cannot be written (No space left on device)",
-            marks=pytest.mark.exhaustive,
+            marks=pytest.mark.wide,
         ),
         pytest.param(
             "stats --json > /dev/full",
             2,
             "error: standard output cannot be written (No space left on device)",
-            marks=pytest.mark.exhaustive,
+            marks=pytest.mark.wide,
         ),
-        ("messages >&-", 0, ""),
-        pytest.param("sessions >&-", 0, "", marks=pytest.mark.exhaustive),
+        pytest.param("messages >&-", 0, "", marks=pytest.mark.wide),
+        pytest.param("sessions >&-", 0, "", marks=pytest.mark.wide),
         ("add - <&-", 2, "error: standard input is closed: give the text as an argument"),
-        ("forget --all <&-", 2, "there is no terminal to ask on"),
+        pytest.param("forget --all <&-", 2, "there is no terminal to ask on", marks=pytest.mark.wide),
     ],
 )
 def test_streams_that_are_full_or_closed(filled, tmp_path, command, code, said):

@@ -167,12 +167,15 @@ def test_every_error_is_public_and_drawn_in_the_tree():
     }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: ".".join(place(path)) or "zibaldone")
-def test_imports_go_downwards(path):
+def test_imports_go_downwards():
     """A file imports of its own layer or of those below, never of one above."""
-    mine = top(place(path))
-    for other in imported(path):
-        assert LAYER[top(other)] <= LAYER[mine] or not mine, f"{mine} imports {'.'.join(other)}"
+    upwards = [
+        f"{'.'.join(place(path))} imports {'.'.join(other)}"
+        for path in MODULES
+        for other in imported(path)
+        if (mine := top(place(path))) and LAYER[top(other)] > LAYER[mine]
+    ]
+    assert upwards == []
 
 
 def test_packages_do_not_go_in_circles():
@@ -325,6 +328,24 @@ def test_no_file_names_a_path_of_somebody_s_machine(folder):
             content = path.read_bytes()
             text = "" if b"\0" in content else content.decode("utf-8")
             assert not pattern.search(text), f"{path}: {pattern.search(text)}"
+
+
+def test_the_contracts_that_every_view_keeps_are_there():
+    """`make test` runs these by their names: one that is called otherwise would be left out unnoticed."""
+    folder = Path(__file__).parent / "contracts"
+    given = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in parsed(folder / "conftest.py").body
+        if isinstance(node, ast.Assign) and node.targets[0].id in ("_ESSENTIAL", "_LONG")
+    }
+    tests = [
+        node.name
+        for path in folder.glob("test_views_*.py")
+        for node in parsed(path).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert set(given["_ESSENTIAL"]) <= set(tests)
+    assert all(any(name.startswith(start) for name in tests) for start in given["_LONG"])
 
 
 def test_the_package_says_that_it_is_typed():

@@ -59,7 +59,9 @@ def test_every_phrase_is_in_the_conversation():
             assert any(phrase in content for content in contents), question
 
 
-@pytest.mark.parametrize("view", FLOORS)
+@pytest.mark.parametrize(
+    "view", ["messages", *(pytest.param(view, marks=pytest.mark.wide) for view in list(FLOORS)[1:])]
+)
 def test_a_view_recalls_as_much_as_it_did(memory, view):
     """Evidence recall is not below the view's floor."""
     assert evidence_recall(memory, view) >= FLOORS[view]

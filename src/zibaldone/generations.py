@@ -35,6 +35,20 @@ _STATE = select(*_COLUMNS).where(
     view_states.c.serving == bindparam("is_serving"),
     view_states.c.standing == bindparam("stands"),
 )
+# The same of the one that serves, beside the user's counters.
+_SERVING = (
+    select(users.c.next_seq, users.c.version, users.c.deletions, *_COLUMNS)
+    .outerjoin_from(
+        users,
+        view_states,
+        and_(
+            view_states.c.user == users.c.user,
+            view_states.c.view == bindparam("name"),
+            view_states.c.serving == 1,
+        ),
+    )
+    .where(users.c.user == bindparam("of"))
+)
 
 
 def serving(connection: Connection, user: str, view: ViewStore) -> Generation | None:
@@ -43,12 +57,17 @@ def serving(connection: Connection, user: str, view: ViewStore) -> Generation | 
 
 
 def snapshots(database: Database, user: str, view: ViewStore) -> TakeSnapshot:
-    """What opens a short read transaction of the user's, with the view's serving generation in it."""
+    """What opens a short read transaction of the user's. A recall does so ten times: one statement each."""
 
     @contextmanager
     def take() -> Iterator[Snapshot]:
         with database.read(user) as connection:
-            yield Snapshot(connection, serving(connection, user, view))
+            row = connection.execute(_SERVING, {"of": user, "name": view.name}).first()
+            if row is None:
+                yield Snapshot(connection, None, log.UserState())
+            else:
+                generation = _of_row(row) if row.generation is not None else None
+                yield Snapshot(connection, generation, log.state_of(row))
 
     return take
 

@@ -113,7 +113,12 @@ _ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.rol
 def state(connection: Connection, user: str) -> UserState:
     """The user's counters; all zero for a user without messages."""
     row = connection.execute(_STATE, {"of": user}).first()
-    return UserState(row.next_seq - 1, row.version, row.deletions) if row else UserState()
+    return state_of(row) if row else UserState()
+
+
+def state_of(row: Any) -> UserState:
+    """The counters in a row of `users`."""
+    return UserState(row.next_seq - 1, row.version, row.deletions)
 
 
 def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = False) -> UserState:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from zibaldone import InvalidInput, Memory, MissingExtra
 from zibaldone.adapters.anthropic_memory import MemoryFiles, async_memory_tool, memory_tool
 
+pytestmark = pytest.mark.wide
+
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)  # each example writes many files
 WITHOUT = "excluding hidden items and node_modules:"
 HEAD = f"Here're the files and directories up to 2 levels deep in /memories, {WITHOUT}"

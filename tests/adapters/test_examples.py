@@ -11,6 +11,8 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "adapters.md"
 EXAMPLE = re.compile(
     r"^## (.+?)\n(?:(?!^## ).)*?```python\n(.*?)```\n\n```text\n(.*?)```", re.MULTILINE | re.DOTALL
 )
+pytestmark = pytest.mark.wide
+
 EXAMPLES = {name: (code, output) for name, code, output in EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))}
 
 # A model that knows what stands in its prompt, as each library takes one.

@@ -19,7 +19,7 @@ from pydantic import Field
 from zibaldone import AsyncMemory, InvalidInput
 from zibaldone.adapters.google_adk import MemoryService, register, user_of_app
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.wide]
 APP = {"app_name": "concierge", "user_id": "ann"}
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from zibaldone import Memory, StorageError
 from zibaldone.adapters.llama_index import RecallBlock
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.wide]
 
 
 def words(text):

@@ -8,6 +8,8 @@ import pytest
 from zibaldone import InvalidInput
 from zibaldone.adapters.mem0 import Mem0Memory
 
+pytestmark = pytest.mark.wide
+
 NUTS = "I'm allergic to nuts."
 CALLS = ("add", "search", "get_all", "get", "update", "delete", "delete_all", "history", "reset", "close")
 

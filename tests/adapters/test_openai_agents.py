@@ -14,7 +14,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from zibaldone import AsyncMemory, InvalidInput, Memory, StorageError
 from zibaldone.adapters.openai_agents import MemorySession
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.wide]
 set_tracing_disabled(disabled=True)
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city":"Porto"}'}

@@ -31,6 +31,7 @@ class InThread:
         self._stack.__exit__(None, None, None)
 
 
+@pytest.mark.wide
 def test_each_kind_of_answer_is_measured(tmp_path, monkeypatch):
     """A row for each, of a page that says something about the messages of the user that it is asked for."""
     monkeypatch.setattr(page, "_server", lambda folder, log: InThread(folder))

@@ -123,6 +123,7 @@ def test_without_torch(monkeypatch):
     assert "zibaldone[kv]" in str(done.exception)
 
 
+@pytest.mark.wide
 def test_the_leaderboard_has_every_view_at_every_budget(locomo_path, haystack_path, monkeypatch, tmp_path):
     """Two data sets and two streams, in the tables and in the file, which says what made it."""
     monkeypatch.setattr(leaderboard, "STREAM_TOKENS", 1500)

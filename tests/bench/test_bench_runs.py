@@ -136,6 +136,7 @@ def test_made_up_turns_are_the_same_every_time():
     assert workload.made_up_turns(20) == workload.made_up_turns(20)
 
 
+@pytest.mark.wide
 def test_speed_has_a_figure_beside_every_yardstick(tools, talk, monkeypatch):
     """All of them above nothing, and growth over two sizes."""
     for name in ("SINGLES", "RECALLS", "WARM_UPS", "COLD_OPENS"):

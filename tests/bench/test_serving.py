@@ -334,6 +334,7 @@ def test_the_arms_without_memory(tmp_path, locomo_path):
     assert all(row.tokens_per_s > 0 for row in rows)
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("loopback")
 def test_the_gateway_is_measured_and_its_log_counted(tmp_path, locomo_path):
     """What it recalled is in the prompts; they are sent again without it; no turn is lost."""

@@ -163,29 +163,39 @@ def place(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-KEY = bytes(32)
-# What `make test` runs of an encrypted folder, and over PostgreSQL: of a view whose rows are units, and of
-# the one that has blocks beside them, what of the module does not go through every statement or batch.
-_USUAL = {
-    ("postgres", "messages", "test_views_advancing"),
-    ("postgres", "messages", "test_views_forgetting"),
-    ("postgres", "chunks", "test_views_forgetting"),
-    ("encrypted", "chunks", "test_views_forgetting"),
-}
-_LONG = ("test_a_crash", "test_batches", "test_a_recall_that_began")
+KEY = bytes(32)  # of encrypted folders
+# What `make test` runs of every view, of the messages view over PostgreSQL, and of the view with blocks in an
+# encrypted folder: where these are wrong, something is lost, or is not forgotten.
+_ESSENTIAL = (
+    "test_the_cursor_ends_at_the_end_of_the_log",
+    "test_a_crash_between_the_output_and_the_cursor_leaves_neither",
+    "test_the_text_is_in_no_column_of_no_table",
+    "test_what_is_left_is_what_a_view_makes_that_never_read_the_message",
+    "test_every_unit_names_its_sources_which_exist",
+    "test_each_kind_of_fault_is_named",
+    "test_forgetting_one_tenant_changes_nothing_for_the_other",
+    "test_a_rebuild_equals_a_first_build",
+)
+_USUAL = {"postgres": "messages", "encrypted": "chunks"}
+_LONG = ("test_a_crash_at", "test_a_crash_while", "test_batches", "test_a_recall_that_began")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Of these most runs in `make test-all`; the kv view's keys and values lie in a plain folder."""
+    """The rest of the matrix is wide, but for what takes long elsewhere than in a plain folder."""
     given = getattr(getattr(item, "callspec", None), "params", {})
-    place = given.get("place", "folder")
-    if place == "folder":
+    if "case" not in given:
         return
-    view, module = given["case"].name, item.module.__name__  # type: ignore[attr-defined]
-    if view == "kv":
+    view, place = given["case"].name, given["place"]
+    elsewhere = place != "folder"
+    if view == "kv" and elsewhere:
         item.add_marker(pytest.mark.skip(reason="keys and values lie in a plain folder"))
-    if (place, view, module) not in _USUAL or item.name.startswith(_LONG):
+    if elsewhere and item.name.startswith(_LONG):
         item.add_marker(pytest.mark.exhaustive)
+    elif item.name.startswith(_ESSENTIAL):
+        if elsewhere and view != _USUAL[place]:
+            item.add_marker(pytest.mark.wide)
+    elif elsewhere or view != "messages":
+        item.add_marker(pytest.mark.wide)
 
 
 @pytest.fixture
@@ -222,6 +232,8 @@ def new_rig(
     yield new
     for rig in made:
         rig.database.close()
+        if place == "postgres":
+            request.getfixturevalue("postgres").give_back(rig.place)
 
 
 @pytest.fixture

@@ -62,6 +62,13 @@ RECALLS = [
     Case("profile", "embedder"),
 ]
 MAINTENANCES = [*(case for case in RECALLS if not case.agentic), Case("profile", "chat")]
+USUAL = {Case("messages", "embedder"), Case("topics", "chat")}  # of the others, `make test` runs none
+
+
+def through(cases):
+    """A test for each scene."""
+    marked = [case if case in USUAL else pytest.param(case, marks=pytest.mark.wide) for case in cases]
+    return pytest.mark.parametrize("scene", marked, indirect=True, ids=str)
 
 
 def answer(request):
@@ -171,8 +178,8 @@ def scene(request, tmp_path, clock, folders):
     scene.gate.open()
 
 
-recalls = pytest.mark.parametrize("scene", RECALLS, indirect=True, ids=str)
-maintenances = pytest.mark.parametrize("scene", MAINTENANCES, indirect=True, ids=str)
+recalls = through(RECALLS)
+maintenances = through(MAINTENANCES)
 
 
 @recalls
@@ -188,7 +195,7 @@ def test_nobody_waits_for_a_model_that_hangs_in_a_recall(scene):
         assert 3 not in {seq for evidence in late[0].evidence for seq in evidence.sources}
 
 
-@pytest.mark.parametrize("scene", [case for case in RECALLS if case.model == "chat"], indirect=True, ids=str)
+@through(case for case in RECALLS if case.model == "chat")
 def test_a_recall_waits_shortly_for_a_server_that_hangs(scene):
     """The first question too: it is asked once, with a short timeout, and the offline answer serves."""
     scene.fill(read=True)

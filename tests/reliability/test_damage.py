@@ -336,7 +336,9 @@ def planted(built, tmp_path, seed):
     shutil.rmtree(path)
 
 
-@pytest.mark.parametrize("seed", [1, 6, 9, 11, 17, 22, 24, 27, 33, 46])
+@pytest.mark.parametrize(
+    "seed", [1, 6, *(pytest.param(seed, marks=pytest.mark.wide) for seed in (9, 11, 17, 22, 24, 27, 33, 46))]
+)
 def test_planted_values(built, tmp_path, seed):
     """Values that fit no column, rows that fit no other: a StorageError at most, that names the fix."""
     planted(built, tmp_path, seed)

@@ -25,6 +25,7 @@ def database(url):
     database.close()
 
 
+@pytest.mark.wide
 def test_ten_processes_open_a_fresh_database_at_once(postgres):
     """The tables are made once, and every process can write: seqs have no gap and none is given twice."""
     postgres.run("CREATE DATABASE fresh OWNER zibaldone")
@@ -56,6 +57,7 @@ def schema_numbers(memory):
         return [row.number for row in connection.execute(schema.migrations.select())]
 
 
+@pytest.mark.wide
 def test_a_writer_that_is_killed(url):
     """What it was told is stored is there, once; what it was not told is there whole or not at all."""
 
@@ -75,6 +77,7 @@ def test_a_writer_that_is_killed(url):
             assert memory.check_integrity().ok
 
 
+@pytest.mark.wide
 def test_the_server_goes_down_in_the_midst_of_adds(url, postgres):
     """Who adds with ids of their own, and again what failed, has every message once."""
     wanted, going = 60, threading.Event()
@@ -165,6 +168,7 @@ def test_a_held_lease_is_renewed_and_a_stolen_one_is_lost(database):
             check()
 
 
+@pytest.mark.wide
 def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
     """Each message is read once by each view, all of them are read, and no lease is left."""
     users = [f"user {number}" for number in range(8)]

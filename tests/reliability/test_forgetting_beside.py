@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from zibaldone import ZibaldoneError
 from zibaldone.testing import HashEmbedder
 
@@ -9,6 +11,7 @@ VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "up
 ROUNDS = 6
 
 
+@pytest.mark.wide
 def test_forgetting_beside_maintenance_and_recall(opened):
     """One forgets while others maintain and recall the same user: every error is typed, and all agrees."""
     memory = opened(embedder=HashEmbedder(16), maintained=VIEWS)

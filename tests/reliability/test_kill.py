@@ -9,6 +9,8 @@ from traces import Traceable, serial, serials
 from zibaldone import Memory
 from zibaldone.testing import HashEmbedder
 
+pytestmark = pytest.mark.wide
+
 EMBEDDER = HashEmbedder(16)
 
 

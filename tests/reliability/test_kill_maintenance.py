@@ -11,6 +11,8 @@ from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 
+pytestmark = pytest.mark.wide
+
 EMBEDDER = HashEmbedder(16)
 # Small chunks and blocks, and a manager that moves and collects whenever it may.
 RESTLESS = Placement(block_bytes=700, gc_invalid_ratio=0.1, staged_blocks=0)

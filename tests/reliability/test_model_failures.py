@@ -58,12 +58,18 @@ def with_model(opened, server):
         client.close()
 
 
+FEW = [Misbehaviour.INVALID_JSON, Misbehaviour.SERVER_ERROR, Misbehaviour.DROP]
+OTHERS = [misbehaviour for misbehaviour in Misbehaviour if misbehaviour not in FEW]
+
+
 def covered(memory):
     """Seqs that some item of some chunk names."""
     return {s for chunk in memory.chunks(user="ann") for item in chunk.items for s in item.sources}
 
 
-@pytest.mark.parametrize("misbehaviour", list(Misbehaviour))
+@pytest.mark.parametrize(
+    "misbehaviour", FEW + [pytest.param(each, marks=pytest.mark.wide) for each in OTHERS]
+)
 def test_nothing_is_lost_whatever_the_server_does(with_model, server, misbehaviour):
     """Every message is stored, in a chunk and recalled; the chunks are marked, and the meter counts it."""
     memory = with_model()

@@ -9,6 +9,8 @@ from zibaldone import MemAttention, Memory, Placement
 from zibaldone.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
+pytestmark = pytest.mark.wide
+
 RESTLESS = Placement(block_bytes=900, staged_blocks=0)
 
 

@@ -41,6 +41,7 @@ def parameters(memory_path, *arguments):
     return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *given], env=dict(os.environ))
 
 
+@pytest.mark.wide
 @pytest.mark.anyio
 async def test_a_client_starts_it(memory_path):
     """Two processes, one after the other: the second recalls what the first was told; bea's sees nothing."""

@@ -14,6 +14,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from zibaldone.server.rest import OPERATIONS, document
 
+pytestmark = pytest.mark.wide
+
 SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, "0"))
 DESCRIBED = {operation.ok().label: operation.ok() for operation in SCHEMA.get_all_operations()}
 # What no JSON Schema can say of a request; whatever else it allows has to be accepted.

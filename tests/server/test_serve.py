@@ -106,6 +106,7 @@ def test_a_key_that_is_not_set(memory_path):
     assert "NO_SUCH_KEY" in words
 
 
+@pytest.mark.wide
 def test_killed_under_load_it_has_all_that_it_acknowledged(memory_path):
     """Kill -9 while eight clients add: every message whose 201 arrived is there, word for word."""
     acknowledged: dict[str, str] = {}

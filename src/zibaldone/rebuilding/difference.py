@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from zibaldone import generations
+from zibaldone import generations, log
 from zibaldone.errors import InvalidInput
 from zibaldone.rebuilding.builds import Build, builds, other_of
 from zibaldone.storage.database import Database
@@ -84,7 +84,7 @@ def _of(database: Database, generation: Generation) -> TakeSnapshot:
     @contextmanager
     def take() -> Iterator[Snapshot]:
         with database.read(generation.user) as connection:
-            yield Snapshot(connection, generation)
+            yield Snapshot(connection, generation, log.state(connection, generation.user))
 
     return take
 

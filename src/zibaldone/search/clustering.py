@@ -35,9 +35,9 @@ def agglomerate(
     together exceed `most` are not joined. Similarities that differ by less than 1e-6 are equal.
     """
     groups: list[list[int]] = []
-    for joined in agglomerations(similarity, linkage=linkage, least=least, sizes=sizes, most=most):
+    for joined in _joinings(similarity, linkage, least, sizes, most):
         groups = joined
-    return sorted(sorted(group) for group in groups)
+    return sorted(sorted(group) for group in groups if group)
 
 
 def agglomerations(
@@ -49,9 +49,21 @@ def agglomerations(
     most: float = np.inf,
 ) -> Iterator[list[list[int]]]:
     """The groups as in `agglomerate`: at first each row alone, then after each joining."""
+    for groups in _joinings(similarity, linkage, least, sizes, most):
+        yield [list(group) for group in groups if group]
+
+
+def _joinings(
+    similarity: Matrix,
+    linkage: Literal["mean", "centroid"],
+    least: float,
+    sizes: Sequence[float] | None,
+    most: float,
+) -> Iterator[list[list[int]]]:
+    """One list, which changes: a row that was joined with an earlier one leaves an empty group."""
     n = len(similarity)
     groups = [[row] for row in range(n)]
-    yield [list(group) for group in groups]
+    yield groups
     if n < 2:
         return
     sums = similarity.astype(np.float64)  # of similarities between groups
@@ -81,7 +93,7 @@ def agglomerations(
         partner[nearer], best[nearer] = a, row[nearer]
         partner[again] = near[again].argmax(axis=1)
         best[again] = near[again, partner[again]]
-        yield [list(group) for group in groups if group]
+        yield groups
 
 
 def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bools, most: float) -> Matrix:

@@ -30,7 +30,7 @@ from zibaldone.text.spellings import terms_alike
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
-_SEVERAL = 3  # words of a question that tell its language
+_SEVERAL = 4  # words of a question that tell its language; fewer may be keywords
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 

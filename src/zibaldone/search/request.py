@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.periods import Period
 from zibaldone.text.remembered import remembered
 
@@ -54,7 +55,7 @@ _SPOKE = (
 )
 # What only says how to answer.
 _FRAMES = tuple(
-    regex.compile(frame, regex.IGNORECASE)
+    lazy_pattern(frame, regex.IGNORECASE)
     for frame in (
         r"^\s*(?:hey|hi|hello|ok(?:ay)?|so|well|um+|hmm+)\b[\s,]*",
         r"\b(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?(?=\p{L})",
@@ -83,13 +84,13 @@ _FRAMES = tuple(
 )
 # Nor does this say what an overview is of: how it went on, and that all of it is wanted.
 _OF_OVERVIEWS = tuple(
-    regex.compile(frame, regex.IGNORECASE)
+    lazy_pattern(frame, regex.IGNORECASE)
     for frame in (
         r"\b(?:(?:has|have|had|did)\s+)?(?:happen|evolve|progress|develop|unfold|change)(?:d|ed)?\b(?=\s*(?:and|or|,|\p{P}|$))",
         r"\b(?:everything|anything|(?:all\s+)?(?:the\s+)?things|different|various)\b",
     )
 )
-_OVERVIEW = regex.compile(
+_OVERVIEW = lazy_pattern(
     r"\b(?:summar(?:y|i[sz]e[sd]?|ies)|overview|recap|rundown|timeline|chronolog\p{L}*|bring\s+me\s+up\s+to\s+(?:date|speed)|"
     r"(?:in|by)\s+(?:\p{L}+\s+)?(?:order|sequence)|(?:the|what)\s+(?:order|sequence)\b|history\s+of|over\s+time|step\s+by\s+step|"
     r"(?:evolved?|progress(?:ed)?|develop(?:ed)?|unfold(?:ed)?|changed?)\b[^.?!]{0,60}\b(?:over|throughout|across|since|from)\b|"
@@ -97,24 +98,24 @@ _OVERVIEW = regex.compile(
     r"what\s+(?:has\s+|have\s+(?:i|we)\s+)?(?:happened|been\s+(?:up\s+to|doing)|been\s+going\s+on)|so\s+far)",
     regex.IGNORECASE,
 )
-_LIST = regex.compile(
+_LIST = lazy_pattern(
     r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|in\s+total|altogether|"
     r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]{0,200}\b(?:total|altogether)|"
     r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
     regex.IGNORECASE,
 )
 # "What instruments does she play?": not "What does ..." nor "What's ..."
-_WHICH_ONES = regex.compile(
+_WHICH_ONES = lazy_pattern(
     r"\b(?:what|which)\s+(?:(?:kinds?|types?|sorts?)\s+of\s+)?(?:\p{L}{3,}\s+)?"
     r"(?!(?:does|was|has|this|its|his|is)\b)\p{L}{2,}[^\W\d_su]s\s+(?:has|have|had|does|do|did|are|were|can|could|will|would)\b",
     regex.IGNORECASE,
 )
-_UPDATE = regex.compile(
+_UPDATE = lazy_pattern(
     r"\b(?:now|currently|current|latest|these\s+days|nowadays|at\s+the\s+moment|at\s+present|still|any\s*more|most\s+recent(?:ly)?|"
     r"up[\s-]to[\s-]date|updated|as\s+of)\b",
     regex.IGNORECASE,
 )
-_ADVICE = regex.compile(
+_ADVICE = lazy_pattern(
     r"\b(?:recommend|suggest|advi[sc]e|should\s+i|should\s+we|what\s+would\s+be\s+a\s+good|how\s+(?:can|could|should|would|do|might)\s+(?:i|we|you)|"
     r"what\s+(?:can|could)\s+i|what(?:'s|\s+is|\s+are)\s+(?:the\s+best|a\s+good|some)|which\s+\p{L}+\s+(?:would|should|do\s+you)|"
     r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|i\s+(?:want|need|'d\s+like|would\s+like)|"
@@ -123,7 +124,7 @@ _ADVICE = regex.compile(
     regex.IGNORECASE,
 )
 # Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
-_ASSISTANT = regex.compile(
+_ASSISTANT = lazy_pattern(
     r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
     r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|advised|described|"
     r"wrote|written|shared|showed|shown|offered|created|came\s+up|outlined|generated|drafted)\b"

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 import regex
 
 from zibaldone.text.date_words import MONTHS
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.spellings import base_form, spelled
@@ -33,8 +34,8 @@ _MOST_ADDED = 2  # sources that hold the other words of a statement
 REACH = 8  # messages around a statement's own in which they are looked for
 _PLAIN, _DENIED = frozenset({True}), frozenset({False})
 _EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
-_SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
-_NOT_ONLY = regex.compile(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
+_SHORT_NOT = lazy_pattern(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_NOT_ONLY = lazy_pattern(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
 _CUT_NOT = frozenset({"ca", "wo", "sha"})  # what "can't", "won't" and "shan't" leave before "not"
 _NOT = frozenset(
     """not no never nor neither none nobody nothing nowhere hardly barely scarcely seldom rarely without dont
@@ -61,11 +62,11 @@ _NUMBER_WORDS = {
         sixteen seventeen eighteen nineteen twenty""".split()
     )
 }
-_NUMBER = regex.compile(r"\p{N}+")
-_ISO_MONTH = regex.compile(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
+_NUMBER = lazy_pattern(r"\p{N}+")
+_ISO_MONTH = lazy_pattern(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
-_CLAUSE = regex.compile(
+_CLAUSE = lazy_pattern(
     rf"[;:—–()]+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
 )
 

@@ -8,34 +8,35 @@ from datetime import date
 import regex
 
 from zibaldone.text.dates import Days, find_days
+from zibaldone.text.patterns import lazy_pattern
 
 # How the phrase of a time is bound into its question: what stands before it, up to a few words back.
 _NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
-_AFTER = regex.compile(
+_AFTER = lazy_pattern(
     rf"\b(?:since|starting|beginning|(?P<from>from)|(?P<behind>after|following|later\s+than)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_BEFORE = regex.compile(
+_BEFORE = lazy_pattern(
     rf"\b(?:before|prior\s+to|earlier\s+than|preceding|(?P<to>until|till|by|up\s+to)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_WITHIN = regex.compile(
+_WITHIN = lazy_pattern(
     r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|for|around|about))"
     r"(?:\s+(?:the|early|late|mid))?\s*$",
     regex.IGNORECASE,
 )
-_ONWARDS = regex.compile(
+_ONWARDS = lazy_pattern(
     r"^\s*(?:on|onwards?|(?:up\s+)?(?:until|till|to|through)\s+(?:now|today|date))\b", regex.IGNORECASE
 )
 # Phrases that are a time of their own, with nothing before them.
-_ADVERB = regex.compile(
+_ADVERB = lazy_pattern(
     r"^(?:(?:last|this|past|previous|early|late)\s|yesterday|(?:a|an|\d+|\w+)\s(?:few\s)?\w+\sago\b|day\sbefore)",
     regex.IGNORECASE,
 )
-_IN = regex.compile(r"\b(?:in|during)\s*$", regex.IGNORECASE)
-_EITHER = regex.compile(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
-_RANGE = regex.compile(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
-_LIST = regex.compile(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
+_IN = lazy_pattern(r"\b(?:in|during)\s*$", regex.IGNORECASE)
+_EITHER = lazy_pattern(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
+_RANGE = lazy_pattern(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
+_LIST = lazy_pattern(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
 _NOW = frozenset({"today", "tonight", "tomorrow", "this morning", "this afternoon", "this evening"})
 _REACH = 80  # characters before a phrase that are looked at
 

@@ -28,6 +28,7 @@ from typing import Any, Protocol, runtime_checkable
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.log import UserState
 from zibaldone.search.question import Acquaintance
 from zibaldone.search.request import Request
 from zibaldone.storage.database import Database
@@ -78,6 +79,7 @@ class Snapshot:
 
     connection: Connection
     generation: Generation | None  # the one that serves; None: the view has made nothing for this user yet
+    state: UserState
 
 
 TakeSnapshot = Callable[[], AbstractContextManager[Snapshot]]

@@ -88,7 +88,7 @@ class UnitCache:
         """
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
-            yield self._refresh(slot, now.connection, user, generation, tail_units or self._tail_units)
+            yield self._refresh(slot, now, user, generation, tail_units or self._tail_units)
 
     @property
     def tended_from(self) -> int:
@@ -109,7 +109,8 @@ class UnitCache:
                 return
             slot = self._slots.get_or_make(user, Slot)
             with slot.lock:
-                index = self._refresh(slot, connection, user, generation, self._tail_units)
+                now = Snapshot(connection, generation, state)
+                index = self._refresh(slot, now, user, generation, self._tail_units)
                 last = log.fetch(connection, user, [slot.cursor]).get(slot.cursor)
                 if slot.tail_to or slot.version != state.version or last is None or last.id is None:
                     return
@@ -119,17 +120,17 @@ class UnitCache:
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
         slot = self._slots.get(user)
-        self._slots.drop(user, log.state(now.connection, user))
+        self._slots.drop(user, now.state)
         # Where units do not just follow each other, finding what has to go costs as much as beginning anew.
         if slot is not None and self._appends:
             with slot.lock:
                 if slot.index is not None:
-                    self._refresh(slot, now.connection, user, generation, self._tail_units)
+                    self._refresh(slot, now, user, generation, self._tail_units)
 
     def _refresh(
         self,
         slot: Slot,
-        connection: Connection,
+        now: Snapshot,
         user: str,
         generation: Generation | None,
         tail_units: ToUnits,
@@ -138,7 +139,7 @@ class UnitCache:
 
         What the view has not read yet is indexed without vectors, so that it can be recalled at once.
         """
-        state = log.state(connection, user)
+        connection, state = now.connection, now.state
         number = generation.number if generation else 0
         if slot.index is not None and (slot.version, slot.generation) == (state.version, number):
             return slot.index

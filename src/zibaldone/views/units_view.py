@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from zibaldone import log
 from zibaldone.models.base import Embedder
 from zibaldone.storage.database import Database
 from zibaldone.views import index_files, units
@@ -86,5 +87,7 @@ class IndexedUnitsView(UnitsView):
         """Take what was forgotten out of memory, if anything of the user is there."""
         with database.read(user) as connection:
             self._cache.drop_forgotten(
-                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
+                Snapshot(connection, generation, log.state(connection, user)),
+                user,
+                usable(generation, self.fingerprint),
             )

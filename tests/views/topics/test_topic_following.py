@@ -157,7 +157,9 @@ def test_forgotten_texts_leave_no_casing() -> None:
     assert casing.__dict__ == Casing().__dict__
 
 
-@pytest.mark.parametrize(("kind", "least"), [("single_hop", 0.95), ("multi_hop", 0.8)])
+@pytest.mark.parametrize(
+    ("kind", "least"), [("single_hop", 0.95), pytest.param("multi_hop", 0.8, marks=pytest.mark.wide)]
+)
 def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> None:
     """At 2000 tokens, entries as they were streamed and none marked by consolidation."""
     stream = make_stream(3, 6000, EMBEDDER, 30, "same")

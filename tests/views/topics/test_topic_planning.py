@@ -169,8 +169,17 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("plan_name", [name for name, _ in BAD_PLANS])
-@pytest.mark.parametrize("rewrite_name", BAD_REWRITES)
+def _pairs() -> list[Any]:
+    """Every bad plan with every bad rewrite: `make test` runs each plan with one of them."""
+    rewrites = list(BAD_REWRITES)
+    return [
+        pytest.param(plan, rewrite, marks=[] if (i - j) % len(rewrites) == 0 else pytest.mark.wide)
+        for i, (plan, _) in enumerate(BAD_PLANS)
+        for j, rewrite in enumerate(rewrites)
+    ]
+
+
+@pytest.mark.parametrize(("plan_name", "rewrite_name"), _pairs())
 def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) -> None:
     """For every message's entries, each is in CURRENT, in a document, or superseded, exactly once."""
     bad_plan, bad_rewrite = dict(BAD_PLANS)[plan_name], BAD_REWRITES[rewrite_name]

@@ -259,7 +259,7 @@ class ChunksView:
         def read(*, readable: bool = False) -> ChosenItems | None:
             with take_snapshot() as now:
                 tail = memory.tail
-                if log.state(now.connection, user).deletions != memory.state.deletions:
+                if now.state.deletions != memory.state.deletions:
                     here = log.present(now.connection, user, sources_of(tail))
                     tail = tuple(item for item in tail if here.issuperset(item.sources))
                 if memory.generation is None or not ids:

@@ -145,7 +145,7 @@ class HierarchyView:
         """A compact set of semantics, and episodes where they leave less open."""
         user = query.scope.user
         with take_snapshot() as now:
-            if not log.state(now.connection, user).last_seq:
+            if not now.state.last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._units.index(now, user, usable(now.generation, self.fingerprint)) as index:
                 question, left_out = read_question(query.text, query.now.date(), index), index.note
@@ -206,7 +206,8 @@ class HierarchyView:
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
-            now, state = Snapshot(connection, generation), log.state(connection, user)
+            state = log.state(connection, user)
+            now = Snapshot(connection, generation, state)
             self._levels.drop(user, state)
             self._builders.drop(user, state)
             for cache in (self._units, self._episodes):

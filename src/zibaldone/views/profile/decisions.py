@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import terms
 from zibaldone.views.profile.clauses import (
     ADVERBS,
@@ -17,7 +18,7 @@ from zibaldone.views.profile.clauses import (
     first_phrase,
 )
 
-_DECIDED = regex.compile(
+_DECIDED = lazy_pattern(
     rf"""{HAVE}(?P<verb>decided|chose|chosen|opted|settled\s+on|settled\s+for|went\s+with|gone\s+with
     |picked(?!\s+up|\s+(?:him|her|them|you|
     us|it|me|\w+)\s+up)|agreed\s+(?=to\b|on\b|that\b|with\b)|committed\s+to|resolved\s+to|made\s+up\s+(?:my
@@ -27,18 +28,18 @@ _DECIDED = regex.compile(
     going\s+with|picking|buying)|concluded\s+that|insisted\s+on)\b\s*(?P<object>.*)""",
     FLAGS,
 )
-_GOING_WITH = regex.compile(
+_GOING_WITH = lazy_pattern(
     rf"(?:{AM}going(?:\s+to\s+go)?|{SUBJECT}(?:['’]ll|\s+will)\s+{ADVERBS}go"
     rf"|{BEFORE}let['’]?s\s+go)\s+with\s+(?P<object>.+)",
     FLAGS,
 )
-_DECISION_IS = regex.compile(r"\b(?:my|our)\s+(?:final\s+)?decision\s+(?:is|was|to)\s+(?P<object>.+)", FLAGS)
-_NOT_YET = regex.compile(
+_DECISION_IS = lazy_pattern(r"\b(?:my|our)\s+(?:final\s+)?decision\s+(?:is|was|to)\s+(?P<object>.+)", FLAGS)
+_NOT_YET = lazy_pattern(
     r"\b(?:haven['’]?t|hasn['’]?t|not\s+yet|never|can['’]?t|couldn['’]?t|almost"
     r"|nearly)\s+(?:\w+\s+)?(?:decide|chose|chosen|pick|settle)",
     regex.IGNORECASE,
 )
-_INSTEAD = regex.compile(r"\b(?:over|instead\s+of|rather\s+than)\b", regex.IGNORECASE)
+_INSTEAD = lazy_pattern(r"\b(?:over|instead\s+of|rather\s+than)\b", regex.IGNORECASE)
 
 
 def decision(statement: str) -> Reading | None:

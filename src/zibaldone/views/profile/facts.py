@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.statements import statements
 from zibaldone.text.words import terms, words
 from zibaldone.views.profile.clauses import (
@@ -26,8 +27,8 @@ diabetic|colou?r-?blind|deaf|blind|left-handed|disabled|autistic|bilingual|dysle
 bisexual|jewish|muslim|christian|catholic|hindu|buddhist|an?\s+only\s+child|freelancing|based\s+in
 |(?:originally\s+)?from|
 \d{1,3}\s*(?:years?\s+old|yo\b|cm\b|feet\b|ft\b)"""
-_IS_STATE = regex.compile(rf"{AM}(?P<state>{_STATES})\b(?P<rest>[^.;!?]*)", FLAGS)
-_IS_A = regex.compile(
+_IS_STATE = lazy_pattern(rf"{AM}(?P<state>{_STATES})\b(?P<rest>[^.;!?]*)", FLAGS)
+_IS_A = lazy_pattern(
     rf"{AM}(?:working\s+as\s+)?an?\s+(?P<what>(?!(?:bit|little|lot|few|couple|big|huge|fan|lover|tad|mess"
     rf"|wreck|total|complete|huge|great|strong|firm|"
     rf"sucker|good|bad|better|terrible|week|month|day|step|day|few|kind|sort|part|member|friend|believer"
@@ -43,14 +44,14 @@ anxiety|depression|arthritis|migraines?|epilepsy|celiac(?:\s+disease)?|hypertens
 |eczema|mortgage|licen[cs]e|visa|business|startup|
 company|laptop|phone|computer|camera|piano|guitar|boat|wife|husband|girlfriend|boyfriend|roommates?
 |years\s+of\s+experience"""
-_HAS = regex.compile(
+_HAS = lazy_pattern(
     rf"{SUBJECT}(?:['’]ve\s+got|\s+have\s+got|\s+have|\s+own|\s+adopted)\s+{ADVERBS}(?!been\b|to\b|not\b|no\b"
     rf"|had\b|seen\b|never\b"
     rf"|\p{{L}}+ed\b)(?P<what>(?:[\p{{L}}\p{{N}}'’+-]+\s+){{0,4}}?(?:{_POSSESSIONS}))\b(?!['’])(?!\s+(?:in\s+mind"
     rf"|question|issue|problem|party|appointment|show|loan\s+question))",
     FLAGS,
 )
-_OF_LIFE = regex.compile(
+_OF_LIFE = lazy_pattern(
     rf"""{HAVE}(?P<what>(?:was|were|been)\s+(?:born|raised|diagnosed|adopted)|grew\s+up\s+(?:in|on|near
     |with)|graduated\s+(?:from|with|in)|majored\s+in|
     suffer\s+from|suffered\s+from|weigh\s+\d+|drive\s+an?|speak\s+(?-i:\p{{Lu}})|own\s+an?|run\s+(?:an?|my
@@ -61,15 +62,15 @@ _OF_LIFE = regex.compile(
     \b[^.;!?]*""",
     FLAGS,
 )
-_NAMED_THING = regex.compile(
+_NAMED_THING = lazy_pattern(
     rf"{SUBJECT}(?:['’]ve\s+got|\s+have|\s+own|\s+bought"
     rf"|\s+drive)\s+an?\s+(?P<what>(?-i:\p{{Lu}}[\p{{L}}\p{{N}}-]+)[^,.;:!?]*)",
     FLAGS,
 )
-_STUDYING = regex.compile(
+_STUDYING = lazy_pattern(
     rf"{AM}(?P<what>(?:studying|majoring|training\s+(?:as|to\s+become))\s+[^.;!?]*)", FLAGS
 )
-_AGED = regex.compile(
+_AGED = lazy_pattern(
     r"\bI(?:['’]m|\s+am|\s+(?:just\s+)?turned)\s+\d{1,3}(?:\s+years\s+old|\s*(?:[.,;!)]|$|\s+and\b"
     r"|\s+now\b))",
     regex.IGNORECASE,
@@ -81,26 +82,26 @@ _PLACE = (
 # `statements` looks for the words wherever they stand; a fact is told in a clause of its own
 _PLAIN_FORMS = {
     "be years old": _AGED,
-    "live in": regex.compile(
+    "live in": lazy_pattern(
         rf"{SUBJECT}(?:['’](?:m|re|ve)|\s+am|\s+are|\s+have)?\s+{ADVERBS}\p{{L}}+\s+(?:here\s+)?{_PLACE}",
         FLAGS,
     ),
-    "work at": regex.compile(
+    "work at": lazy_pattern(
         rf"{SUBJECT}(?:['’](?:m|re|ve)|\s+am|\s+are|\s+have)?\s+{ADVERBS}(?:work|working|started\s+working"
         rf"|got\s+a\s+job)\s+(?:at|for)\s+(?:an?\s|the\s|(?-i:\p{{Lu}}))",
         FLAGS,
     ),
-    "work as": regex.compile(
+    "work as": lazy_pattern(
         rf"{SUBJECT}(?:['’](?:m|re|ve)|\s+am|\s+are|\s+have)?\s+{ADVERBS}(?:work|working|started\s+working)\s+as\s",
         FLAGS,
     ),
 }
-_OWN_IS = regex.compile(
+_OWN_IS = lazy_pattern(
     rf"{BEFORE}(?:my|our)\s+(?:[\p{{L}}-]+\s+){{0,3}}?[\p{{L}}-]+\s+(?:is|are|was\s+changed|has\s+changed"
     rf"|changed)\b",
     FLAGS,
 )
-_ASKING_STATE = regex.compile(
+_ASKING_STATE = lazy_pattern(
     r"\b(?:hope|wish|maybe|perhaps|might|used\s+to|would|could|imagine|suppose|pretend\w*|dream)\b",
     regex.IGNORECASE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.profile.clauses import FLAGS, Reading, first_phrase
 
@@ -22,12 +23,12 @@ _VERBS = frozenset(
     prepend print name lead preface prefix pick plan praise print push read reveal switch take think try
     turn wrap""".split()
 )
-_NEVER_BASE = regex.compile(r".*(?:ed|ing|ly)$")
+_NEVER_BASE = lazy_pattern(r".*(?:ed|ing|ly)$")
 _BASE_IN_ED = frozenset("embed need feed proceed exceed succeed bring reply apply".split())
 _LEAD = r"""^\W*(?:(?:also|and|but|so|oh|btw|by\s+the\s+way|okay|ok|hey|just|hi|hello|remember|note
 |important|one\s+more\s+thing|actually|
 thanks|great|got\s+it|yes|no|perfect|lastly|finally)\b[,:!.\s–—-]*)*"""
-_LASTS = regex.compile(
+_LASTS = lazy_pattern(
     r"""\b(?:always|never|from\s+now\s+on|from\s+here\s+on|going\s+forward|moving\s+forward
     |in\s+(?:the\s+)?future|by\s+default|every\s+time|each\s+time
     |any\s?time|whenever|(?:when|if)\s+I(?:['’]m|\s+am)?\s+(?:ever\s+)?(?:ask|talk|mention|request|inquir
@@ -36,7 +37,7 @@ _LASTS = regex.compile(
     |every)\b|for\s+(?:all|any|every|future)\b|as\s+a\s+rule|at\s+all\s+times)\b""",
     FLAGS,
 )
-_ONCE = regex.compile(
+_ONCE = lazy_pattern(
     r"""\b(?:this\s+(?:time|one|once|email|e-mail|letter|essay|draft|text|message|code|document|paragraph
     |section|case|function|week|morning|report|list|version|story|chapter)
     |for\s+now|right\s+now|today|tonight|tomorrow|just\s+(?:this\s+)?once|the\s+(?:above|following)|yet)\b""",
@@ -50,9 +51,9 @@ look(?:ing)?|plan(?:ning)?|tell(?:ing)?|query\w*|work(?:ing)?|have|seek\w*|get|r
 (?P<tie>(?:\s+(?:you|about|for|on|regarding|concerning|to|of|with|into|questions?|advice|help|something
 |anything|recommendations?\s+on|details\s+on|your|an?|the|any|some)\b)*)\s*
 (?P<topic>[^,;.!?–—]*)"""
-_CONDITION = regex.compile(_ASKED, FLAGS)
-_CONDITION_FIRST = regex.compile(rf"{_LEAD}(?:please\s+)?{_ASKED}\s*[,–—-]\s*(?P<main>.+)", FLAGS)
-_FOR_TOPIC = regex.compile(
+_CONDITION = lazy_pattern(_ASKED, FLAGS)
+_CONDITION_FIRST = lazy_pattern(rf"{_LEAD}(?:please\s+)?{_ASKED}\s*[,–—-]\s*(?P<main>.+)", FLAGS)
+_FOR_TOPIC = lazy_pattern(
     r"""\b(?:for|in|with|about|on|regarding)\s+(?:all|any|every|future|my)\s+(?:of\s+)?(?:my\s+|your\s+
     |future\s+)*(?P<topic>[^,;.!?]+?)(?=\s+(?:from\s+now|going\s+forward|please|always)\b|[,;.!?]|$)""",
     FLAGS,
@@ -63,22 +64,22 @@ _FRAME = r"""(?:(?:please|kindly)[,\s]+|(?:from\s+now\s+on|from\s+here\s+on(?:\s
 |you\s+(?:should|must|have\s+to|need\s+to|can|may)\s+|(?:make|be)\s+sure\s+(?:to\s+|that\s+you\s+|you\s+
 |that\s+)|
 remember\s+to\s+|(?:can|could|would)\s+you\s+)*"""
-_IMPERATIVE = regex.compile(
+_IMPERATIVE = lazy_pattern(
     rf"""{_LEAD}(?P<frame>{_FRAME})(?P<lasting>(?:always|never|only|just|please|ever|do\s+not|don['’]?t|not
     |also|no\s+longer)\s+)*
     (?P<frame2>(?:(?:make|be)\s+sure\s+(?:to\s+|you\s+|that\s+you\s+)|remember\s+to\s+
     |try\s+to\s+)?)(?P<verb>[\p{{L}}-]+)\b\s*(?P<rest>.*)""",
     FLAGS,
 )
-_RELEASE = regex.compile(
+_RELEASE = lazy_pattern(
     r"""\byou\s+(?:don['’]?t|do\s+not|no\s+longer)\s+(?:need
     |have)\s+to\s+(?P<verb>[\p{L}-]+)\b\s*(?P<rest>.*)|^\W*(?:please\s+)?stop\s+(?P<gerund>[\p{L}-]+ing)\b\s*(?P<rest2>.*)""",
     FLAGS,
 )
-_NEGATIVE = regex.compile(
+_NEGATIVE = lazy_pattern(
     r"\b(?:never|not|don['’]?t|avoid|stop|no\s+longer|skip|omit|exclude)\b", regex.IGNORECASE
 )
-_FORM = regex.compile(
+_FORM = lazy_pattern(
     r"""\b(?:your|all)\s+(?:answers?|repl(?:y|ies)|responses?|explanations?|messages|output|tone
     |language|writing|wording)\b|^(?:call|address)\s+me\b
     |^(?:answer|reply|respond|speak|talk)\s+(?:to\s+me\s+)?(?:only\s+)?(?:in|with|briefly|concisely
@@ -89,7 +90,7 @@ _FORM = regex.compile(
     |\bemojis?\b""",
     FLAGS,
 )
-_PREPOSITION = regex.compile(
+_PREPOSITION = lazy_pattern(
     r"\b(?:in|as|with|for|to|by|at|on|from|when|whenever|if|unless|instead|rather|every|each|using|and|so"
     r"|because|like|that|which)\b|[\"“(,;.!?]",
     regex.IGNORECASE,

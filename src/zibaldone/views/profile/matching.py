@@ -19,13 +19,14 @@ import regex
 
 from zibaldone.models.base import Embedder
 from zibaldone.models.embedding import embed
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, words
 from zibaldone.views.profile.clauses import Kind, Reading
 
 APPLIES = 0.15  # what is less probable is left out
 _ALWAYS = 0.9  # an instruction for every answer: how to answer, whatever is asked
 _NAMED = 0.75  # who somebody is that the question names
-_ADVICE = regex.compile(
+_ADVICE = lazy_pattern(
     r"""\b(?:suggest\w*|recommend\w*|advice|advise|ideas?|tips?|options?|should\s+(?:i|we)|(?:would|could
     |can)\s+you\s+(?:please\s+)?help|help\s+(?:me|us)|
     how\s+(?:can|could|should|might|would|do)\s+(?:i|we)|what\s+(?:should|could|can|would)\s+(?:i|we)
@@ -33,7 +34,7 @@ _ADVICE = regex.compile(
     trying\s+to|planning|thinking\s+(?:of|about)|i\s+want|i['’]d\s+like|best)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_LOOKS_BACK = regex.compile(
+_LOOKS_BACK = lazy_pattern(
     r"""\b(?:did\s+(?:i|we|you)|have\s+(?:i|we|you)|had\s+(?:i|we|you)|was\s+i|were\s+we|(?:i|we
     |you)\s+(?:said|mentioned|told|brought\s+up|discussed|talked)|
     how\s+many|in\s+(?:what\s+)?order|list\s+the\s+order|summar\w+|across\s+(?:my|our|all)|over\s+(?:time
@@ -53,7 +54,7 @@ _ASKS_FOR = (
     (r"\bhow\s+many\b", "number count"),
     (r"\bhow\s+long\b", "duration time"),
 )
-_ASKED_FOR = tuple((regex.compile(pattern, regex.IGNORECASE), text) for pattern, text in _ASKS_FOR)
+_ASKED_FOR = tuple((lazy_pattern(pattern, regex.IGNORECASE), text) for pattern, text in _ASKS_FOR)
 # Phrases about things that have nothing to do with each other: how near two of them are is near by chance.
 _STRANGERS = """train travel|knitting patterns|tax returns|guitar chords|bread baking|knee surgery
 |chess openings|garden fences

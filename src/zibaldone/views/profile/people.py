@@ -5,6 +5,7 @@ from __future__ import annotations
 import regex
 
 from zibaldone.search.question import Acquaintance
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import names
 from zibaldone.text.words import terms, words
 from zibaldone.views.profile.clauses import FLAGS, TO_YOU, Reading
@@ -24,28 +25,28 @@ _NAME = (
     r"(?P<name>(?-i:(?:Dr\.?\s+|Mr\.?\s+|Mrs\.?\s+|Ms\.?\s+"
     r"|Prof\.?\s+)?\p{Lu}[\p{Ll}'’-]+(?:\s+\p{Lu}[\p{Ll}'’-]+){0,2}))"
 )
-_KIN_NAME = regex.compile(
+_KIN_NAME = lazy_pattern(
     rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+){{0,2}}?(?P<kin>{_KIN})s?,?\s+(?:named\s+|called\s+)?{_NAME}", FLAGS
 )
-_NAME_KIN = regex.compile(
+_NAME_KIN = lazy_pattern(
     rf"{_NAME}(?:,|\s+is|\s+was|['’]s|\s*\(|,?\s+who(?:['’]s|\s+is))\s+(?:also\s+)?(?:my"
     rf"|our)\s+(?:[\p{{L}}-]+\s+){{0,2}}?(?P<kin>{_KIN})\b",
     FLAGS,
 )
-_KIN_IS = regex.compile(
+_KIN_IS = lazy_pattern(
     rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:['’]s\s+name)?\s+is\s+(?:now\s+)?(?:called\s+"
     rf"|named\s+)?{_NAME}(?=\s*(?:[.,;!()–—]|and\b|now\b|$))",
     FLAGS,
 )
-_KIN_STATES = regex.compile(
+_KIN_STATES = lazy_pattern(
     rf"^\W*(?:(?:and|but|so|also)\s+)?my\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})\s+(?P<verb>is\s+(?:an?"
     rf"|now\s+an?|\d+)|works?|lives?|was\s+born|is\s+allergic|has\s+(?:an?|two|three"
     rf"|\d+))\b(?P<rest>[^,;.!?]*)",
     FLAGS,
 )
-_TITLE = regex.compile(r"(?:Dr|Mr|Mrs|Ms|Prof)\.?$")
-_NAMES_ONE = regex.compile(r"\S+(?:\s\S+)?\s+(?:is|was)\s|\S+['’]s\s")
-_NO_KIN_NAME = regex.compile(
+_TITLE = lazy_pattern(r"(?:Dr|Mr|Mrs|Ms|Prof)\.?$")
+_NAMES_ONE = lazy_pattern(r"\S+(?:\s\S+)?\s+(?:is|was)\s|\S+['’]s\s")
+_NO_KIN_NAME = lazy_pattern(
     r"(?:I|My|Me|I['’]\w+|The|A|An|And|But|So|It|This|That|He|She|They|We|You|In|On|At|Who|When|American"
     r"|\p{Lu}\p{Ll}+(?:ish|ese))$"
 )

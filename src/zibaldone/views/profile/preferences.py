@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import terms, words
 from zibaldone.views.profile.clauses import (
     ADVERBS,
@@ -17,29 +18,29 @@ from zibaldone.views.profile.clauses import (
     first_phrase,
 )
 
-_PREFERS = regex.compile(
+_PREFERS = lazy_pattern(
     rf"{PLAIN}(?:would\s+)?(?P<verb>prefer|love|like|enjoy|adore|hate|dislike|detest|loathe|despise"
     rf"|favou?r|avoid)"
     r"\s+(?P<object>.+)",
     FLAGS,
 )
-_WOULD_PREFER = regex.compile(
+_WOULD_PREFER = lazy_pattern(
     rf"{SUBJECT}(?:['’]d|\s+would)\s+{ADVERBS}(?P<verb>prefer|rather)\s+(?P<object>.+)", FLAGS
 )
-_ALWAYS_LOVED = regex.compile(
+_ALWAYS_LOVED = lazy_pattern(
     rf"{SUBJECT}(?:(?:['’]ve|\s+have)\s+(?:always|never)|\s+never)\s+{ADVERBS}(?P<verb>loved|liked|preferred"
     rf"|hated|enjoyed|disliked"
     r"|avoided)\s+(?P<object>.+)",
     FLAGS,
 )
-_DISLIKES = regex.compile(
+_DISLIKES = lazy_pattern(
     rf"{SUBJECT}\s+{ADVERBS}(?P<verb>(?:don['’]?t|do\s+not|never)\s+{ADVERBS}(?:like|enjoy|eat|drink|smoke"
     rf"|care\s+for|love|prefer)|"
     rf"(?:can['’]?t|cannot|can\s+not)\s+{ADVERBS}(?:stand|eat|drink|tolerate|bear|handle"
     rf"|digest))\s+(?P<object>.+)",
     FLAGS,
 )
-_IS_FOND = regex.compile(
+_IS_FOND = lazy_pattern(
     rf"{AM}(?P<verb>(?:not\s+{ADVERBS})?(?:allergic|sensitive|intolerant|partial)\s+to|(?:not\s+)?(?:a\s+"
     rf"|an\s+)?"
     rf"(?:big\s+|huge\s+|avid\s+|great\s+|real\s+|massive\s+|long-?time\s+)?(?:fan|lover)\s+of"
@@ -48,13 +49,13 @@ _IS_FOND = regex.compile(
     r"\s+(?P<object>.+)",
     FLAGS,
 )
-IS_FAN = regex.compile(
+IS_FAN = lazy_pattern(
     rf"{AM}(?:more\s+of\s+)?an?\s+(?P<object>(?:[\p{{L}}-]+\s+){{1,3}}?)(?:fan|lover|enthusiast|person"
     rf"|buff|geek|addict)\b(?!\s+of)",
     FLAGS,
 )
-_INTOLERANT = regex.compile(rf"{AM}(?P<object>[\p{{L}}-]+)[\s-]+intolerant\b(?P<verb>)", FLAGS)
-_FAVOURITE = regex.compile(
+_INTOLERANT = lazy_pattern(rf"{AM}(?P<object>[\p{{L}}-]+)[\s-]+intolerant\b(?P<verb>)", FLAGS)
+_FAVOURITE = lazy_pattern(
     r"""\b(?P<whose>my|our)\s+(?:all[\s-]time\s+|absolute\s+|personal\s+|current\s+)*(?:favou?rite
     |preferred|go-to)\s+
     (?P<object>(?:[\p{L}\p{N}'’-]+\s+){0,4}?[\p{L}\p{N}'’-]+)\s*(?:is|are|['’]s|has\s+always\s+been
@@ -62,19 +63,19 @@ _FAVOURITE = regex.compile(
     (?P<value>[^,.;:!?]{2,80})""",
     FLAGS,
 )
-_IS_FAVOURITE = regex.compile(
+_IS_FAVOURITE = lazy_pattern(
     r"""^\W*(?:(?:and|but|so|also|yeah|well)\s+)?(?P<value>[^,.;:!?]{2,60}?)\s*(?:is
     |are)\s+(?:definitely\s+|still\s+|by\s+far\s+|one\s+of\s+)*
     my\s+(?:all[\s-]time\s+|absolute\s+)?favou?rites?\b\s*(?P<object>[^,.;:!?]{0,60})""",
     FLAGS,
 )
-_PREFERENCE_IS = regex.compile(r"\bmy\s+preference\s+(?:is|for)\s+(?P<object>.+)", FLAGS)
-_WORKS_BEST = regex.compile(
+_PREFERENCE_IS = lazy_pattern(r"\bmy\s+preference\s+(?:is|for)\s+(?P<object>.+)", FLAGS)
+_WORKS_BEST = lazy_pattern(
     rf"{PLAIN}(?P<verb>work|learn|study|focus|think|sleep|concentrate)\s+(?:best|better)\s+(?P<object>.+)",
     FLAGS,
 )
 _LARGE = frozenset("huge big total massive real great true avid serious".split())  # fans of what was said
-_LIKING = regex.compile(  # without one of these there is nothing to look for
+_LIKING = lazy_pattern(  # without one of these there is nothing to look for
     r"""prefer|love|lik|enjoy|ador|hat|detest|loath|despis|favou?r|avoid|rather|drink|eat\b|smoke|care
     |stand\b|tolerate|bear|handle|digest|
     allerg|sensitiv|intoler|partial|\bfan\b|fond|keen|into|passionate|obsessed|crazy|afraid|scared
@@ -82,16 +83,16 @@ _LIKING = regex.compile(  # without one of these there is nothing to look for
     enthusiast|person|buff|geek|addict""",
     FLAGS,
 )
-_HEDGES = regex.compile(
+_HEDGES = lazy_pattern(
     r"\b(?:used\s+to|if\s+only|wish|pretend\w*|imagine|suppose|hypothetical\w*)\b", regex.IGNORECASE
 )
-_AGAINST = regex.compile(
+_AGAINST = lazy_pattern(
     r"\b(?:hate|dislike|detest|loathe|despise|avoid|never|not|\w+n['’]t|dont|cannot|disliked|hated|allergic"
     r"|afraid|scared|terrified|intolerant|sensitive)",
     regex.IGNORECASE,
 )
-_OVER = regex.compile(r"\b(?:over|rather\s+than|instead\s+of|more\s+than|than)\b", regex.IGNORECASE)
-_TO = regex.compile(rf"\bto\b|{_OVER.pattern}", regex.IGNORECASE)
+_OVER = lazy_pattern(r"\b(?:over|rather\s+than|instead\s+of|more\s+than|than)\b", regex.IGNORECASE)
+_TO = lazy_pattern(rf"\bto\b|{_OVER.pattern}", regex.IGNORECASE)
 _SHORT_PAIR = 5  # words of "tea to coffee"; in longer ones "to" is mostly an aim
 
 

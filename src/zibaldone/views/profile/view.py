@@ -284,7 +284,7 @@ class ProfileView(UnitsView):
         the newest alone, if they are many. What is cached then is `partial`, and serves recalls only.
         """
         with take_snapshot() as now:
-            state = log.state(now.connection, user)
+            state = now.state
             generation = usable(now.generation, self.fingerprint)
             number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
             held = self._standing.get(user, number)

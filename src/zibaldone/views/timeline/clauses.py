@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms, words
@@ -40,7 +41,7 @@ _ADVERBS = (
     r"(?:(?:just|also|already|now|still|finally|recently|really|never|not|actually|definitely|both|kinda"
     r"|kind\s+of|a\s+bit|currently)\s+)*"
 )
-_LEAD = regex.compile(
+_LEAD = lazy_pattern(
     rf"""^(?:
       (?:and|but|so|also|then|well|ok(?:ay)?|hey|hi|hello|hmm+|oh|yeah|yes|cool|right|now|plus|like|because)\b[\s,.!]*
     | (?:you\s+know|by\s+the\s+way)\b[\s,]*
@@ -57,11 +58,11 @@ _LEAD = regex.compile(
     )""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_TRAIL = regex.compile(
+_TRAIL = lazy_pattern(
     r"(?:[,;:–—\s-]+|[,\s]+(?:you\s+know|like|so|right|and|or|but|kinda))$", regex.IGNORECASE
 )
 # What somebody has begun, decided or finished, and what they mean to do.
-_ACTS = regex.compile(
+_ACTS = lazy_pattern(
     rf"""\b(?:I|we)(?:\s*['’](?:ve|m|re|ll|d)|\s+(?:have|had|am|are|was|were|will))?\s+{_ADVERBS}
       (?:chose|went|going|began|begun|done|made|set|bought|left|quit|met|read|wrote|got|paid|built|learnt|found|lost
         |won|sold|took|came|gave|ran|saw|spent|taught|told|plan|planning|prefer|stick|sticking|aim|aiming
@@ -71,26 +72,26 @@ _ACTS = regex.compile(
     | \b(?:I|we)(?:['’]m|['’]re|\s+am|\s+are)\s+going\s+(?:to|with|for)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_ASKS = regex.compile(
+_ASKS = lazy_pattern(
     r"(?:what|how|why|which|where|when|who|is|are|do|does|did|should|can|could|was)\b|.*[?？؟]$",
     regex.IGNORECASE | regex.DOTALL,
 )
-_STANDING = regex.compile(
+_STANDING = lazy_pattern(
     r"\W*(?:please\s+)?(?:always|never|from\s+now\s+on)\s+(?!been\b)\p{L}+", regex.IGNORECASE
 )
 # Code, set formulas, captions and placeholders such as "[image: a dog]", quoted lines, tables, hunks of a
 # diff.
-_NO_WORDS = regex.compile(
+_NO_WORDS = lazy_pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\\\[.*?\\\]|\$\$.*?\$\$|\[\p{Ll}[\p{Ll} ]{0,20}(?::[^\[\]]*)?\]"
     r"|^[ \t]*(?:>|\||[-+@]{2,3}\s)[^\n]*",
     regex.DOTALL | regex.MULTILINE,
 )
-_SIGN = regex.compile(r"[{}<>=;\\|_#/*^\[\]()$&%@`~]")
+_SIGN = lazy_pattern(r"[{}<>=;\\|_#/*^\[\]()$&%@`~]")
 _PROSE_PER_SIGN = 8  # characters at least; else it is no prose
-_BORDER = regex.compile(
+_BORDER = lazy_pattern(
     r"(?<=[,;:])\s+|(?<=\p{L}\p{L})\s+[-–—]{1,2}\s+(?=\p{L}\p{L})|\s+(?=(?:but|because|can\s+you|could\s+you|so\s+I)\b)"
 )
-_NAME_OR_NUMBER = regex.compile(r"\p{N}|(?<!^)\p{Lu}\p{L}+|[\"“]")
+_NAME_OR_NUMBER = lazy_pattern(r"\p{N}|(?<!^)\p{Lu}\p{L}+|[\"“]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ class TimelineView(IndexedUnitsView):
         """
         user = query.scope.user
         with take_snapshot() as now:
-            if not log.state(now.connection, user).last_seq:
+            if not now.state.last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
                 question = read_question(query.text, query.now.date(), index, query.people, query.request)

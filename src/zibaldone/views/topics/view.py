@@ -160,7 +160,7 @@ class TopicsView:
         """
         user = query.scope.user
         with take_snapshot() as now:
-            if not log.state(now.connection, user).last_seq:
+            if not now.state.last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._readable(now, user) as (_, index):
                 question, left_out = read_question(query.text, query.now.date(), index), index.note
@@ -218,7 +218,7 @@ class TopicsView:
             for cache in (self._readables, self._workbenches, self._libraries):
                 cache.drop(user, state)
             self._cache.drop_forgotten(
-                Snapshot(connection, generation), user, usable(generation, self.fingerprint)
+                Snapshot(connection, generation, state), user, usable(generation, self.fingerprint)
             )
 
     def housekeep(
@@ -312,7 +312,7 @@ class TopicsView:
     @contextmanager
     def _readable(self, now: Snapshot, user: str) -> Iterator[tuple[Readable, UnitIndex]]:
         """What can be read as of a snapshot, and its units, with their lock held: ask nobody inside."""
-        state = log.state(now.connection, user)
+        state = now.state
         generation = usable(now.generation, self.fingerprint)
         number = generation.number if generation else 0
         readable = self._readables.get(user)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from zibaldone.text.date_words import MONTHS, SHORT_MONTHS, WEEKDAYS
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, term_of, words
@@ -20,7 +21,7 @@ _LONGEST_SENTENCE = 600  # characters; beyond, it is a table, a log or code
 _MOST_SENTENCES = 40  # of one message that are read
 
 # Formulas, code and tables state nothing of the kind.
-_FORMULA = regex.compile(r"[=^²³√∑∫∂π≡≠≤≥{}\\\\|<>`_]|\bmod\s\d|\*\*|\d\s*[×*/]\s*\d|\w\(\w")
+_FORMULA = lazy_pattern(r"[=^²³√∑∫∂π≡≠≤≥{}\\\\|<>`_]|\bmod\s\d|\*\*|\d\s*[×*/]\s*\d|\w\(\w")
 
 _NUMBER_WORDS = {
     word: str(number)
@@ -47,7 +48,7 @@ _MEASURES = frozenset(
 )
 _NO_UNITS = frozenset("last next this now today tomorrow yesterday instead again".split())
 _MONTH = "|".join((*MONTHS, *SHORT_MONTHS))
-_DAY = regex.compile(
+_DAY = lazy_pattern(
     rf"""\b(?:(?P<weekday>{"|".join(WEEKDAYS)})s?
     |(?:the\s+)?(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:,?\s+(?P<y1>\d{{4}}))?
     |(?P<m2>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:\s*[-–]\s*\d{{1,2}})?(?:,?\s+(?P<y2>\d{{4}}))?
@@ -55,50 +56,50 @@ _DAY = regex.compile(
     |the\s+(?P<d4>\d{{1,2}})(?:st|nd|rd|th)\b)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_CLOCK = regex.compile(
+_CLOCK = lazy_pattern(
     r"""\b(?P<h>\d{1,2})[:.](?P<m>[0-5]\d)(?!\d|[.,]?\d|\s?(?:%|ms|km|kg|kilos|g|million|k)\b)\s*(?P<ap>[ap]\.?m\b\.?)?
     |\b(?P<h2>\d{1,2})\s*(?P<ap2>[ap]\.?m\b\.?)
     |(?<=\b(?:at|until|till|by)\s)(?P<h3>1?\d|2[0-4]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)
       (?=\s*(?:$|[.,;!?)]|\s(?:on|in|and|or|sharp|now|then|instead|today|tonight|tomorrow)\b|\so'clock))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_TIME_FOLLOWS = regex.compile(r"\b(?:at|from|until|till|around)\s+$", regex.IGNORECASE)
-_AMOUNT = regex.compile(
+_TIME_FOLLOWS = lazy_pattern(r"\b(?:at|from|until|till|around)\s+$", regex.IGNORECASE)
+_AMOUNT = lazy_pattern(
     r"""(?<![\p{L}\p{N}.])(?P<sign>[$€£]\s?)?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<large>\s?(?:k|m|thousand|million|billion)\b)?
     (?P<percent>\s?(?:%|percent\b|per\s+cent\b))?(?P<after>(?:[\s-](?:of\s+(?:the|my|our)\s+)?\p{L}[\p{L}-]*){0,3})""",
     regex.VERBOSE | regex.IGNORECASE,
 )
 _SPELT_WORDS = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_SPELT = regex.compile(
+_SPELT = lazy_pattern(
     rf"(?<![\p{{L}}-])(?P<digits>an?(?=\s(?:hour|minute|week|month)\b)|{_SPELT_WORDS}"
     rf"|(?:{'|'.join(_ORDINAL_WORDS)})(?=\s+grade))"
     r"(?P<large>\s(?:hundred|thousand|million|billion)\b)?(?P<percent>\s?percent\b)?"
     r"(?P<after>(?:[\s-](?:of\s+(?:the|my|our)\s+)?\p{L}[\p{L}-]*){0,3})(?![\p{L}])",
     regex.IGNORECASE,
 )
-_NOUN_BEFORE = regex.compile(
+_NOUN_BEFORE = lazy_pattern(
     r"\b(season|episode|chapter|platform|version|level|grade|room|page|gate|phase|round|stage|step|floor)\s+$",
     regex.I,
 )
-_OF_THE = regex.compile(r"\sof\s+(?:the|my|our)\b", regex.I)
-_ADDRESS = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PHONE = regex.compile(r"(?<!\w)\+?\d{2,4}(?:[-\s/]\d{2,4}){1,4}(?!\w)")
-_NAME = regex.compile(
+_OF_THE = lazy_pattern(r"\sof\s+(?:the|my|our)\b", regex.I)
+_ADDRESS = lazy_pattern(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE = lazy_pattern(r"(?<!\w)\+?\d{2,4}(?:[-\s/]\d{2,4}){1,4}(?!\w)")
+_NAME = lazy_pattern(
     r"\p{Lu}[\p{L}\p{M}\p{N}'’.]*(?:[ -](?:(?:of|de|von|van|the)[ -])?[\p{Lu}\p{N}][\p{L}\p{M}\p{N}'’]*)*"
 )
 # A name that ends in a number ("Postgres 16"): not one of what follows it.
-_NUMBERED = regex.compile(
+_NUMBERED = lazy_pattern(
     rf"""(?<=\S\s)(?!(?i:{_MONTH}|{"|".join(WEEKDAYS)})\b)\p{{Lu}}\p{{L}}+\s\d+(?:\.\d+)*
     (?=\W*$|[,;!?]|\s(?:and|or|with|in|on|at|for|from|to|now|last|because|since|which|that|instead|is)\b)""",
     regex.VERBOSE,
 )
-_CODE = regex.compile(r"(?<!\w)(?=\w*\d)(?=\w*\p{Ll}{3})\w{6,}(?!\w)")  # a password
-_TITLES = regex.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_NOT_THAT = regex.compile(
+_CODE = lazy_pattern(r"(?<!\w)(?=\w*\d)(?=\w*\p{Ll}{3})\w{6,}(?!\w)")  # a password
+_TITLES = lazy_pattern(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+")
+_WORD = lazy_pattern(r"[\p{L}\p{M}\p{N}]+")
+_NOT_THAT = lazy_pattern(
     r"(?<=\w\w),\s+(?:no|not|never|without)\b[^,]*$", regex.IGNORECASE
 )  # "two sugars, no milk"
-_SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_SHORT_NOT = lazy_pattern(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
 
 _STARTS = (
     r"(?:i|we|it|they|he|she|you|my|our|can|could|should|would|will|do|does|did|is|are|what|how|which|why|who|where"
@@ -109,38 +110,38 @@ _FINITE = (
     r"(?:(?:is|are|was|were|has|have|had|will|can|could|do|does|did)(?:n['’]t)?|needs?|wants?|works?|says?|said|got|starts?|goes|takes?"
     r"|costs?|leaves?|closes?|opens?|seems?|broke|died)\b"
 )
-_BORDER = regex.compile(
+_BORDER = lazy_pattern(
     rf",\s+(?=(?:the|that|this|his|her|their)\s+(?:[\p{{L}}-]+\s+){{0,3}}?{_FINITE})|,\s+(?=(?-i:\p{{Lu}})\p{{L}}+\s+{_FINITE})|\s*(?:[;—–]|\s-\s|\.\.\.|…)\s*|:\s+(?=(?:the|my|our|it|i|we|they)\b)|\s+(?=and\s+(?:i|we|my|our|it|they|he|she)\b)|,\s+(?={_STARTS}\b)|\s+(?=(?:but|although|though|whereas|while|because|since|now\s+that|given\s+that|so|which)\s)",
     regex.IGNORECASE,
 )
-_ASKS = regex.compile(
+_ASKS = lazy_pattern(
     r"""(?:and|so|but|or|hey|hi|ok|okay|also|then)?,?\s*(?:what|how|which|why|who|whom|whose|where|when|can|could|should|would|will|do
     |does|did|is|are|am|was|were|has|have|any|shall|may)(?:['’]s|n['’]t)?\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_ASKS_ON = regex.compile(
+_ASKS_ON = lazy_pattern(
     r"(?:and|so|but|or)?\s*(?:what|how|why|can|could|should|would|will|do|does|did|is|are|any|shall)(?:['’]s|n['’]t)?\b",
     regex.I,
 )
-_AHEAD = regex.compile(r"\s*(?:since|because|after|due\s+to|now\s+that|given|thanks\s+to)\b", regex.I)
-_GRANTED = regex.compile(r"(?:since|now\s+that|because|considering|given\s+that)\b", regex.IGNORECASE)
-_SUPPOSED = regex.compile(
+_AHEAD = lazy_pattern(r"\s*(?:since|because|after|due\s+to|now\s+that|given|thanks\s+to)\b", regex.I)
+_GRANTED = lazy_pattern(r"(?:since|now\s+that|because|considering|given\s+that)\b", regex.IGNORECASE)
+_SUPPOSED = lazy_pattern(
     r"""\b(?:if|i\s+(?:think|guess)|would|could|should|might|maybe|perhaps|wish|wishing|hope|hoping|suppose|imagine|unless|whether|ever
     |(?:want|wants|wanted|plan|plans|planning|hoping|trying|need|needs|like|love)\s+to\s+(?:get|be|go|have|move|become|cut|reduce|increase|change|switch|push|extend)
     |rumou?r|kidding|joking|jk|dream(?:ed|t|ing)?|pretend)\b|['’]d\b(?!\s+rather)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_LEANS = regex.compile(
+_LEANS = lazy_pattern(
     r"(?:and\s+|but\s+|so\s+|which\s+)?(?:it|they|that|this|he|she|which)\b", regex.IGNORECASE
 )
-_OWN = regex.compile(r"\b(?:i|we|me|us|my|our|mine|ours|i['’]m|i['’]ve|we['’]re)\b", regex.IGNORECASE)
+_OWN = lazy_pattern(r"\b(?:i|we|me|us|my|our|mine|ours|i['’]m|i['’]ve|we['’]re)\b", regex.IGNORECASE)
 _NOT = frozenset(
     "not never no nor neither none nothing without cannot dont doesnt didnt isnt wasnt havent cant".split()
 )
-_ALSO = regex.compile(
+_ALSO = lazy_pattern(
     r"\b(?:also|too(?=\W*$|\s*[,.;])|as\s+well|additionally|another|a\s+second|besides|on\s+top)\b", regex.I
 )
-_PAST = regex.compile(
+_PAST = lazy_pattern(
     r"""\b(?:was|were|had(?!\s+to\b)|used\s+to|yesterday|ago|last\s+(?:week|month|year|night|time|term|summer|winter|spring|fall
     |monday|tuesday|wednesday|thursday|friday|saturday|sunday)|once(?!\s+(?:an?|per|every|in)\b)|back\s+(?:then|when|in)|previously|formerly|originally)\b""",
     regex.IGNORECASE | regex.VERBOSE,
@@ -153,11 +154,11 @@ PEOPLE = frozenset(
     grandpa grandmother grandfather grandson granddaughter coworker competitor competitors
     accountant client customer somebody someone everyone""".split()
 )
-_OF_BEFORE = regex.compile(r"\bof\s+(?:my\s+|our\s+|the\s+)?$", regex.IGNORECASE)
-_POSSESSED = regex.compile(rf"['’]s\s+(?!(?:{'|'.join(sorted(STOP_WORDS))})\b)", regex.IGNORECASE)
-_PLACE_BEFORE = regex.compile(r"\b(?:at|to|from|by)\s+$", regex.IGNORECASE)
+_OF_BEFORE = lazy_pattern(r"\bof\s+(?:my\s+|our\s+|the\s+)?$", regex.IGNORECASE)
+_POSSESSED = lazy_pattern(rf"['’]s\s+(?!(?:{'|'.join(sorted(STOP_WORDS))})\b)", regex.IGNORECASE)
+_PLACE_BEFORE = lazy_pattern(r"\b(?:at|to|from|by)\s+$", regex.IGNORECASE)
 _POSSESSOR = {"his": "he", "her": "she", "your": "you"}
-_OF_OTHERS = regex.compile(
+_OF_OTHERS = lazy_pattern(
     r"\W*(?:(?:and|but|so|since|because|now|oh)\W+)*(he|she|his|her|their|you|your)\b", regex.IGNORECASE
 )
 # Words that say little of what a value is of.

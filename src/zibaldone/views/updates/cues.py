@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import terms
 
 FLAGS = regex.IGNORECASE | regex.VERBOSE
-CHANGE = regex.compile(
+CHANGE = lazy_pattern(
     r"""\b(?:moved|changed|rescheduled|postponed|delayed|shifted|extended|prolonged|shortened|increased|raised|upped
     |bumped|lowered|reduced|decreased|adjusted|updated|upgraded|downgraded|renamed|switched|revised|corrected|grown
     |grew|improved|expanded|climbed|risen|rose|fallen|fell|dropped|went|cut|turned|renewed|reset|pushed|brought
@@ -15,51 +16,51 @@ CHANGE = regex.compile(
     |hit|reached|transferred|relocated|down|up|converted)\b""",
     FLAGS,
 )
-TOWARDS = regex.compile(
+TOWARDS = lazy_pattern(
     r"""(?P<np>.{0,80}?)\b(?:(?:from\s+(?P<from>.{1,40}?)\s+)?(?:up\s+|down\s+|back\s+|forward\s+|over\s+|out\s+|now\s+)*(?:to|at|until)
     |(?<=hit|reached))\s+(?:just\s+|only\s+|about\s+|around\s+|the\s+|next\s+|this\s+|a\s+|an\s+|early\s+|late\s+|mid-?\s*|almost\s+|over\s+|platform\s+)*""",
     FLAGS,
 )
-HIT = regex.compile(r"\s*(?:about\s+|over\s+|almost\s+|the\s+)*", FLAGS)
-NOW = regex.compile(
+HIT = lazy_pattern(r"\s*(?:about\s+|over\s+|almost\s+|the\s+)*", FLAGS)
+NOW = lazy_pattern(
     r"""(?<!\bright\s)\bnow\b(?!\s+that\b)|\bthese\s+days\b|\bnowadays\b|\bfrom\s+(?:now|today|this\s+\w+|tomorrow|next\s+\w+)(?:\s+on)?\b
     |\bas\s+of\s+(?:today|now|this\s+\w+)\b|\binstead\b(?!\s+of)|\bcorrection\b|\bturns\s+out\b|\bat\s+the\s+moment\b|\bfor\s+now\b|\balready\b|\b(?:that|which)\s+makes\b""",
     FLAGS,
 )
-BARE_IMPERATIVE_NOW = regex.compile(
+BARE_IMPERATIVE_NOW = lazy_pattern(
     r"\W*(?:and\s+|ok\s+|okay\s+)?now\s*,?\s+(?!(?:i|we|my|our|the|it|they|there|he|she|that)\b)", FLAGS
 )
-NEW = regex.compile(
+NEW = lazy_pattern(
     r"""\b(?:new|increased|updated|extended|adjusted|revised|reduced|lowered|raised|higher|lower|improved|rescheduled)\s+
     (?P<np>(?:[\p{L}-]+\s+){0,6}?[\p{L}-]+)\s*(?:,|:|\s+(?:is|are|of|will\s+be|to)\b)\s*(?:just\s+|now\s+|the\s+|an?\s+|at\s+|on\s+)*""",
     FLAGS,
 )
-IS = regex.compile(
+IS = lazy_pattern(
     r"""(?:\b(?:is|are|am|has|have|got|weighs?|costs?|takes?|starts?|begins?|leaves?|runs?|lasts?|meets?|earns?|pay|expires?|comes?
     |arrives?|goes|call\s+me|use|be|live|drive|valid\s+for)\b|['’](?:s|re|m)\b)\s*
     (?:(?:me|us|now|currently|already|at|on|in|the|an?|about|around|only|just|down|up|back|to|for|from|platform|under|until|called|named|due|held|set|every)\s+)*$""",
     FLAGS,
 )
 DURATION = frozenset("of day|of night|of week|of month|of year|of hour|of minute|of second".split("|"))
-SPAN_BEFORE = regex.compile(
+SPAN_BEFORE = lazy_pattern(
     r"\b(?:for|in|after|past|last|within|since|another|every|about|over|than|ago|by|next|first)\s+(?:the\s+|just\s+|about\s+|over\s+|almost\s+|past\s+|last\s+)*$",
     FLAGS,
 )
 CONTRAST = (
-    regex.compile(
+    lazy_pattern(
         r"(?<!\b(?:is|was|are|'m|am|or|if|why|do|did|does|have|has|had|could|would|should|can|will)\s)(?:,\s*|\band\s+|\bbut\s+)not\s+(?!only\b|just\b|to\b|so\b|sure\b|yet\b|even\b|because\b|that\b|really\b|too\b|as\b)(?:the\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;!?]|[.,](?=\d)){1,40})",
         FLAGS,
     ),
-    regex.compile(
+    lazy_pattern(
         r"\binstead\s+of\s+(?:taking\s+|using\s+|the\s+|our\s+|my\s+|a\s+|an\s+|in\s+|on\s+|at\s+)*(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40})",
         FLAGS,
     ),
-    regex.compile(
+    lazy_pattern(
         r"\b(?:moved|switched|changed|renamed|migrated|went|rescheduled|transferred|relocated|converted|increased|raised|reduced|lowered|extended|cut)\b[^.;!?]{0,60}?\bfrom\s+(?:the\s+|my\s+|our\s+)?(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40}?)\s+(?:over\s+)?to\s+(?:the\s+)?(?P<new>\S+)",
         FLAGS,
     ),
 )
-ENDED = regex.compile(
+ENDED = lazy_pattern(
     r"""\b(?:(?P<never>no\s+longer)
     |(?:(?:i|we|(?P<who>(?-i:\p{Lu}\p{Ll}+(?:\s\p{Lu}\p{Ll}+)?)))(?:['’](?:ve|s)|\s+ha(?:ve|s))?\s+
       (?:just\s+|finally\s+|actually\s+|already\s+|decided\s+to\s+|had\s+to\s+)*|^\W*|\band\s+|\bso\s+)
@@ -68,78 +69,78 @@ ENDED = regex.compile(
      |gave\s+away|given\s+away|returned|resigned\s+(?:from|as)|unsubscribed\s+from|let)\b)""",
     FLAGS,
 )
-ANYMORE = regex.compile(r"\b(?:any\s?more|any\s+longer)\b", FLAGS)
-OBJECT = regex.compile(
+ANYMORE = lazy_pattern(r"\b(?:any\s?more|any\s+longer)\b", FLAGS)
+OBJECT = lazy_pattern(
     r"\s+(?P<object>[^,.;:!?]{2,60}?)(?=\s+(?:and|because|since|after|so|but|last|this|for|in|on|yesterday|today|to|due|when|as|with|at)\b|[,.;:!?]|$)",
     FLAGS,
 )
-OFF = regex.compile(
+OFF = lazy_pattern(
     r"\bthe\s+(?P<object>[\p{L}\s-]{2,40}?)\s+(?:is|was|got|has\s+been)\s+(?:off|cancell?ed|called\s+off)\b",
     FLAGS,
 )
-BACK = regex.compile(r"\b(?:again|after\s+all|any\s?more|no\s+longer|any\s+longer|back\s+to)\b", FLAGS)
-TALLY = regex.compile(
+BACK = lazy_pattern(r"\b(?:again|after\s+all|any\s?more|no\s+longer|any\s+longer|back\s+to)\b", FLAGS)
+TALLY = lazy_pattern(
     r"""\b(?:i|we)(?:['’]ve|\s+have)\s+(?:now\s+|already\s+|successfully\s+|just\s+|only\s+|so\s+far\s+)*(?P<verb>[\p{L}]{3,12}(?:ed|en|d|t|ne))\s+
     (?:about\s+|around\s+|over\s+|all\s+|a\s+total\s+of\s+|only\s+|almost\s+|up\s+to\s+)*$""",
     FLAGS,
 )
-SLOT = regex.compile(
+SLOT = lazy_pattern(
     r"^\W*(?:so|and|but|well|also|ok|okay|by\s+the\s+way|btw)?,?\s*(?:my|our)\s+(?P<np>(?:[\p{L}-]+\s+){0,3}?[\p{L}-]+)\s+(?:is|are)\s+(?:at\s+|about\s+|around\s+)?$",
     FLAGS,
 )
-AMENDED = regex.compile(
+AMENDED = lazy_pattern(
     r"""^\W*(?:(?:oh|ah|no|hm+|ok|okay|sorry|wait|actually|scratch\s+that|correction|my\s+(?:bad|mistake)|oops|i\s+mean(?:t)?|on\s+second\s+thought|hold\s+on|forget\s+that|let['’]?s|no\s+wait|and|but|please)\W+)*
     (?:(?P<make>(?:make|let['’]?s\s+make|can\s+you\s+make|better\s+make)\s+(?:that|it))|(?P<sorry>(?:no\s+wait|wait|actually|scratch\s+that|correction|sorry|oops|i\s+meant|i\s+mean|no|on\s+second\s+thought)\b))""",
     FLAGS,
 )
-AS_NAME = regex.compile(
+AS_NAME = lazy_pattern(
     r"\b(?:is|it['’]s|that['’]s|call|called|named|at|in|to|with|meant|mean|make)\s+(?:me\s+|it\s+|that\s+|the\s+)*$",
     FLAGS,
 )
-BETTER = regex.compile(
+BETTER = lazy_pattern(
     r"^\W*(?:(?:actually|hm+|sorry|oh|wait|no)\W+)*(?:.{0,20}?)\b(?:works?|is|would\s+be|suits?)\s+better\b",
     FLAGS,
 )
-FROM = regex.compile(
+FROM = lazy_pattern(
     r"\bfrom\s+(?:the\s+|about\s+|just\s+)*(?:[$€£]?\d|\w+day\b)[^,;]{0,30}?\s(?:up\s+|down\s+)?to\s+(?:just\s+|only\s+|about\s+)*$",
     FLAGS,
 )
-RISES = regex.compile(
+RISES = lazy_pattern(
     r"\b(?:increased?|raised?|upped|extended|prolonged|grow\w*|grew|risen|rose|climbed|higher"
     r"|up\s+to)\b",
     FLAGS,
 )
-FALLS = regex.compile(
+FALLS = lazy_pattern(
     r"\b(?:lowered|reduced|decreased|cut|shortened|fallen|fell|down\s+to|lower|dropped)\b", FLAGS
 )
-AIMS = regex.compile(
+AIMS = lazy_pattern(
     r"\b(?:goals?|targets?|deadline|aim(?:ing|s|ed)?|hoping|objective|limit|cap|max(?:imum)?"
     r"|minimum)\b",
     FLAGS,
 )
-OF_WHAT = regex.compile(
+OF_WHAT = lazy_pattern(
     r"\s+(?:for|on)\s+(?P<what>(?!me\b|now\b|us\b)[^,.;:!?]{2,50}?)(?=\s+(?:by|from|until|starting|due|in|at)\b|[,.;:!?]|$)",
     FLAGS,
 )
-SAYS_AGAIN = regex.compile(r"\bstill\b|\bas\s+planned\b|\bremains?\b|\bsame\b|\bnot\s+changed\b", FLAGS)
-FORMER = regex.compile(
+SAYS_AGAIN = lazy_pattern(r"\bstill\b|\bas\s+planned\b|\bremains?\b|\bsame\b|\bnot\s+changed\b", FLAGS)
+FORMER = lazy_pattern(
     r"\b(?:used\s+to|formerly|previously|originally|in\s+the\s+past|back\s+then|until\s+recently"
     r"|once(?!\s+(?:an?|per|every|in)\b))\b",
     FLAGS,
 )
 # A clause after one of these tells what came of it: "we changed the carrier, shipping takes 3 days".
-NEWS = regex.compile(
+NEWS = lazy_pattern(
     r"""\b(?:changed?|moved|reschedule[ds]?|postponed|extension|renewed|switched|corrected|correction|misread|misheard
     |upgraded|dropped\s+out|update\s+on|turns\s+out|doubled?|halved?|raise|promotion|promoted|re-?org\w*|brought\s+forward|delayed)\b""",
     FLAGS,
 )
-HINT = regex.compile(
+HINT = lazy_pattern(
     r"""\b(?:any\s?more|instead|actually|not|quit|left|new|again|back|already|finally|decided|cancel\w*|sold
     |stopped)\b|n['’]t\b""",
     FLAGS,
 )
 # Words of change that change nothing here.
-IDLE = regex.compile(
+IDLE = lazy_pattern(
     r"""\b(?:(?:can(?:['’]t|not)|couldn['’]t)\s+(?:wait|believe|deny|imagine|help|agree)\b
     |(?:don['’]t|do\s+not)\s+(?:forget|worry|mention)\b|not\s+(?:only|just|sure)\b
     |(?:keep|keeps|kept|what['’]s|cheer\w*|growing|grew|grow|speak\w*|spoke|sign\w*|end\w*|check\w*|catch\w*|met|meet\w*
@@ -147,59 +148,59 @@ IDLE = regex.compile(
     |(?:hear|chat|talk|see|meet|speak)\s+(?:from\s+|to\s+|with\s+)?(?:you\s+)?again\b)""",
     FLAGS,
 )
-WRONGLY = regex.compile(
+WRONGLY = lazy_pattern(
     r"\b(?:wrong(?:ly)?|mistaken(?:ly)?|mistake|error|mis(?!s\b"
     r"|sed\b)\p{L}{4,})\b",
     FLAGS,
 )
-MISTAKEN = regex.compile(r"\b(?:misread|misheard|mistyped|sorry|wait|my\s+mistake|i\s+was\s+wrong)\b", FLAGS)
+MISTAKEN = lazy_pattern(r"\b(?:misread|misheard|mistyped|sorry|wait|my\s+mistake|i\s+was\s+wrong)\b", FLAGS)
 # What one has one of at a time: how it is told, and how a new one is taken up. A name follows.
 BEFORE_NAME = r"(?:the\s+|a\s+|an\s+|my\s+|our\s+)?$"
 STATES = {
-    "~home": regex.compile(rf"\b(?:liv(?:e|es|ing)|based|stay(?:ing|s)?)\s+(?:in|at)\s+{BEFORE_NAME}", FLAGS),
-    "~job": regex.compile(rf"\b(?:work(?:s|ing)?|job|employed)\s+(?:at|for|with)\s+{BEFORE_NAME}", FLAGS),
-    "~car": regex.compile(r"\bdriv(?:e|es|ing)\s+(?:an?|my|our)\s+(?:old\s+|new\s+)?$", FLAGS),
-    "~school": regex.compile(
+    "~home": lazy_pattern(rf"\b(?:liv(?:e|es|ing)|based|stay(?:ing|s)?)\s+(?:in|at)\s+{BEFORE_NAME}", FLAGS),
+    "~job": lazy_pattern(rf"\b(?:work(?:s|ing)?|job|employed)\s+(?:at|for|with)\s+{BEFORE_NAME}", FLAGS),
+    "~car": lazy_pattern(r"\bdriv(?:e|es|ing)\s+(?:an?|my|our)\s+(?:old\s+|new\s+)?$", FLAGS),
+    "~school": lazy_pattern(
         rf"\b(?:goes\s+to|go\s+to|attend(?:s|ing)?|stud(?:y|ies|ying)\s+at|enrolled\s+(?:at|in))\s+{BEFORE_NAME}",
         FLAGS,
     ),
 }
 TAKEN_UP = {
-    "~home": regex.compile(rf"\b(?:moved|relocated)\s+(?:back\s+|over\s+|in\s+)?to\s+{BEFORE_NAME}", FLAGS),
-    "~job": regex.compile(
+    "~home": lazy_pattern(rf"\b(?:moved|relocated)\s+(?:back\s+|over\s+|in\s+)?to\s+{BEFORE_NAME}", FLAGS),
+    "~job": lazy_pattern(
         rf"\b(?:joined|(?:started|starting)\s+(?:work(?:ing)?\s+|a\s+job\s+|a\s+new\s+job\s+)?(?:at|with)"
         rf"|(?:a|my)\s+new\s+job\s+(?:at|with)|got\s+(?:a|the)\s+job\s+(?:at|with)|got\s+hired\s+(?:at|by))\s+{BEFORE_NAME}",
         FLAGS,
     ),
-    "~school": regex.compile(rf"\b(?:switched|transferred|changed\s+schools?)\s+to\s+{BEFORE_NAME}", FLAGS),
+    "~school": lazy_pattern(rf"\b(?:switched|transferred|changed\s+schools?)\s+to\s+{BEFORE_NAME}", FLAGS),
 }
 # Where a thing or another person is, which ends when it is moved.
-PLACES = {"~home": regex.compile(rf"\b(?:is|are)\s+(?:located\s+)?(?:in|at)\s+{BEFORE_NAME}", FLAGS)}
-SLOT_BEHIND = regex.compile(
+PLACES = {"~home": lazy_pattern(rf"\b(?:is|are)\s+(?:located\s+)?(?:in|at)\s+{BEFORE_NAME}", FLAGS)}
+SLOT_BEHIND = lazy_pattern(
     r"\s+is\s+(?:now\s+)?(?:my|our)\s+(?:new\s+)?(?P<np>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)(?:\s+now)?\s*(?:[,.;!]|$)",
     FLAGS,
 )
 MEANS = frozenset(terms("number phone cell mobile email mail address dead old"))
 CONTACTS = frozenset(("phone", "address"))
-CONTACT = regex.compile(r"\b(?:new|changed?|use|instead|old|switched|update)\b", FLAGS)
+CONTACT = lazy_pattern(r"\b(?:new|changed?|use|instead|old|switched|update)\b", FLAGS)
 # How somebody says to have or use what a name stands for; and to belong where one can leave.
-USES = regex.compile(
+USES = lazy_pattern(
     r"\b(?:use|uses|using|in|on|with|via|have|got|is|are|am|run|runs|drive|prefer)\s+(?:the\s+|an?\s+|my\s+|our\s+)?$",
     FLAGS,
 )
-WORKS = regex.compile(
+WORKS = lazy_pattern(
     r"\b(?:work(?:s|ing)?|job|employed|member|belongs?|plays?\s+(?:for|in)|goes\s+to|attends?|studies|studying|trains?|volunteers?"
     r"|(?:it['’]s|is|are)\s+(?:me|i|us)\b)",
     FLAGS,
 )
-HAS_OF = regex.compile(
+HAS_OF = lazy_pattern(
     r"\b(?:has|have|had|with|set|is|needs?)\s+(?:an?|the)\s+(?:[\p{L}-]+\s+){1,2}of\s+$", FLAGS
 )
-MIND = regex.compile(
+MIND = lazy_pattern(
     r"\bchanged\s+(?:my|our)\s+minds?\s+(?:about|on)\s+(?:the\s+|my\s+|our\s+)?(?P<object>[^,.;:!?]{2,40}?)(?=\s+(?:and|so|but|because|now)\b|[,.;:!?]|$)",
     FLAGS,
 )
-INTENDS = regex.compile(
+INTENDS = lazy_pattern(
     r"\b(?:want(?:s|ed)?|decided|plan(?:s|ned|ning)?|going\s+to|will|chose|chosen|prefer|picked|settled\s+on|go(?:ing)?\s+(?:with|for)|book(?:ed)?|order(?:ed)?)\b|['’]ll\b",
     FLAGS,
 )

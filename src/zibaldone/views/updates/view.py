@@ -153,7 +153,7 @@ class UpdatesView(RestingView):
             generation = now.generation
             number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
             stored = table.links_of(now.connection, user, number, wanted) if generation else ()
-            state = log.state(now.connection, user)
+            state = now.state
             if state.last_seq <= cursor:
                 return stored
             kept = self._unread.get(user, number)
