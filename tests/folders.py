@@ -11,8 +11,8 @@ import sqlalchemy
 from sqlalchemy import Engine, create_engine
 
 from zibaldone.storage import sqlite
+from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.opening import open_database
-from zibaldone.storage.sqlite import FILE
 
 
 class Compilations(dict[Hashable, Any]):
@@ -37,6 +37,6 @@ class Template:
 
     def _create_engine(self, url: sqlalchemy.URL, **options: Any) -> Engine:
         file = Path(str(url.database))
-        if not file.exists():
+        if not file.exists() and file.name == FILE:
             shutil.copyfile(self._file, file)
         return create_engine(url, execution_options={"compiled_cache": self._compilations}, **options)

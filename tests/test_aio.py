@@ -18,8 +18,10 @@ from zibaldone import (
     Retention,
     RetentionRule,
     StaticEmbedder,
+    Tuning,
     UnknownName,
 )
+from zibaldone.search.ranker import DEFAULT_WEIGHTS
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
@@ -95,6 +97,8 @@ def test_behaviour(opened, tmp_path, clock):
         ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
         ("retention", (), {"user": "ann"}),
         ("apply_retention", (), {"user": "ann", "dry_run": True}),
+        ("set_tuning", (Tuning(DEFAULT_WEIGHTS, (1,), 20, 0.5, 0.6, 0.01),), {"user": "ann"}),
+        ("tuning", (), {"user": "ann"}),
         ("save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
         ("verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
         ("export", (), {"user": "ann", "path": tmp_path / "out"}),
@@ -115,6 +119,7 @@ def test_behaviour(opened, tmp_path, clock):
     assert {name for name, _, _ in calls} == set(NAMES) - {
         "path",
         "place",
+        "encrypted",
         "attach",
         "detach",
         "start_worker",

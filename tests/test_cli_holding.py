@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from zibaldone import InvalidInput, Memory
 from zibaldone.cli import holder, holding
 from zibaldone.cli.app import app
-from zibaldone.storage.sqlite import database_file
+from zibaldone.storage.folder_layout import database_file
 from zibaldone.testing import FrozenClock
 
 TALK = [

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         InvalidImport,
         InvalidInput,
         InvalidMessage,
+        KeyMissing,
         MissingExtra,
         ModelFailed,
         ModelUnavailable,
         NewerSchema,
+        NotEncrypted,
         QuestionOpen,
         StorageBusy,
         StorageCorrupt,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         StorageUnusable,
         UnknownName,
         UnsupportedModel,
+        WrongKey,
         ZibaldoneError,
     )
     from zibaldone.forgetting import Receipt, Removed
@@ -61,11 +64,13 @@ if TYPE_CHECKING:
     from zibaldone.rebuilding.estimate import RebuildEstimate
     from zibaldone.recalled import Recall
     from zibaldone.retention import Retention, RetentionRule
+    from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
     from zibaldone.verification.result import Leftover, LookedAt, Verification
     from zibaldone.views.base import Content, Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+    from zibaldone.views.messages import Tuning
     from zibaldone.views.profile import ProfileEntry
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
@@ -90,6 +95,7 @@ __all__ = [
     "ClosedMemory",
     "Consolidation",
     "Content",
+    "Converted",
     "Counted",
     "Decision",
     "Document",
@@ -107,6 +113,7 @@ __all__ = [
     "InvalidMessage",
     "ItemPut",
     "Items",
+    "KeyMissing",
     "Leftover",
     "LookedAt",
     "Maintained",
@@ -118,6 +125,7 @@ __all__ = [
     "ModelUnavailable",
     "Moved",
     "NewerSchema",
+    "NotEncrypted",
     "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
@@ -154,14 +162,19 @@ __all__ = [
     "TopicsEdited",
     "TopicsExported",
     "Trace",
+    "Tuning",
     "UnknownName",
     "UnsupportedModel",
     "Usage",
     "Verification",
     "ViewStats",
     "ViewTrace",
+    "WrongKey",
     "XMemory",
     "ZibaldoneError",
+    "change_key",
+    "decrypt_folder",
+    "encrypt_folder",
 ]
 
 __version__ = "0.1.0"
@@ -180,10 +193,12 @@ _HOMES = {
         "InvalidImport",
         "InvalidInput",
         "InvalidMessage",
+        "KeyMissing",
         "MissingExtra",
         "ModelFailed",
         "ModelUnavailable",
         "NewerSchema",
+        "NotEncrypted",
         "QuestionOpen",
         "StorageBusy",
         "StorageCorrupt",
@@ -193,6 +208,7 @@ _HOMES = {
         "StorageUnusable",
         "UnknownName",
         "UnsupportedModel",
+        "WrongKey",
         "ZibaldoneError",
     ),
     "forgetting": ("Receipt", "Removed"),
@@ -221,11 +237,13 @@ _HOMES = {
     "rebuilding.estimate": ("RebuildEstimate",),
     "recalled": ("Recall",),
     "retention": ("Retention", "RetentionRule"),
+    "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
     "verification.result": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Content", "Counted"),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
+    "views.messages": ("Tuning",),
     "views.profile": ("ProfileEntry",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }

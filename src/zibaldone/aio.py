@@ -42,6 +42,7 @@ from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
 from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, Theme, XMemory
+from zibaldone.views.messages import Tuning
 from zibaldone.views.topics import Consolidation
 from zibaldone.worker import TURN_S
 
@@ -71,6 +72,7 @@ class AsyncMemory:
         blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
         replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
+        key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """Open the folder, as Memory does."""
         self._memory = Memory(
@@ -93,12 +95,18 @@ class AsyncMemory:
             blocks=blocks,
             replica=replica,
             busy_timeout_s=busy_timeout_s,
+            key=key,
         )
 
     @property
     def path(self) -> Path:
         """The folder."""
         return self._memory.path
+
+    @property
+    def encrypted(self) -> bool:
+        """See Memory.encrypted."""
+        return self._memory.encrypted
 
     @property
     def place(self) -> str:
@@ -335,6 +343,14 @@ class AsyncMemory:
     async def retention(self, *, user: Key) -> Retention:
         """See Memory.retention."""
         return await in_thread(self._memory.retention, user=user)
+
+    async def set_tuning(self, tuning: Tuning | None, *, user: Key) -> None:
+        """See Memory.set_tuning."""
+        await in_thread(self._memory.set_tuning, tuning, user=user)
+
+    async def tuning(self, *, user: Key) -> Tuning | None:
+        """See Memory.tuning."""
+        return await in_thread(self._memory.tuning, user=user)
 
     async def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False

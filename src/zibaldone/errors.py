@@ -15,6 +15,9 @@ ZibaldoneError
 ├── ClosedMemory                       the Memory was closed
 └── StorageError                       the folder or its database cannot be used
     ├── StorageUnusable                not a folder, not writable, not ours
+    │   ├── KeyMissing                 the folder is encrypted, and no key was given
+    │   ├── WrongKey                   the folder is encrypted with another key
+    │   └── NotEncrypted               a key was given for a folder that is not encrypted
     ├── StorageBusy                    other processes held the database for too long; try again
     ├── StorageUnreachable             no connection to the database's server; try again
     ├── StorageFull                    no space left; nothing of the call was stored
@@ -100,6 +103,18 @@ class StorageError(ZibaldoneError):
 
 class StorageUnusable(StorageError):
     """The path is not a folder, is not writable, or does not hold a zibaldone database."""
+
+
+class KeyMissing(StorageUnusable):
+    """The folder is encrypted, and no key was given."""
+
+
+class WrongKey(StorageUnusable):
+    """The folder is encrypted with another key than the one that was given."""
+
+
+class NotEncrypted(StorageUnusable):
+    """A key was given for a folder whose files are plain."""
 
 
 class StorageBusy(StorageError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -326,8 +326,8 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             row.n,
             row.first,
             row.last,
-            from_us(row.start),
-            from_us(row.end),
+            time_in(user, row.session, row.start),
+            time_in(user, row.session, row.end),
             _title(newest[row.last]),
         )
         for row in rows
@@ -391,16 +391,26 @@ def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
 
 
 def faults(connection: Connection, user: str) -> list[str]:
-    """Where the log disagrees with the user's counters, or files with the log; empty when they agree."""
+    """Where the log disagrees with the user's counters, or files with it; and what of it cannot be read."""
     last = state(connection, user).last_seq
     m, f = messages.c, message_files.c
     above = select(m.seq).where(m.user == user, m.seq > last)
     on = and_(m.user == f.user, m.seq == f.seq)
     orphans = select(f.seq).outerjoin_from(message_files, messages, on).where(f.user == user, m.seq.is_(None))
+    about = select(m.user, m.seq, m.time_us, m.utc_offset_s, m.metadata).where(m.user == user).order_by(m.seq)
     return [
+        *(fault for row in connection.execute(about) for fault in _faults_of(row)),
         *(f"message {seq} is above the last seq {last}" for seq in connection.execute(above).scalars()),
         *(f"a file of message {seq}, which is not there" for seq in connection.execute(orphans).scalars()),
     ]
+
+
+def _faults_of(row: Any) -> Iterator[str]:
+    try:
+        from_us(row.time_us, row.utc_offset_s)
+        _metadata(row)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        yield str(_damaged(row, error))
 
 
 def seqs_where(
@@ -549,6 +559,17 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
     """The inverse of to_us, on the clock of the given offset."""
     zone = timezone(timedelta(seconds=utc_offset_s)) if utc_offset_s else UTC
     return (_EPOCH + timedelta(microseconds=time_us)).astimezone(zone)
+
+
+def time_in(user: str, session: str, time_us: int) -> datetime:
+    """When a message of a session was. Raises StorageCorrupt for no time that a message can have."""
+    try:
+        return from_us(time_us)
+    except ArithmeticError as error:
+        raise StorageCorrupt(
+            f"a message of session {session!r} of user {user!r} is damaged ({error}): check_integrity() names"
+            " it, and forget(seqs=...) or a copy mends it"
+        ) from error
 
 
 def _begins(prefix: str) -> list[ColumnElement[bool]]:

@@ -87,7 +87,8 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.messages import MessagesView
+from zibaldone.views.messages import MessagesView, Tuning
+from zibaldone.views.messages import tuning as tunings
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.timeline import TimelineView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
@@ -145,6 +146,7 @@ class Memory:
         blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
         replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
+        key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
@@ -164,10 +166,13 @@ class Memory:
         calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
         saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
         one they are beside the rows. `replica` is the URL of a hot standby of a memory in PostgreSQL, from
-        which recalls are read as long as it keeps up.
+        which recalls are read as long as it keeps up. With a `key` the folder is encrypted (extra
+        `encryption`): 32 random bytes, these in hexadecimal, or a passphrase; unless given it is taken from
+        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there.
 
-        Raises StorageUnusable, StorageCorrupt, NewerSchema, StorageBusy, MissingExtra for a client that is
-        not installed, and ModelFailed for an embedder that cannot be loaded.
+        Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
+        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
+        cannot be loaded.
         """
         folder = file_path("path", path)
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
@@ -192,7 +197,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(folder, busy_timeout_s=busy_timeout_s, key=settings.key(key))
         self._replica: ReplicaReads | None = None
         try:
             use_bucket(self._database, settings.blocks(blocks))
@@ -284,6 +289,11 @@ class Memory:
     def path(self) -> Path:
         """The folder; of a memory in PostgreSQL one on this machine, where nothing lies as yet."""
         return self._database.folder
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether all that it keeps in its folder is."""
+        return self._database.encrypted
 
     @property
     def place(self) -> str:
@@ -740,6 +750,28 @@ class Memory:
         """What of the user's messages goes by itself, and how old ones fade."""
         with self._database.read(key("user", user)) as connection:
             return retaining.of_user(connection, key("user", user), self._retention)
+
+    @audited("write")
+    def set_tuning(self, tuning: Tuning | None, *, user: Key) -> None:
+        """Rank the user's messages by these weights from the next recall on; None: by the shipped ones.
+
+        They serve the embedder that this memory has, and go with any message that they were fitted on. Raises
+        InvalidInput where one of these is forgotten already. See `zibaldone compare --tune`.
+        """
+        user = key("user", user)
+        option("tuning", tuning, Tuning)
+        with self._database.write(user) as connection:
+            if tuning is None:
+                tunings.drop(connection, user)
+            else:
+                tunings.keep(connection, user, self._messages.fingerprint, tuning)
+            note(connection, user, "write", 1)
+
+    def tuning(self, *, user: Key) -> Tuning | None:
+        """The weights that rank the user's messages, and what they were worth; None: the shipped ones do."""
+        user = key("user", user)
+        with self._database.read(user) as connection:
+            return tunings.of_user(connection, user, self._messages.fingerprint)
 
     @audited("forget")
     def apply_retention(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Select, and_, func, select, type_coerce
 
-from zibaldone.log import ITEM_SESSIONS, checked_metadata, from_us
+from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages
 
@@ -56,8 +56,8 @@ def titled_sessions(
             counts[span.session],
             span.first,
             span.last,
-            from_us(beginnings[span.first][1]),
-            from_us(span.end),
+            time_in(user, span.session, beginnings[span.first][1]),
+            time_in(user, span.session, span.end),
         )
         for span in shown
     ], len(spans)

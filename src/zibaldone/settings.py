@@ -15,6 +15,9 @@
     ZIBALDONE_BLOCKS            a bucket for blocks and saved indexes, such as s3://bucket/prefix; what it is
                                 opened with is in AWS_* variables, which obstore reads
     ZIBALDONE_REPLICA           the URL of a hot standby of the memory's PostgreSQL database, for recalls
+    ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
+    ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
+    ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -24,8 +27,11 @@ command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 from dataclasses import fields
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -38,6 +44,7 @@ from zibaldone.validation import shown
 _PREFIX = "ZIBALDONE_"
 _CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
 _OPENAI = "openai"
+_COMMAND_S = 120.0  # for a person to unlock a key ring
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -132,6 +139,31 @@ def blocks(given: str | FromEnvironment | None) -> str | None:
 def replica(given: str | FromEnvironment | None) -> str | None:
     """What was given, or else the replica that the environment names."""
     return _text("REPLICA") if isinstance(given, _Source) else given
+
+
+def key(given: str | bytes | FromEnvironment | None, name: str = "KEY") -> str | bytes | None:
+    """What was given, or else the key that the environment has, or a command that it names prints.
+
+    Raises InvalidInput for a command that fails or prints nothing.
+    """
+    if not isinstance(given, _Source):
+        return given
+    command = _text(f"{name}_COMMAND")
+    return _text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
+
+
+@cache
+def _printed_by(command: str, variable: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own command
+            shlex.split(command), stdout=subprocess.PIPE, text=True, check=False, timeout=_COMMAND_S
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise InvalidInput(f"{variable} cannot be run ({type(error).__name__}): {command!r}") from error
+    printed = done.stdout.strip()
+    if done.returncode or not printed:
+        raise InvalidInput(f"{variable} failed (exit code {done.returncode}), or printed no key: {command!r}")
+    return printed
 
 
 def index_bytes() -> int:

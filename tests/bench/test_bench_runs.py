@@ -150,6 +150,23 @@ def test_speed_has_a_figure_beside_every_yardstick(tools, talk, monkeypatch):
     assert speed.table(results).row_count > 10
 
 
+def test_speed_of_an_encrypted_folder_stands_below_that_of_a_plain_one(tools, talk, monkeypatch):
+    """Each call beside itself; what it leaves in the folder says no word."""
+    pytest.importorskip("sqlcipher3")
+    for name in ("SINGLES", "RECALLS", "WARM_UPS", "COLD_OPENS"):
+        monkeypatch.setattr(speed, name, 1)
+    result = speed.evaluate(20, talk, tools, lambda *_: None, [(speed.ENCRYPTED, None)])
+    labels = [str(cell) for cell in speed.table([result]).columns[0].cells]
+    assert [labels[place - 1] for place, label in enumerate(labels) if label == "  encrypted"] == [
+        "add one message, ms",
+        "add 20 messages, ms",
+        "recall p50, ms",
+        "cold open to first recall, ms",
+    ]
+    assert all(getattr(result.elsewhere[0], name) > 0 for name in ("add_one_ms", "cold_recall_ms"))
+    assert (tools.folder / "speed-20" / "encrypted" / "encryption.json").exists()
+
+
 def test_resident_memory_is_told():
     """In bytes: a Python process has megabytes."""
     assert resident_bytes() > 5_000_000

@@ -157,14 +157,15 @@ def case(request: pytest.FixtureRequest) -> ViewCase:
     return request.param
 
 
-@pytest.fixture(params=["folder", "postgres"])
+@pytest.fixture(params=["folder", "encrypted", "postgres"])
 def place(request: pytest.FixtureRequest) -> str:
     """Where the rows are."""
     return request.param
 
 
-# What `make test` runs of every view, and of the messages view over PostgreSQL: where these are wrong,
-# something is lost, or is not forgotten.
+KEY = bytes(32)  # of encrypted folders
+# What `make test` runs of every view, of the messages view over PostgreSQL, and of the view with blocks in an
+# encrypted folder: where these are wrong, something is lost, or is not forgotten.
 _ESSENTIAL = (
     "test_the_cursor_ends_at_the_end_of_the_log",
     "test_a_crash_between_the_output_and_the_cursor_leaves_neither",
@@ -175,23 +176,25 @@ _ESSENTIAL = (
     "test_forgetting_one_tenant_changes_nothing_for_the_other",
     "test_a_rebuild_equals_a_first_build",
 )
+_USUAL = {"postgres": "messages", "encrypted": "chunks"}
 _LONG = ("test_a_crash_at", "test_a_crash_while", "test_batches", "test_a_recall_that_began")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """The rest of the matrix is wide, but for what takes long over PostgreSQL."""
+    """The rest of the matrix is wide, but for what takes long elsewhere than in a plain folder."""
     given = getattr(getattr(item, "callspec", None), "params", {})
     if "case" not in given:
         return
-    view, postgres = given["case"].name, given["place"] == "postgres"
-    if view == "kv" and postgres:
-        item.add_marker(pytest.mark.skip(reason="keys and values lie in a folder"))
-    if postgres and item.name.startswith(_LONG):
+    view, place = given["case"].name, given["place"]
+    elsewhere = place != "folder"
+    if view == "kv" and elsewhere:
+        item.add_marker(pytest.mark.skip(reason="keys and values lie in a plain folder"))
+    if elsewhere and item.name.startswith(_LONG):
         item.add_marker(pytest.mark.exhaustive)
     elif item.name.startswith(_ESSENTIAL):
-        if postgres and view != "messages":
+        if elsewhere and view != _USUAL[place]:
             item.add_marker(pytest.mark.wide)
-    elif postgres or view != "messages":
+    elif elsewhere or view != "messages":
         item.add_marker(pytest.mark.wide)
 
 
@@ -219,6 +222,9 @@ def new_rig(
     def new() -> Rig:
         if place == "folder":
             made.append(Rig(tmp_path_factory.mktemp("rig"), case))
+        elif place == "encrypted":
+            pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
+            made.append(Rig(tmp_path_factory.mktemp("rig"), case, KEY))
         else:
             made.append(Rig(request.getfixturevalue("postgres").new(), case))
         return made[-1]

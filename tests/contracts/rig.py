@@ -104,9 +104,9 @@ class Crash(BaseException):
 class Rig:
     """One folder and one view of its log."""
 
-    def __init__(self, place: Path | str, case: ViewCase) -> None:
-        self.place = place
-        self.database = open_database(place, busy_timeout_s=30)
+    def __init__(self, place: Path | str, case: ViewCase, key: bytes | None = None) -> None:
+        self.place, self.key = place, key
+        self.database = open_database(place, busy_timeout_s=30, key=key)
         self.case = case
         self.view = self.new_view()
 

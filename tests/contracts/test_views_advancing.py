@@ -144,7 +144,7 @@ def test_two_racing_advancers_give_one_result(new_rig, monkeypatch, processes):
     rig.append(CONVERSATION)
     databases = [rig.database]
     if processes == 2:
-        databases.append(Rig(rig.place, rig.case).database)
+        databases.append(Rig(rig.place, rig.case, rig.key).database)
     barrier = threading.Barrier(2, timeout=30)
     answers = []
 

@@ -3,13 +3,31 @@
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
+from sqlalchemy import make_url
 
-from zibaldone import InvalidInput, Memory, ModelFailed, StorageUnusable
+from zibaldone import (
+    InvalidInput,
+    MemAttention,
+    Memory,
+    ModelFailed,
+    Placement,
+    StorageCorrupt,
+    StorageError,
+    StorageUnusable,
+)
 from zibaldone.models.meter import Ceilings
-from zibaldone.testing import ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics import Consolidation
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def place(request, tmp_path):
+    """Where a memory is: a folder, or a database of a server."""
+    return tmp_path / "m" if request.param == "folder" else request.getfixturevalue("url")
+
 
 LINES = ("I bought a red bicycle number {} in Oslo.", "My sister Carla lives in Bergen with {} cats.")
 
@@ -100,3 +118,129 @@ def test_counting_takes_one_connection(anywhere):
         with ThreadPoolExecutor(48) as pool:
             counts = list(pool.map(lambda _: memory.stats().messages, range(96)))
     assert counts == [1] * 96
+
+
+@pytest.mark.parametrize("time_us", [2**62, -(2**62)])
+def test_a_time_that_no_message_can_have(place, time_us):
+    """Whatever lists sessions says what is damaged, and forgetting it mends that."""
+    with Memory(place) as memory:
+        memory.add(["Tulips.", "Rye."], user="u", session="s")
+        with memory._database.write() as connection:
+            connection.exec_driver_sql(f"UPDATE messages SET time_us = {time_us} WHERE seq = 2")
+        for listed in (
+            memory.stats,
+            lambda: memory.sessions(user="u"),
+            lambda: memory.titled_sessions(user="u"),
+        ):
+            with pytest.raises(StorageCorrupt, match="session 's' of user 'u' is damaged"):
+                listed()
+        assert any("message 2" in fault for fault in memory.check_integrity().faults)
+        memory.forget(user="u", seqs=[2])
+        assert memory.stats().messages == 1
+
+
+NAMES = (
+    "ann",
+    "ANN",
+    "ann ",
+    "ann\0",
+    "ann\x01",
+    "\x02ann",
+    "ann\u0301",
+    "\u202eann",
+    "*",
+    "%",
+    "on",
+    "\\",
+    "ann' OR '1'='1",
+    "'; SET zibaldone.everybody = 'on'; --",
+    "a" * 500,
+)
+
+
+def test_names_that_bend_the_wall(place):
+    """Each user sees the own message, and the list of users is what was given."""
+    with Memory(place, embedder=HashEmbedder(16)) as memory:
+        for number, name in enumerate(NAMES):
+            memory.add(f"The secret of zebra {number}.", user=name)
+        for number, name in enumerate(NAMES):
+            own = [f"The secret of zebra {number}."]
+            assert [message.content for message in memory.messages(user=name)] == own
+            recalled = memory.recall("secret zebra", user=name, floor=0)
+            assert [evidence.text for evidence in recalled.evidence] == own
+        assert sorted(memory.users()) == sorted(NAMES)
+
+
+def test_a_question_whose_answer_stays(place):
+    """Nothing that was made of the answer quotes the question when that is forgotten."""
+    views = ("messages", "topics", "hierarchy", "chunks", "profile", "timeline", "updates")
+    with Memory(place, embedder=HashEmbedder(16), maintained=views) as memory:
+        question = {"role": "user", "content": "Does my zorblatt need a vaccination in Oslo?"}
+        memory.add([question, {"role": "assistant", "content": "Yes, twice a year, in spring."}], user="u")
+        memory.maintain()
+        receipt = memory.forget(user="u", seqs=[1], keep_texts=True)
+        assert memory.verify(receipt).ok
+        assert "zorblatt" not in memory.recall("zorblatt", user="u", floor=0, views=["topics"]).text
+
+
+def test_nobody_waits_for_a_slow_recall(place):
+    """While a reader asks a model again and again, others write and forget at once."""
+    asked, go_on = Event(), Event()
+
+    def slow(request):
+        asked.set()
+        assert go_on.wait(30)
+        return "nonsense"
+
+    reader = Consolidation(reader="agentic")
+    lines = [LINES[number % 2].format(number) for number in range(20)]
+    with Memory(place, embedder=HashEmbedder(16)) as memory:
+        memory.add(lines, user="u")
+        memory.maintain(views=["topics"])
+    with (
+        Memory(place, embedder=HashEmbedder(16), chat=ScriptedModel(slow), topics=reader) as asking,
+        Memory(place, embedder=HashEmbedder(16), busy_timeout_s=2) as memory,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        recalled = pool.submit(asking.recall, "the bicycle in Oslo", user="u", views=["topics"])
+        assert asked.wait(30)
+        memory.add("Another.", user="u")
+        memory.forget(user="u", seqs=[1])
+        go_on.set()
+        assert 1 not in [seq for e in recalled.result().evidence for seq in e.sources]
+
+
+@pytest.mark.parametrize("everything", [pytest.param(True, marks=pytest.mark.exhaustive), False])
+def test_torn_blocks_in_a_server(url, everything):
+    """Views that need none go on, what is wrong is told, and all can still be forgotten or made anew."""
+    small = {"chunks": MemAttention(chunk_gate_tokens=100), "placement": Placement(block_bytes=512)}
+    with Memory(
+        url, embedder=HashEmbedder(16), maintained=("messages", "chunks", "topics"), **small
+    ) as memory:
+        memory.add([LINES[number % 2].format(number) for number in range(40)], user="u")
+        memory.maintain()
+        with memory._database.write() as connection:
+            torn = "UPDATE stored_blocks SET data = substring(data from 1 for 20)"
+            assert connection.exec_driver_sql(torn).rowcount
+        memory.add([LINES[number % 2].format(number) for number in range(40, 60)], user="u")
+        (behind,) = memory.maintain().behind
+        assert (behind.view, "torn" in behind.reason) == ("chunks", True)
+        assert {view.view: view.lag for view in memory.stats().views}["topics"] == 0
+        assert memory.recall("bicycle", user="u", views=["chunks", "messages"])
+        if everything:
+            receipt = memory.forget(user="u", everything=True, keep_texts=True)
+            assert memory.verify(receipt).ok
+        else:
+            memory.rebuild("chunks", user="u")
+            assert memory.check_integrity().ok
+
+
+def test_a_database_that_is_dropped_while_it_is_open(postgres, url):
+    """Nothing is acknowledged, and the error says what cannot be used."""
+    with Memory(url, embedder=HashEmbedder(16), busy_timeout_s=1) as memory:
+        memory.add("first", user="u")
+        name = make_url(url).database
+        postgres.run(f'DROP DATABASE "{name}" WITH (FORCE)')
+        for used in (lambda: memory.add("second", user="u"), lambda: memory.recall("first", user="u")):
+            with pytest.raises(StorageError, match="postgresql"):
+                used()

@@ -20,6 +20,7 @@ from zibaldone import (
     StorageFull,
     StorageUnreachable,
     StorageUnusable,
+    encrypt_folder,
 )
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
@@ -223,6 +224,21 @@ def test_a_memory_with_blocks_keeps_them_where_they_are(place, bucket):
     with pytest.raises(InvalidInput, match="has blocks already"):
         Memory(place, blocks=bucket.url, **SETTINGS)
     assert bucket.objects == {}
+
+
+def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):
+    """Objects are outside of the key's reach: an encrypted memory is given none, and one with some no key."""
+    pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
+    key = "correct horse battery staple"
+    with pytest.raises(InvalidInput, match="not encrypted by the memory's key"):
+        Memory(tmp_path / "encrypted", key=key, blocks=bucket.url, **SETTINGS)
+    assert bucket.objects == {}
+    with Memory(tmp_path / "plain", blocks=bucket.url, **SETTINGS) as memory:
+        fill(memory)
+    with pytest.raises(InvalidInput, match="are in a bucket"):
+        encrypt_folder(tmp_path / "plain", key)
+    with Memory(tmp_path / "plain", **SETTINGS) as memory:
+        assert memory.check_integrity().ok
 
 
 def test_who_does_not_know_of_the_bucket_yet_writes_nothing_beside_it(place, bucket):

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from zibaldone import ClosedMemory, InvalidInput, Memory, StorageBusy, StorageUnusable
 from zibaldone.storage import opening
-from zibaldone.storage.sqlite import FILE
+from zibaldone.storage.folder_layout import FILE
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 

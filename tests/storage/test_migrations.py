@@ -8,9 +8,9 @@ from sqlalchemy import create_engine, inspect, text
 from zibaldone import Memory, NewerSchema, StorageError, generations
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage import migrations, schema
+from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 from zibaldone.storage.opening import open_database
-from zibaldone.storage.sqlite import FILE
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.base import Generation
 from zibaldone.views.messages import MessagesView

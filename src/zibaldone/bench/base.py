@@ -28,6 +28,7 @@ class Example:
     faulted: bool = False  # a public audit says that its gold answer or its evidence is wrong
     now: datetime | None = None  # when it is asked
     nuggets: tuple[str, ...] = ()  # what a rubric wants an answer to say, where a data set has one
+    evidence_seqs: tuple[int, ...] = ()  # of the messages that hold the evidence, where they are known by it
 
 
 class DataSet(Protocol):
@@ -100,6 +101,7 @@ class Equipment:
     folder: Path  # for a system that keeps files; removed after the run
     floor: float | None = None  # the engine's confidence floor; None: its default
     chat: ChatModel | None = None  # what views may ask; None: they work offline
+    key: bytes | None = None  # of folders that it makes, where what it reads is encrypted
 
     def count_tokens(self, text: str) -> int:
         return self.tokenizer.count([text])[0]

@@ -75,6 +75,7 @@ class Engine:
             chunks=self._setup.chunks,
             hierarchy=self._setup.hierarchy,
             topics=self._setup.topics,
+            key=tools.key,
         )
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:

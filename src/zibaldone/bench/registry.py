@@ -147,6 +147,7 @@ class SpeedOptions:
         None,
         "The URL of a PostgreSQL database: the same there, call by call.",
     )
+    encrypted: bool = option(False, "The same in an encrypted folder, call by call.")
 
 
 @dataclass(frozen=True, kw_only=True)

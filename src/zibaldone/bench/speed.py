@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import secrets
 import sqlite3
 import subprocess
 import sys
@@ -35,6 +37,7 @@ from zibaldone.bench.table import Column, TableLine, transpose
 from zibaldone.bench.workload import made_up_turns, questions, repeated
 from zibaldone.core import Message
 from zibaldone.memory import Memory
+from zibaldone.storage.encryption import KEY_BYTES
 
 USER = "speed"
 BATCH = 100  # messages per call when adding in batches
@@ -43,12 +46,14 @@ WARM_UPS = 10  # untimed calls
 RECALLS = 100
 BUDGET_TOKENS = 1000
 COLD_OPENS = 3
+OVER_POSTGRES, ENCRYPTED = "over PostgreSQL", "encrypted"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSpeed:
-    """The engine's side over PostgreSQL: medians."""
+class SpeedElsewhere:
+    """The engine's side in another place, the same calls of the same run: medians."""
 
+    where: str
     add_one_ms: float
     add_batch_ms: float
     recall_p50_ms: float
@@ -78,7 +83,7 @@ class Speed:
     text_bytes: int  # UTF-8 of the messages' contents
     cold_recall_ms: float  # open the folder and answer the first recall, in a new process
     cold_process_ms: float  # the same with the interpreter's start and all imports
-    postgres: PostgresSpeed | None = None  # the same calls of the same run, where a database was given
+    elsewhere: tuple[SpeedElsewhere, ...] = ()
 
     @property
     def add_one_ratio(self) -> float:
@@ -125,25 +130,16 @@ _FIGURES = (
 )
 
 
-def _over_postgres(name: str) -> Callable[[Speed], float | None]:
-    return lambda speed: None if speed.postgres is None else getattr(speed.postgres, name)
-
-
-# Below the figure whose call it is.
-_OF_POSTGRES = {
-    "add_one_ms": _Figure("  over PostgreSQL", _over_postgres("add_one_ms"), ".2f"),
-    "add_batch_ms": _Figure("  over PostgreSQL", _over_postgres("add_batch_ms"), ".1f"),
-    "recall_p50_ms": _Figure("  over PostgreSQL", _over_postgres("recall_p50_ms"), ".1f"),
-    "cold_recall_ms": _Figure("  over PostgreSQL", _over_postgres("cold_recall_ms"), ".0f"),
-}
-
-
 def _figures(results: Sequence[Speed]) -> Iterator[_Figure]:
-    there = any(speed.postgres for speed in results)
     for figure in _FIGURES:
         yield figure
-        if there and figure.grows in _OF_POSTGRES:
-            yield _OF_POSTGRES[figure.grows]
+        if figure.grows in SpeedElsewhere.__slots__:  # below the figure whose call it is
+            for place, other in enumerate(results[0].elsewhere):
+                yield _Figure(f"  {other.where}", partial(_in_place, place, figure.grows), figure.form)
+
+
+def _in_place(place: int, name: str, speed: Speed) -> float:
+    return float(getattr(speed.elsewhere[place], name))
 
 
 def growth_of(results: Sequence[Speed]) -> dict[str, float | None]:
@@ -177,24 +173,36 @@ def run(options: SpeedOptions, run: Run) -> Measurement:
         conversations = LoCoMoQuestions(options.path)
         turns = [message for user in conversations.users() for message in conversations.messages(user)]
         data = f"turns of {options.path.name}"
-    results = [evaluate(size, turns, run.tools(), run.progress, options.postgres) for size in options.sizes]
+    places: list[tuple[str, str | None]] = [(OVER_POSTGRES, options.postgres)] if options.postgres else []
+    if options.encrypted:
+        places.append((ENCRYPTED, None))
+    results = [evaluate(size, turns, run.tools(), run.progress, places) for size in options.sizes]
     return Measurement({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
 
 def evaluate(
-    size: int, turns: Sequence[Message], tools: Equipment, progress: Progress, postgres: str | None = None
+    size: int,
+    turns: Sequence[Message],
+    tools: Equipment,
+    progress: Progress,
+    places: Sequence[tuple[str, str | None]] = (),
 ) -> Speed:
-    """Build a memory of `size` messages and measure it on the way and at the end."""
+    """Build a memory of `size` messages and measure it on the way and at the end.
+
+    `places` are others beside it: what each is called, and its URL; None is an encrypted folder.
+    """
     rows = list(itertools.islice(repeated(turns), size + SINGLES))
     folder = tools.folder / f"speed-{size}"
     folder.mkdir()
     batch = min(BATCH, size)
     batches, singles = _Alternating(), _Alternating()
     bare = BareSQLite(folder / "bare.sqlite")
-    of_postgres: PostgresSpeed | None = None
     with ExitStack() as opened:
         memory = opened.enter_context(Memory(folder / "memory", embedder=tools.embedder))
-        other = None if postgres is None else opened.enter_context(_Elsewhere(postgres, tools))
+        others = [
+            opened.enter_context(_Elsewhere(where, url or folder / "encrypted", tools))
+            for where, url in places
+        ]
         _warm_up(memory, bare, tools)
         for start in range(0, size, batch):
             progress(f"adding {size:,}", start, size)
@@ -203,23 +211,26 @@ def evaluate(
                 engine=partial(memory.add, part, user=USER),
                 insert=partial(bare.insert, part),
                 embed=partial(tools.embedder.embed, [message.content for message in part]),
-                **({} if other is None else {"postgres": partial(other.add, part)}),
+                **{other.where: partial(other.add, part) for other in others},
             )
-        recalls = _recalls(memory, rows[:size], tools, progress, other)
+        recalls = _recalls(memory, rows[:size], tools, progress, others)
         for message in rows[size:]:
             singles.time(
                 engine=partial(memory.add, message, user=USER),
                 insert=partial(bare.insert, [message]),
                 embed=partial(tools.embedder.embed, [message.content]),
-                **({} if other is None else {"postgres": partial(other.add, [message])}),
+                **{other.where: partial(other.add, [message]) for other in others},
             )
-        if other is not None:
-            of_postgres = PostgresSpeed(
-                singles.median_ms("postgres"),
-                batches.median_ms("postgres"),
-                recalls.median_ms("postgres"),
-                _cold(other.url, questions(rows, 1)[0], other.user).recall_ms,
+        elsewhere = [
+            SpeedElsewhere(
+                other.where,
+                singles.median_ms(other.where),
+                batches.median_ms(other.where),
+                recalls.median_ms(other.where),
+                _cold(other.place, questions(rows, 1)[0], other.user, other.key).recall_ms,
             )
+            for other in others
+        ]
     bare.close()
     progress(f"opening {size:,}", size, size)
     cold = _cold(folder / "memory", questions(rows, 1)[0])
@@ -243,16 +254,17 @@ def evaluate(
         text_bytes=sum(len(message.content.encode()) for message in rows),
         cold_recall_ms=cold.recall_ms,
         cold_process_ms=cold.process_ms,
-        postgres=of_postgres,
+        elsewhere=tuple(elsewhere),
     )
 
 
 class _Elsewhere:
-    """The same memory in PostgreSQL, under a user of its own, who is forgotten at the end."""
+    """The same memory elsewhere, under a user of its own, who is forgotten at the end."""
 
-    def __init__(self, url: str, tools: Equipment) -> None:
-        self.url, self.user = url, f"{USER}-{uuid.uuid4().hex}"
-        self._memory = Memory(url, embedder=tools.embedder)
+    def __init__(self, where: str, place: str | Path, tools: Equipment) -> None:
+        self.where, self.place, self.user = where, place, f"{USER}-{uuid.uuid4().hex}"
+        self.key = secrets.token_bytes(KEY_BYTES) if isinstance(place, Path) else None
+        self._memory = Memory(place, embedder=tools.embedder, key=self.key)
 
     def __enter__(self) -> _Elsewhere:
         for _ in range(WARM_UPS):
@@ -329,14 +341,14 @@ def _recalls(
     rows: Sequence[Message],
     tools: Equipment,
     progress: Progress,
-    other: _Elsewhere | None = None,
+    others: Sequence[_Elsewhere],
 ) -> _Alternating:
     timed = _Alternating()
     vectors = tools.embedder.embed([message.content for message in rows])
     queries = questions(rows, WARM_UPS + RECALLS)
     for question in queries[:WARM_UPS]:
         memory.recall(question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0)
-        if other is not None:
+        for other in others:
             other.recall(question)
     for done, question in enumerate(queries[WARM_UPS:]):
         progress(f"recalling from {len(rows):,}", done, RECALLS)
@@ -345,7 +357,7 @@ def _recalls(
             engine=partial(memory.recall, question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0),
             embed=partial(tools.embedder.embed, [question]),
             product=partial(np.matmul, vectors, vector),
-            **({} if other is None else {"postgres": partial(other.recall, question)}),
+            **{other.where: partial(other.recall, question) for other in others},
         )
     return timed
 
@@ -358,13 +370,16 @@ class _Cold:
     memory_before_bytes: int
 
 
-def _cold(place: Path | str, question: str, user: str = USER) -> _Cold:
+def _cold(place: Path | str, question: str, user: str = USER, key: bytes | None = None) -> _Cold:
     """In new processes, medians of a few. The operating system's file cache stays warm."""
     runs = []
     for _ in range(COLD_OPENS):
         command = [sys.executable, "-m", "zibaldone.bench.cold", str(place), user, question]
         start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        own = {} if key is None else {"ZIBALDONE_KEY": key.hex()}
+        done = subprocess.run(  # noqa: S603
+            command, env={**os.environ, **own}, capture_output=True, text=True, check=True
+        )
         process_ms = (time.perf_counter() - start) * 1000
         runs.append(_Cold(process_ms=process_ms, **json.loads(done.stdout)))
     return _Cold(*(median(getattr(cold, f.name) for cold in runs) for f in fields(_Cold)))

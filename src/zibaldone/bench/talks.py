@@ -42,6 +42,7 @@ from zibaldone.views.messages import MessagesView
 from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, to_units
 
 MOST_OF_ASSISTANT = 2000  # units of an assistant in a contest; more are stood for by a sample
+MOST_OF_PEOPLE = 20_000  # likewise
 _SEED = 0  # of the sample
 
 
@@ -60,6 +61,7 @@ class Posed:
     example: Example
     now: datetime
     wanted: tuple[WantedText, ...]
+    relevant: tuple[int, ...]  # rows of units that answer it
     features: Floats  # (n, d), columns in the order of FEATURES
     confidence: float
     assistant: AssistantShare
@@ -75,6 +77,8 @@ class Talk:
     index: UnitIndex
     units: tuple[Evidence, ...]  # (n,), in the order of the index
     posed: tuple[Posed, ...]
+    competing: Ints  # rows that compete with the relevant ones,
+    stand_for: Floats  # and for how many units each of them stands
     contests: Contests
     of_people: Contests | None  # of what people say alone; None where nothing of it is relevant
 
@@ -159,15 +163,15 @@ def _read(
     index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
     if not synonyms:
         index.thesaurus = Thesaurus(words)  # an empty one
-    posed, relevant = [], []
+    posed = []
     for example in examples:
         wanted, rows = _wanted(index, messages, example)
         if rows:
-            posed.append(_ask(index, example, wanted, tools))
-            relevant.append(rows)
+            posed.append(_ask(index, example, wanted, rows, tools))
     if not posed:
         return None
-    competing, stand_for = _competing(index, sorted({row for rows in relevant for row in rows}))
+    relevant = sorted({row for question in posed for row in question.relevant})
+    competing, stand_for = _competing(index, relevant)
     people = np.flatnonzero(index.by_assistant == 0)
     return Talk(
         data_set=name,
@@ -176,37 +180,46 @@ def _read(
         index=index,
         units=tuple(evidence_of(unit, MessagesView.name) for unit in units),  # only ranks matter from here on
         posed=tuple(posed),
-        contests=_contests(posed, relevant, competing, stand_for),
-        of_people=None
-        if set().union(*relevant).isdisjoint(people.tolist())
-        else _contests(posed, relevant, people),
+        competing=competing,
+        stand_for=stand_for,
+        contests=contests_of(posed, competing, stand_for),
+        of_people=None if set(relevant).isdisjoint(people.tolist()) else contests_of(posed, people),
     )
 
 
-def _contests(
+def contests_of(
     posed: Sequence[Posed],
-    relevant: Sequence[Sequence[int]],
     competing: Ints,
     stand_for: Floats | None = None,
+    columns: Callable[[Posed], Floats] = lambda question: question.features,
 ) -> Contests:
-    """Of the competing rows, for the questions of which some are relevant."""
+    """Of the competing rows, for the questions of which some are relevant.
+
+    `columns` gives (n, any) of all rows; as a rule the features.
+    """
     place = {row: at for at, row in enumerate(competing.tolist())}
-    rows = [[place[row] for row in of_question if row in place] for of_question in relevant]
+    rows = [[place[row] for row in question.relevant if row in place] for question in posed]
     return contests(
-        [question.features[competing] for question, some in zip(posed, rows, strict=True) if some],
+        [columns(question)[competing] for question, some in zip(posed, rows, strict=True) if some],
         [some for some in rows if some],
         stand_for,
     )
 
 
-def _ask(index: UnitIndex, example: Example, wanted: tuple[WantedText, ...], tools: Equipment) -> Posed:
+def _ask(
+    index: UnitIndex,
+    example: Example,
+    wanted: tuple[WantedText, ...],
+    relevant: Sequence[int],
+    tools: Equipment,
+) -> Posed:
     now = example.now or max(unit.time for unit in index.units)
     question = read_question(example.question, now.date(), index)
     vector, _ = question_vector(tools.embedder, question)
     columns, confidence = features(index, question, vector)
     share = score(index, question, vector).assistant
     matrix = np.stack([columns[name] for name in FEATURES], axis=1)
-    return Posed(example, now, wanted, matrix, confidence, share)
+    return Posed(example, now, wanted, tuple(relevant), matrix, confidence, share)
 
 
 def _wanted(
@@ -216,6 +229,10 @@ def _wanted(
 
     Where no turn is marked, any unit of the sessions that answer it will do that holds the answer's words.
     """
+    if example.evidence_seqs:
+        rows = index.rows_of(set(example.evidence_seqs))
+        holding = [row for row in rows if _holds_any(index.units[row].text, example.evidence)]
+        return tuple(map(WantedText, example.evidence)), holding or rows
     if example.evidence:
         seqs: set[int] = set()
         for turn in example.evidence:  # an importer adds to a turn's text: the shortest that starts so
@@ -233,17 +250,25 @@ def _wanted(
     return (WantedText(example.answer, sessions),), rows
 
 
+def _holds_any(text: str, evidence: Sequence[str]) -> bool:
+    return any(is_found(some, [text]) for some in evidence)
+
+
 def _competing(index: UnitIndex, relevant: Sequence[int]) -> tuple[Ints, Floats]:
-    """Rows of a contest, and for how many units each stands: all but an assistant's of a long chat."""
+    """Rows of a contest, and for how many units each stands: all but some of a long chat."""
     stand_for = np.ones(len(index), dtype=np.float32)
-    always = index.by_assistant == 0
+    always = np.zeros(len(index), dtype=bool)
     always[relevant] = True
-    others = np.flatnonzero(~always)
-    if len(others) > MOST_OF_ASSISTANT:
-        drawn = np.random.default_rng(_SEED).choice(others, MOST_OF_ASSISTANT, replace=False)
-        always[drawn] = True
-        stand_for[drawn] = len(others) / MOST_OF_ASSISTANT
-    else:
-        always[others] = True
+    by_assistant = index.by_assistant > 0
+    for others, most in (
+        (np.flatnonzero(by_assistant & ~always), MOST_OF_ASSISTANT),
+        (np.flatnonzero(~by_assistant & ~always), MOST_OF_PEOPLE),
+    ):
+        if len(others) > most:
+            drawn = np.random.default_rng(_SEED).choice(others, most, replace=False)
+            always[drawn] = True
+            stand_for[drawn] = len(others) / most
+        else:
+            always[others] = True
     rows = np.flatnonzero(always)
     return rows, stand_for[rows]

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from zibaldone.audit import acting
 from zibaldone.cli import (
     comparing,
+    encrypting,
     forgetting,
     mcp,
     messages,
@@ -128,6 +129,9 @@ app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(mcp.app, name="mcp")
 app.command()(retention.retention)
+app.command()(encrypting.encrypt)
+app.command()(encrypting.decrypt)
+app.command()(encrypting.rekey)
 app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)

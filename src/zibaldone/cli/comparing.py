@@ -35,14 +35,28 @@ def compare(
         typer.Option("--png", help="Draw recall against tokens (extra 'plot').", show_default=False),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the questions, too.")] = False,
+    tune: Annotated[
+        bool,
+        typer.Option("--tune", help="Fit the ranker's weights on your log; kept if that finds more."),
+    ] = False,
+    untune: Annotated[bool, typer.Option("--untune", help="Rank by the shipped weights again.")] = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """Compare views and settings on your own log, with your questions or with some that are made from it.
 
-    Offline; every system takes the log in anew, in a folder that is gone afterwards.
+    Offline; every system takes the log in anew, in a folder that is gone afterwards. With --tune nothing is
+    compared but the shipped weights and yours.
     """
+    if tune or untune:
+        if (tune and untune) or system or png:
+            raise InvalidInput("--tune and --untune stand alone: give neither --system nor --png with them")
+        if untune:
+            _untune(memory, user)
+        else:
+            _tune(memory, user, questions, _budgets(budget), each, as_json=as_json)
+        return
     from rich.console import Console
 
     from zibaldone.bench.outcome import need, to_json
@@ -92,3 +106,52 @@ def _budgets(given: str) -> tuple[int, ...]:
     if not budgets or min(budgets) < 1:
         raise InvalidInput(f"--budget {given!r} must be numbers above 0 with commas, such as 500,1000")
     return budgets
+
+
+def _tune(
+    memory: Path,
+    user: str,
+    questions: Path | None,
+    budgets: tuple[int, ...],
+    each: int,
+    *,
+    as_json: bool,
+) -> None:
+    from rich.console import Console
+
+    from zibaldone.bench.outcome import to_json
+    from zibaldone.bench.own.tuning import tables, try_tuning
+
+    with memory_of(memory, user) as opened, out.progress("tuning", shown=not as_json) as progress:
+        had = opened.tuning(user=user) is not None
+        trial = try_tuning(
+            opened,
+            user,
+            questions=questions,
+            budgets_tokens=budgets,
+            most_of_a_kind=each,
+            progress=lambda _, done, of: progress(done, of),
+        )
+        if trial.is_better or had:
+            opened.set_tuning(trial.as_tuning() if trial.is_better else None, user=user)
+    if as_json:
+        out.write(to_json({"kept": trial.is_better, "trial": trial}))
+        return
+    console = Console()
+    for table in tables(trial):
+        (console if console.is_terminal else Console(width=140)).print(table)
+    gain = f"{trial.tuned - trial.shipped:+.3f} on questions that they had not seen, p = {trial.chance:.3f}"
+    if trial.is_better:
+        out.write(f"kept: your weights rank from now on ({gain}); --untune takes them back")
+    else:
+        instead = "the ones that were kept before are removed" if had else "the shipped weights stay"
+        out.write(f"not kept: no clear gain ({gain}); {instead}")
+    if trial.are_made:
+        out.write("The questions are made from the log: tune on your own with --questions FILE, if you can.")
+
+
+def _untune(memory: Path, user: str) -> None:
+    with memory_of(memory, user) as opened:
+        had = opened.tuning(user=user) is not None
+        opened.set_tuning(None, user=user)
+    out.write("the shipped weights rank again" if had else "nothing was tuned: the shipped weights rank")

@@ -70,9 +70,20 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     if not is_there(folder):
         return None
-    database = open_database(folder, busy_timeout_s=_BUSY_S)
+    database = open_database(folder, busy_timeout_s=_BUSY_S, key=_key_of(folder))
     try:
         with database.read() as connection:
             return read(connection)
     finally:
         database.close()
+
+
+def _key_of(folder: Path) -> str | bytes | None:
+    """The key of an encrypted folder; for others the settings, which take long to load, are not needed."""
+    from zibaldone.storage.folder_layout import HEADER
+
+    if not (folder / HEADER).exists():
+        return None
+    from zibaldone import settings
+
+    return settings.key(settings.FROM_ENVIRONMENT)

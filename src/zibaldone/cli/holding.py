@@ -220,9 +220,9 @@ class _HoldingServer(socketserver.UnixStreamServer):
 
 def _identity(folder: Path) -> tuple[int, int]:
     """Which file on which device the database is."""
-    from zibaldone.storage.sqlite import database_file
+    from zibaldone.storage.folder_layout import memory_file
 
-    state = database_file(folder).stat()
+    state = memory_file(folder).stat()
     return state.st_dev, state.st_ino
 
 

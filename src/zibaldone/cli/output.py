@@ -210,6 +210,8 @@ def plan(trace: Trace) -> None:
     write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
     if trace.plan_note:
         write(f"planned offline: {trace.plan_note}")
+    if tuned := [view.view for view in trace.views if view.tuned]:
+        write(f"ranked by weights tuned on this log: {some(tuned)}")
     if trace.parts:
         rows = [(part.name, part.room_tokens, part.tokens, part.units) for part in trace.parts]
         table("part", "room", "tokens", "units", rows=rows)

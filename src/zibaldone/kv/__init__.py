@@ -158,6 +158,11 @@ class KVMemory:
                         "the kv view keeps its keys and values in files, and a memory in PostgreSQL has none:"
                         " attach it to a Memory of a folder"
                     )
+                if database.encrypted:
+                    raise InvalidInput(
+                        "the kv view keeps its keys and values in plain files, and this memory is encrypted:"
+                        " attach it to a Memory whose folder is not"
+                    )
                 self._database = database
                 store = KVStore(database.folder / FOLDER)
                 layers, self._calibration = listening(store, encoder, identity, needles)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from sqlalchemy import Row, select, update
 
+from zibaldone import settings
 from zibaldone.errors import InvalidInput
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
@@ -63,7 +64,9 @@ class KeyStore:
         self, folder: Path, *, clock: Callable[[], datetime] = now_utc, busy_timeout_s: float = 30.0
     ) -> None:
         """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
-        self._database = open_database(folder, busy_timeout_s=busy_timeout_s)
+        self._database = open_database(
+            folder, busy_timeout_s=busy_timeout_s, key=settings.key(settings.FROM_ENVIRONMENT)
+        )
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
         self._lock = threading.Lock()

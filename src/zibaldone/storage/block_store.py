@@ -19,7 +19,7 @@ from zibaldone.errors import StorageFull, StorageUnusable
 from zibaldone.storage.schema import stored_blocks as table
 from zibaldone.storage.upsert import put
 
-_SUFFIX = ".block"
+SUFFIX = ".block"
 _UNFINISHED = ".part"
 _UNFINISHED_FOR_S = 3600.0  # where files cannot be locked, an older unfinished one is a crash's
 _OPENINGS = 20  # of a file whose folder others keep deleting
@@ -98,15 +98,15 @@ class LocalBlocks:
         for path in sorted(self.folder.glob(f"{folder}/*" if slash else "*/*")):
             with contextlib.suppress(FileNotFoundError):
                 age_s = now - path.stat().st_mtime
-                key = f"{path.parent.name}/{path.name.removesuffix(_SUFFIX)}"
+                key = f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"
                 if path.name.endswith(_UNFINISHED):
                     _sweep(path, age_s)
-                elif path.name.endswith(_SUFFIX) and key.startswith(prefix):
+                elif path.name.endswith(SUFFIX) and key.startswith(prefix):
                     yield key, age_s
 
     def path(self, key: str) -> Path:
         user, _, name = key.partition("/")
-        return self.folder / user / f"{name}{_SUFFIX}"
+        return self.folder / user / f"{name}{SUFFIX}"
 
 
 class MemoryBlocks:

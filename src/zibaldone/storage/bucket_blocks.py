@@ -167,6 +167,11 @@ def use_bucket(database: Database, given: str | None) -> None:
         row = connection.execute(select(places)).first()
     if row is None and wanted is None:
         return
+    if database.encrypted:
+        raise InvalidInput(
+            "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
+            " out, or let the bucket encrypt them and use a memory without a key"
+        )
     if row is None:
         assert wanted is not None
         row = _begin(database, wanted)

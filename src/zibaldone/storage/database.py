@@ -11,7 +11,7 @@ import os
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from sqlalchemy import Connection
 from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket import Bucket
+from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.saved_files import SavedFiles
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class Database(ABC):
 
     name: str  # its path or URL, as it may be shown
     folder: Path  # of what lies beside it on this machine; there only when something does
+    encrypted: bool  # whether all that it keeps is
     shared: bool  # whether other machines may have it open
     remains: str  # where forgotten text may be as long as `wipe` says no
     blocks: BlockStore
@@ -120,6 +122,13 @@ class Database(ABC):
     def words(self, connection: Connection) -> Iterable[str]:
         """What its catalogue says of our tables: names, and the statements that made them."""
 
+    def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:  # noqa: ARG002
+        """(where it begins, what it says) of each piece of a file of ours; None: as it lies there.
+
+        Raises ValueError for a file that is not whole, or is not of this folder's key.
+        """
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Close all connections; idempotent."""
@@ -134,6 +143,8 @@ class Database(ABC):
             for part in (target.absolute(), *target.absolute().parents, *target.resolve().parents):
                 if own is not None and part.exists() and os.path.samestat(part.stat(), own):
                     raise InvalidInput(f"{str(target)!r} is inside the memory's own folder: choose another")
+            if (target.parent / HEADER).is_file():
+                raise InvalidInput(f"{str(target)!r} is inside the folder of a memory: choose another")
             if target.is_file():
                 with target.open("rb") as there:
                     if there.read(len(_SQLITE)) == _SQLITE:

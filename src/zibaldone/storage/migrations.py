@@ -381,6 +381,17 @@ def a_bucket(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def tuned_weights(connection: Connection) -> None:
+    """Weights of the ranker that were fitted on a user's own log."""
+    for statement in (
+        """CREATE TABLE tunings (
+            "user" TEXT NOT NULL PRIMARY KEY, fingerprint TEXT NOT NULL, tuning TEXT NOT NULL)""",
+        """CREATE TABLE tuning_sources (
+            "user" TEXT NOT NULL, source BIGINT NOT NULL, PRIMARY KEY ("user", source))""",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -402,6 +413,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     builds_beside,
     a_fleet,
     a_bucket,
+    tuned_weights,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

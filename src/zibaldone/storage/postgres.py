@@ -79,6 +79,7 @@ _logger = logging.getLogger(__name__)
 class PostgresDatabase(Database):
     """The tables of one schema of a PostgreSQL database; nothing lies beside it."""
 
+    encrypted = False  # by us
     shared = True
     connect_s = _CONNECT_S
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"

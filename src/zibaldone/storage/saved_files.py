@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, delete, select
 
+from zibaldone.storage.folder_layout import INDEX
 from zibaldone.storage.schema import saved_files as table
 
 SAVED = "saved files"  # in a connection's info: those of its database
-_FOLDER = "index"
 _SUFFIX = ".index"
 _PART_BYTES = 1 << 20  # of a row
 Arrays = Mapping[str, Any]  # of numpy, which is loaded when something is saved
@@ -71,8 +71,8 @@ def files_of(connection: Connection) -> SavedFiles:
 class FolderFiles:
     """Files below `index/`, which are mapped into memory."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, name: str = INDEX) -> None:
+        self._folder = folder / name
 
     def header(self, connection: Connection, user: str, name: str) -> bytes | None:  # noqa: ARG002
         try:
@@ -93,13 +93,19 @@ class FolderFiles:
     def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[Path]:
         from safetensors.numpy import save_file
 
+        with self.part(user, name) as part:
+            save_file(dict(arrays), part, metadata=metadata)
+            yield part
+
+    @contextmanager
+    def part(self, user: str, name: str) -> Iterator[Path]:
+        """An empty file beside the one of this name, gone afterwards unless it was published."""
         folder = self.path(user, name).parent
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, path = tempfile.mkstemp(dir=folder, suffix=".part")
         os.close(descriptor)
         part = Path(path)
         try:
-            save_file(dict(arrays), part, metadata=metadata)
             yield part
         finally:
             part.unlink(missing_ok=True)
@@ -114,7 +120,7 @@ class FolderFiles:
         shutil.rmtree(self.path(user, "any").parent, ignore_errors=True)
 
     def clear(self, connection: Connection) -> None:  # noqa: ARG002
-        shutil.rmtree(self._folder / _FOLDER, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def sweep(self, user: str | None = None) -> None:
         """Files are gone when they are dropped."""
@@ -122,7 +128,7 @@ class FolderFiles:
     def path(self, user: str, name: str) -> Path:
         """Of a file; the user's name is in no file's name."""
         digest = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return self._folder / _FOLDER / digest / (name + _SUFFIX)
+        return self._folder / digest / (name + _SUFFIX)
 
 
 class TableFiles:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -30,17 +31,32 @@ from zibaldone.errors import (
     StorageUnusable,
 )
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.block_store import SUFFIX, LocalBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
+from zibaldone.storage.converting import finish_encrypting
 from zibaldone.storage.database import Database
+from zibaldone.storage.encrypted_pages import decrypted_pages
+from zibaldone.storage.encryption import (
+    EncryptedBlocks,
+    EncryptedFiles,
+    FolderKeys,
+    checked_key,
+    folder_keys,
+    sqlcipher,
+)
+from zibaldone.storage.folder_layout import (
+    BLOCKS,
+    ENCRYPTED_BLOCKS,
+    ENCRYPTED_FILE,
+    ENCRYPTED_INDEX,
+    database_file,
+)
 from zibaldone.storage.migrations import OURS, migrate
+from zibaldone.storage.raw_files import pieces_read_apart
 from zibaldone.storage.saved_files import SAVED, FolderFiles
 from zibaldone.storage.schema import metadata
 
-FILE = "zibaldone.sqlite3"
-_EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
-_BLOCKS = "blocks"  # the folder of the chunks' blocks, inside the memory's own
 _CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
@@ -53,26 +69,38 @@ class SqliteDatabase(Database):
     shared = False
     remains = "another process still reads the files: closing it cleans them"
 
-    def __init__(self, folder: Path, *, busy_timeout_s: float) -> None:
+    def __init__(self, folder: Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> None:
         super().__init__()
         self.folder = _usable(folder)
-        self.path = database_file(self.folder)
+        plain = database_file(self.folder)
+        keys = folder_keys(self.folder, checked_key(key), is_plain=plain.exists())
+        self.encrypted = keys is not None
+        self.path = plain if keys is None else self.folder / ENCRYPTED_FILE
         self.name = str(self.path)
-        self.blocks = LocalBlocks(self.folder / _BLOCKS)
-        self.saved = FolderFiles(self.folder)
+        driver: Any = sqlite3
+        if keys is None:
+            self.blocks = LocalBlocks(self.folder / BLOCKS)
+            self.saved = FolderFiles(self.folder)
+        else:
+            driver, cipher = sqlcipher(), keys.files()
+            self.blocks = EncryptedBlocks(LocalBlocks(self.folder / ENCRYPTED_BLOCKS), cipher)
+            self.saved = EncryptedFiles(self.folder, cipher)
+            finish_encrypting(self.folder)
         self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
         self._closed = False
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
+        self._keys = keys
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
+            module=driver,
             connect_args={"timeout": self._attempt_s, "check_same_thread": False},
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout_s,
         )
-        event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "connect", partial(_configure, keys))
         event.listen(self._engine, "after_cursor_execute", _note_cursor)
         start_anew_in_children(self)
         try:
@@ -254,6 +282,21 @@ class SqliteDatabase(Database):
                 total += file.stat().st_size if file.is_file() else 0
         return total
 
+    def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:
+        """See Database."""
+        folder = path.relative_to(self.folder).parts[0]
+        if self._keys is None:
+            return None
+        if path.name in (self.path.name, f"{self.path.name}-wal"):
+            pieces = pieces_read_apart(path)
+            return decrypted_pages(pieces, self._keys.of_pages, is_log=path != self.path)
+        if folder == ENCRYPTED_INDEX and isinstance(self.saved, EncryptedFiles):
+            return ((0, segment) for segment in self.saved.segments(path))
+        if folder == ENCRYPTED_BLOCKS:
+            key = f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"
+            return iter([(0, self._keys.files().decrypt(path.read_bytes(), key))])
+        return None
+
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
@@ -301,12 +344,6 @@ class SqliteDatabase(Database):
         return StorageError(f"{where}: {what}")
 
 
-def database_file(folder: Path) -> Path:
-    """The database of a memory's folder, there or not; a folder keeps the file name it was begun with."""
-    earlier = folder / _EARLIER_FILE
-    return earlier if earlier.exists() else folder / FILE
-
-
 def _usable(folder: Path) -> Path:
     try:
         folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
@@ -322,9 +359,11 @@ def _usable(folder: Path) -> Path:
     return folder
 
 
-def _configure(connection: Any, _record: object) -> None:
+def _configure(keys: FolderKeys | None, connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions on its own
     cursor = connection.cursor()
+    if keys is not None:
+        cursor.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
     give_up = time.monotonic() + _ATTEMPT_S
     while True:  # SQLite does not wait for others when it changes the journal's mode
         try:
@@ -333,7 +372,7 @@ def _configure(connection: Any, _record: object) -> None:
                 if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
                     cursor.execute("PRAGMA journal_mode=WAL")
             break
-        except sqlite3.OperationalError as error:
+        except Exception as error:  # of either driver: they share no class
             if not _is_busy(error) or time.monotonic() >= give_up:
                 raise
             time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
@@ -343,7 +382,7 @@ def _configure(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _note_cursor(connection: Connection, cursor: sqlite3.Cursor, *_: object) -> None:
+def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
     connection.info.setdefault(_CURSORS, WeakSet()).add(cursor)
 
 
@@ -354,14 +393,13 @@ def _close_cursors(connection: Connection) -> None:
     SQLite keeps the connection at its old snapshot, and it can never write again.
     """
     for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
-        with suppress(sqlite3.Error):
+        with suppress(connection.dialect.loaded_dbapi.Error):
             cursor.close()
 
 
-def _driver(connection: Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+def _driver(connection: Connection) -> Any:
+    """The connection of sqlite3, or of its twin with SQLCipher."""
+    return connection.connection.driver_connection
 
 
 def _is_busy(error: BaseException | None) -> bool:

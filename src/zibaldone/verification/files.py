@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def look_through_folder(
         inside = path.relative_to(database.folder)
         needles = of_user if own.intersection(inside.parts[:-1]) else of_all
         is_open = path.name.startswith(Path(database.name).name)
-        yield _look(path, inside.as_posix(), "file", needles, apart=is_open)
+        yield _look(_pieces(database, path, apart=is_open), inside.as_posix(), "file", needles)
 
 
 def look_through_bucket(
@@ -60,15 +61,23 @@ def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tup
         inside = path.rglob("*") if path.is_dir() else [path]
         for file in sorted({*inside, *beside}):
             if file.is_file():
-                yield _look(file, str(file), "export", needles, apart=False)
+                yield _look(pieces(file), str(file), "export", needles)
 
 
-def _look(path: Path, name: str, kind: str, needles: Wanted, *, apart: bool) -> tuple[LookedAt, list[Where]]:
+def _pieces(database: Database, path: Path, *, apart: bool) -> Iterator[tuple[int, bytes]]:
+    """Where the folder is encrypted, also as they were before; what a crash left may be neither."""
+    yield from pieces_read_apart(path) if apart else pieces(path)
+    with suppress(ValueError, FileNotFoundError):
+        yield from database.decrypted(path) or ()
+
+
+def _look(
+    read: Iterable[tuple[int, bytes]], name: str, kind: str, needles: Wanted
+) -> tuple[LookedAt, list[Where]]:
     size = 0
     hits: list[Where] = []
-    read: Callable[[Path], Iterator[tuple[int, bytes]]] = pieces_read_apart if apart else pieces
-    for begin, piece in read(path):
-        size = begin + len(piece)
+    for begin, piece in read:
+        size = max(size, begin + len(piece))
         if needles.first_in(piece) is not None:
             hits += _narrowed(name, begin, piece, needles)
     return LookedAt("export" if kind == "export" else "file", name, 0, size), hits

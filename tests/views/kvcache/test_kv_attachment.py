@@ -202,3 +202,14 @@ def test_a_model_whose_attention_cannot_be_replaced_is_given_back(monkeypatch):
         with pytest.raises(RuntimeError, match="cannot be set"):
             Tap(one)
     assert not any(module._forward_pre_hooks for module in one.modules())
+
+
+def test_an_encrypted_memory_is_refused(tmp_path):
+    """Keys and values would lie there plain."""
+    pytest.importorskip("sqlcipher3")
+    with (
+        Memory(tmp_path / "encrypted", key=bytes(32)) as memory,
+        pytest.raises(InvalidInput, match="this memory is encrypted"),
+    ):
+        KVMemory(model(), tokenizer(), memory, config=CONFIG, format=FORM)
+    assert not (tmp_path / "encrypted" / "kv").exists()

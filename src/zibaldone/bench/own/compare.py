@@ -6,6 +6,7 @@ memory itself made is neither used nor changed, and a copy that a crash leaves i
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from zibaldone.bench.systems import check_systems
 from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.encryption import KEY_BYTES
 
 SYSTEMS = ("bm25", "dense", "rag", "messages", "zibaldone", "chunks", "topics-h", "hierarchy")
 BUDGETS_TOKENS = (250, 500, 1000)
@@ -69,7 +71,8 @@ def compare(
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
         tokenizer = shared_static_embedder()
         own = memory._embedder  # noqa: SLF001 - what it recalls with
-        tools = Equipment(own, tokenizer, Path(folder))
+        key = secrets.token_bytes(KEY_BYTES) if memory.encrypted else None  # gone with the copies
+        tools = Equipment(own, tokenizer, Path(folder), key=key)
         fitting, notes = that_fit(data, [user], systems, tools, LONGEST_FULL_TOKENS)
         records = run(data, fitting, budgets_tokens, tools, progress=progress)
     put = tuple((example.category, example.question) for example in examples)

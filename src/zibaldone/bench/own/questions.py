@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from zibaldone.bench.base import Example
-from zibaldone.core import Message
+from zibaldone.core import MACHINES, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.text.dates import find_days
@@ -73,12 +73,22 @@ def read_questions(path: Path, user: str, messages: Sequence[Message]) -> list[E
         if not isinstance(wanted, list):
             raise InvalidInput(f"{where}: evidence must be a list of seqs and texts")
         evidence = tuple(_wanted(some, by_seq, where) for some in wanted)
+        seqs = sorted({seq for some in wanted for seq in _holding(some, messages)})
         kind = given.get("kind", OWN)
         if not isinstance(kind, str):
             raise InvalidInput(f"{where}: kind must be a word")
         now = max((message.time for message in messages if message.time), default=None)
         examples.append(
-            Example(f"line {number}", user, given["question"], None, kind, evidence=evidence, now=now)
+            Example(
+                f"line {number}",
+                user,
+                given["question"],
+                None,
+                kind,
+                evidence=evidence,
+                evidence_seqs=tuple(seqs),
+                now=now,
+            )
         )
     if not examples:
         raise InvalidInput(f"{str(path)!r} has no questions: give a JSON object a line")
@@ -93,10 +103,27 @@ def _wanted(given: object, by_seq: Mapping[int, Message], where: str) -> str:
     raise InvalidInput(f"{where}: evidence {given!r} is neither a seq of this user's messages nor a text")
 
 
+def _holding(given: int | str, messages: Sequence[Message]) -> list[int]:
+    """The seqs of the messages that evidence is: the one given, or those that say a text."""
+    if isinstance(given, int):
+        return [given]
+    text = " ".join(given.split()).casefold()
+    return [message.seq for message in messages if text in " ".join(message.content.split()).casefold()]
+
+
 def made_questions(
-    memory: Memory, user: str, messages: Sequence[Message], most: int = MOST_OF_A_KIND
+    memory: Memory,
+    user: str,
+    messages: Sequence[Message],
+    most: int = MOST_OF_A_KIND,
+    *,
+    of_people: bool = False,
 ) -> list[Example]:
-    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none."""
+    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none.
+
+    `of_people`: only what a person's message answers.
+    """
+    answering = {message.seq for message in messages if not of_people or message.role not in MACHINES}
     now = max((message.time for message in messages if message.time), default=None)
     examples = []
     made = (
@@ -105,9 +132,19 @@ def made_questions(
         ("name", _of_names(messages)),
     )
     for kind, questions in made:
-        for number, (question, evidence) in enumerate(_spread(list(questions), most), 1):
+        here = [question for question in questions if question[2] in answering]
+        for number, (question, evidence, seq) in enumerate(_spread(here, most), 1):
             examples.append(
-                Example(f"{kind} {number}", user, question, None, kind, evidence=(evidence,), now=now)
+                Example(
+                    f"{kind} {number}",
+                    user,
+                    question,
+                    None,
+                    kind,
+                    evidence=(evidence,),
+                    evidence_seqs=(seq,),
+                    now=now,
+                )
             )
     if not examples:
         raise InvalidInput(
@@ -117,7 +154,7 @@ def made_questions(
     return examples
 
 
-def _of_the_profile(memory: Memory, user: str) -> Iterator[tuple[str, str]]:
+def _of_the_profile(memory: Memory, user: str) -> Iterator[tuple[str, str, int]]:
     entries: dict[str, list[ProfileEntry]] = defaultdict(list)
     for entry in memory.profile(user).entries():
         if entry.holds and entry.topic and len(entry.sources) == 1:
@@ -126,10 +163,10 @@ def _of_the_profile(memory: Memory, user: str) -> Iterator[tuple[str, str]]:
         if len(alike) == 1:
             (entry,) = alike
             whose = "my " if entry.kind == "relation" else ""
-            yield f"What do you know about {whose}{entry.topic}?", entry.text
+            yield f"What do you know about {whose}{entry.topic}?", entry.text, entry.sources[0]
 
 
-def _of_days(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+def _of_days(messages: Sequence[Message]) -> Iterator[tuple[str, str, int]]:
     """Days that are named, in full or not, in one message alone."""
     naming: dict[str, dict[int, str]] = defaultdict(dict)
     for message in messages:
@@ -143,25 +180,25 @@ def _of_days(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
                     naming[day].setdefault(message.seq, sentence)
     for day, by_message in naming.items():
         if len(by_message) == 1:
-            (sentence,) = by_message.values()
-            yield f"What was said about {day}?", sentence
+            ((seq, sentence),) = by_message.items()
+            yield f"What was said about {day}?", sentence, seq
 
 
-def _of_names(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+def _of_names(messages: Sequence[Message]) -> Iterator[tuple[str, str, int]]:
     """Names that no other message has, in any case or as a part of another word."""
-    naming: dict[str, str] = {}
+    naming: dict[str, tuple[str, int]] = {}
     for message in messages:
         for first, end in sentences(message.content):
             sentence = message.content[first:end]
             for name in names(sentence):
-                naming.setdefault(name, sentence)
+                naming.setdefault(name, (sentence, message.seq))
     folded = [message.content.casefold() for message in messages]
-    for name, sentence in naming.items():
+    for name, (sentence, seq) in naming.items():
         if sum(name.casefold() in text for text in folded) == 1:
-            yield f"Who or what is {name}?", sentence
+            yield f"Who or what is {name}?", sentence, seq
 
 
-def _spread(questions: Sequence[tuple[str, str]], most: int) -> Sequence[tuple[str, str]]:
+def _spread(questions: Sequence[tuple[str, str, int]], most: int) -> Sequence[tuple[str, str, int]]:
     """So many of them, from the first to the last."""
     if len(questions) <= most:
         return questions

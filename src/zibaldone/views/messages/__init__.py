@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zibaldone.views.messages.tuning import Tuning
 from zibaldone.views.messages.view import MessagesView
 
-__all__ = ["MessagesView"]
+__all__ = ["MessagesView", "Tuning"]

@@ -13,7 +13,8 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput
-from zibaldone.storage.sqlite import SqliteDatabase, database_file
+from zibaldone.storage.folder_layout import database_file
+from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.scope import FIX, KVScope
 from zibaldone.views.kvcache.storage import manifest

@@ -1,0 +1,293 @@
+"""A plain folder made an encrypted one, and the other way round; stopped at any moment, one of them is whole.
+
+Everything is written a second time under other names, and compared with the first. Then the header is put
+there, or taken away, which decides in one step what the folder is. Only then the first files go; where that
+was stopped, whoever opens the folder next goes on. Others may have the memory open: the write lock keeps them
+from writing, and afterwards the file that they have open is gone, which they notice and say.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zibaldone.errors import (
+    InvalidInput,
+    KeyMissing,
+    NotEncrypted,
+    StorageBusy,
+    StorageCorrupt,
+    StorageFull,
+    StorageUnusable,
+)
+from zibaldone.storage.block_store import BlockStore, LocalBlocks
+from zibaldone.storage.encryption import (
+    EncryptedBlocks,
+    FolderKeys,
+    checked_key,
+    header_of,
+    new_header,
+    opened_header,
+    put_header,
+    sqlcipher,
+    sync_folder,
+)
+from zibaldone.storage.folder_layout import (
+    BESIDE,
+    BLOCKS,
+    ENCRYPTED_BLOCKS,
+    ENCRYPTED_FILE,
+    ENCRYPTED_INDEX,
+    HEADER,
+    INDEX,
+    KV,
+    database_file,
+)
+
+_PLAIN_COPIES = ("comparing-*", f".{HEADER}.*")  # what a crash may have left besides
+_WAIT_MS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What a conversion wrote."""
+
+    folder: Path
+    encrypted: bool
+    bytes_before: int
+    bytes_after: int
+    others: tuple[str, ...]  # files in the folder that are not ours, left as they are
+
+
+def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
+    """Encrypt all that a memory keeps in its folder. Close it before, in every process.
+
+    The plain files are deleted, not overwritten: what a disk, a snapshot or a backup still has of them is
+    outside of its reach. Raises InvalidInput, StorageUnusable, StorageBusy, StorageFull, and MissingExtra.
+    """
+    if not key:
+        raise KeyMissing("to encrypt a folder give a key, or set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
+    checked_key(key)
+    with _converting(folder):
+        if (folder / HEADER).exists():
+            raise InvalidInput(
+                f"{str(folder)!r} is encrypted already: 'zibaldone rekey' gives it another key"
+            )
+        plain = database_file(folder)
+        if not plain.exists():
+            raise InvalidInput(f"{str(folder)!r} holds no memory: give the folder of one")
+        if any(path.is_file() for path in (folder / KV).rglob("*")):
+            raise InvalidInput(
+                f"{str(folder / KV)!r} holds keys and values, which stay plain: delete that folder first, and"
+                " use the kv view with a memory that is not encrypted"
+            )
+        before = _size(folder)
+        _remove_encrypted(folder)
+        keys, header = new_header(key)
+        with _locked(plain, None):
+            if _has_bucket(plain):
+                raise InvalidInput(
+                    f"blocks of {str(folder)!r} are in a bucket, where the key would not reach them: export"
+                    " its messages into a new memory"
+                )
+            _copy_rows(plain, None, folder / ENCRYPTED_FILE, keys)
+            target = EncryptedBlocks(LocalBlocks(folder / ENCRYPTED_BLOCKS), keys.files())
+            _copy_blocks(LocalBlocks(folder / BLOCKS), target)
+            sync_folder(folder)
+            if not put_header(folder, header):
+                raise StorageBusy(f"{str(folder)!r} was encrypted by somebody else meanwhile")
+            _remove_plain(folder)
+        return Converted(folder, True, before, _size(folder), _others(folder))
+
+
+def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
+    """Write all that an encrypted folder keeps as plain files. Close it before, in every process."""
+    with _converting(folder):
+        keys = _keys(folder, key)
+        before = _size(folder)
+        _remove_plain(folder)
+        source, plain = folder / ENCRYPTED_FILE, database_file(folder)
+        with _locked(source, keys):
+            _copy_rows(source, keys, plain, None)
+            encrypted = EncryptedBlocks(LocalBlocks(folder / ENCRYPTED_BLOCKS), keys.files())
+            _copy_blocks(encrypted, LocalBlocks(folder / BLOCKS))
+            sync_folder(folder)
+            (folder / HEADER).unlink()
+            sync_folder(folder)
+            _remove_encrypted(folder)
+        return Converted(folder, False, before, _size(folder), _others(folder))
+
+
+def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
+    """Let another key open the folder, and this one no longer.
+
+    What the folder is encrypted with stays: whoever has the old key and an old copy of its header reads on.
+    To be safe from them decrypt it and encrypt it anew.
+    """
+    if not new_key:
+        raise KeyMissing("give the new key, or set ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY")
+    checked_key(new_key)
+    with _converting(folder):
+        put_header(folder, header_of(_keys(folder, key), new_key), over=True)
+
+
+def finish_encrypting(folder: Path) -> None:
+    """Delete what a conversion that was stopped has left plain in an encrypted folder."""
+    if not any(path.exists() for path in _plain_files(folder)):
+        return
+    with suppress(StorageBusy), _converting(folder):
+        if (folder / HEADER).exists():
+            _remove_plain(folder)
+
+
+def _keys(folder: Path, key: str | bytes) -> FolderKeys:
+    if not (folder / HEADER).exists():
+        raise NotEncrypted(f"{str(folder)!r} is not encrypted")
+    if not key:
+        raise KeyMissing(f"{str(folder)!r} is encrypted: set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
+    checked_key(key)
+    return opened_header(folder, key)
+
+
+@contextmanager
+def _converting(folder: Path) -> Iterator[None]:
+    """Alone; the lock goes with the process, however that ends."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise StorageUnusable(f"{str(folder)!r} is no folder that can be read") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise StorageBusy(f"{str(folder)!r} is being encrypted or decrypted: wait for that") from error
+    except OSError as error:
+        raise StorageUnusable(f"{str(folder)!r} could not be converted ({error}): run it again") from error
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
+    """Nobody else writes meanwhile, in any process."""
+    driver = sqlcipher()
+    connection = _opened(database, keys)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+    except driver.OperationalError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise StorageBusy(
+                f"{str(database)!r} is written by others: close the memory, in every process, and try again"
+            ) from error
+        if name.startswith("SQLITE_FULL"):
+            raise StorageFull(
+                f"no space for a second copy of {str(database)!r}: nothing was changed"
+            ) from error
+        raise StorageUnusable(f"{str(database)!r} could not be converted: {error}") from error
+    except driver.DatabaseError as error:
+        raise StorageCorrupt(f"{str(database)!r} is damaged ({error}): restore a copy") from error
+    finally:
+        connection.close()
+
+
+def _opened(database: Path, keys: FolderKeys | None) -> Any:
+    connection = sqlcipher().connect(str(database), isolation_level=None)
+    if keys is not None:
+        connection.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+    connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
+    return connection
+
+
+def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: FolderKeys | None) -> None:
+    """All tables, in one transaction, into a new database; compared, and durable."""
+    connection = _opened(source, source_keys)
+    try:
+        key = "" if keys is None else keys.for_sqlcipher
+        connection.execute("ATTACH ? AS copy KEY ?", (str(to), key))
+        connection.execute("PRAGMA copy.synchronous=FULL")
+        connection.execute("PRAGMA copy.secure_delete=ON")
+        purge_due = connection.execute("PRAGMA main.user_version").fetchone()[0]
+        connection.execute("BEGIN")
+        connection.execute("SELECT sqlcipher_export('copy')").fetchall()
+        connection.execute(f"PRAGMA copy.user_version={purge_due:d}")
+        connection.execute("COMMIT")
+        faults = [row[0] for row in connection.execute("PRAGMA copy.integrity_check")]
+        if faults != ["ok"] or _counts(connection, "main") != _counts(connection, "copy"):
+            raise StorageCorrupt(f"the copy of {str(source)!r} does not agree with it: nothing was changed")
+    finally:
+        connection.close()
+    for path in (to, *(to.with_name(to.name + end) for end in BESIDE[1:])):
+        if path.exists():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def _counts(connection: Any, schema: str) -> dict[str, int]:
+    names = connection.execute(f"SELECT name FROM {schema}.sqlite_master WHERE type = 'table'")  # noqa: S608
+    return {
+        name: connection.execute(f'SELECT count(*) FROM {schema}."{name}"').fetchone()[0]  # noqa: S608
+        for (name,) in names.fetchall()
+    }
+
+
+def _has_bucket(plain: Path) -> bool:
+    connection = _opened(plain, None)
+    try:
+        table = connection.execute("SELECT name FROM sqlite_master WHERE name = 'bucket'").fetchone()
+        return bool(table) and connection.execute("SELECT id FROM bucket").fetchone() is not None
+    finally:
+        connection.close()
+
+
+def _copy_blocks(source: BlockStore, to: BlockStore) -> None:
+    for key, _ in source.list():
+        block = source.get(key)
+        to.put(key, block)
+        if to.get(key) != block:
+            raise StorageCorrupt(f"the copy of block {key} does not agree with it: nothing was changed")
+
+
+def _plain_files(folder: Path) -> list[Path]:
+    plain = database_file(folder)
+    files = [plain.with_name(plain.name + end) for end in BESIDE]
+    copies = [path for pattern in _PLAIN_COPIES for path in folder.glob(pattern)]
+    return [*files, folder / BLOCKS, folder / INDEX, *copies]
+
+
+def _remove_plain(folder: Path) -> None:
+    _remove(_plain_files(folder))
+    sync_folder(folder)
+
+
+def _remove_encrypted(folder: Path) -> None:
+    file = folder / ENCRYPTED_FILE
+    _remove(file.with_name(file.name + end) for end in BESIDE)
+    _remove([folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX])
+    sync_folder(folder)
+
+
+def _remove(paths: Iterator[Path] | list[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _others(folder: Path) -> tuple[str, ...]:
+    plain = database_file(folder)
+    ours = {name + end for name in (plain.name, ENCRYPTED_FILE) for end in BESIDE}
+    ours |= {HEADER, BLOCKS, INDEX, ENCRYPTED_BLOCKS, ENCRYPTED_INDEX}
+    return tuple(sorted(path.name for path in folder.iterdir() if path.name not in ours))

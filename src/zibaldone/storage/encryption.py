@@ -1,0 +1,317 @@
+"""A folder whose files are encrypted: its keys, and what reads and writes blocks and saved indexes.
+
+A random key of the folder's own encrypts everything: SQLCipher the database (AES-256 per page, with an HMAC),
+AES-GCM blocks and saved indexes, each bound to its place. It lies in `encryption.json`, encrypted by the key
+that the user gives: so another key is given by writing that one file anew. The file is what says that a
+folder is encrypted: `converting` rests on that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from zibaldone.errors import (
+    InvalidInput,
+    KeyMissing,
+    MissingExtra,
+    NotEncrypted,
+    StorageCorrupt,
+    StorageUnusable,
+    WrongKey,
+)
+from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.folder_layout import ENCRYPTED_FILE, ENCRYPTED_INDEX, HEADER
+from zibaldone.storage.saved_files import Arrays, FolderFiles
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES = 32
+LEAST_CHARACTERS = 12  # of a passphrase
+_NONCE_BYTES = 12
+_SCRYPT = {"n": 1 << 15, "r": 8, "p": 1}  # 32 MB and about a tenth of a second
+_SCRYPT_MEMORY = 1 << 26
+_SEGMENT_BYTES = 1 << 26  # of a saved index: encrypted at a time
+_COUNT, _SIZE = struct.Struct("<I"), struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKeys:
+    """What a folder's files are encrypted with."""
+
+    data: bytes = field(repr=False)  # KEY_BYTES, of which the others are made
+
+    @property
+    def for_sqlcipher(self) -> str:
+        """As SQLCipher takes a key that it does not stretch itself."""
+        return f"x'{self.of_pages.hex()}'"
+
+    @property
+    def of_pages(self) -> bytes:
+        """With which SQLCipher encrypts pages."""
+        return self._made_for("database")
+
+    def files(self) -> FileCipher:
+        """What encrypts files beside the database."""
+        return FileCipher(_aead(self._made_for("files")))
+
+    def _made_for(self, use: str) -> bytes:
+        return hashlib.blake2b(b"zibaldone " + use.encode(), key=self.data, digest_size=KEY_BYTES).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class FileCipher:
+    """AES-GCM; what was encrypted for one place is refused in another."""
+
+    _cipher: AESGCM = field(repr=False)
+
+    def encrypt(self, data: bytes, place: str) -> bytes:
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, data, place.encode())
+
+    def decrypt(self, data: bytes, place: str) -> bytes:
+        """Raises ValueError for what was not encrypted so, for this place."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            return self._cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], place.encode())
+        except InvalidTag as error:
+            raise ValueError("changed, or of another place or key") from error
+
+
+def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> FolderKeys | None:
+    """The keys of an encrypted folder, or None for a plain one; a new folder with a key gets some.
+
+    `is_plain` says whether a database that is not encrypted is there. Raises KeyMissing, WrongKey,
+    NotEncrypted, StorageCorrupt, and MissingExtra.
+    """
+    header = folder / HEADER
+    if not header.exists():
+        if (folder / ENCRYPTED_FILE).exists() and not is_plain:
+            raise StorageCorrupt(
+                f"{str(header)!r} is missing, and without it nobody can read the folder: restore a copy of it"
+            )
+        if key is None:
+            return None
+        if is_plain:
+            raise NotEncrypted(
+                f"{str(folder)!r} is not encrypted: open it without a key, or run 'zibaldone encrypt' first"
+            )
+        keys, text = new_header(key)
+        if put_header(folder, text):
+            return keys
+    if key is None:
+        raise KeyMissing(
+            f"{str(folder)!r} is encrypted: give Memory(key=...), or set ZIBALDONE_KEY_COMMAND or"
+            " ZIBALDONE_KEY"
+        )
+    return opened_header(folder, key)
+
+
+def new_header(key: str | bytes) -> tuple[FolderKeys, str]:
+    """New keys, and the header that keeps them."""
+    keys = FolderKeys(secrets.token_bytes(KEY_BYTES))
+    return keys, header_of(keys, key)
+
+
+def header_of(keys: FolderKeys, key: str | bytes) -> str:
+    """The text of a header that keeps these keys, encrypted by a user's."""
+    stretched, salt = not _is_random(key), secrets.token_bytes(16)
+    cipher = FileCipher(_aead(_of_user(key, salt, stretched=stretched)))
+    about = {"version": 1, "kdf": "scrypt" if stretched else "none", "salt": salt.hex()}
+    return json.dumps({**about, "keys": cipher.encrypt(keys.data, HEADER).hex()}, indent=1) + "\n"
+
+
+def opened_header(folder: Path, key: str | bytes) -> FolderKeys:
+    """The keys that a folder's header keeps. Raises WrongKey and StorageCorrupt."""
+    try:
+        given = json.loads((folder / HEADER).read_text(encoding="ascii"))
+        version, kdf = given["version"], given["kdf"]
+        salt, wrapped = bytes.fromhex(given["salt"]), bytes.fromhex(given["keys"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageCorrupt(
+            f"{str(folder / HEADER)!r} is damaged, and without it nobody can read the folder: restore a copy"
+        ) from error
+    if version != 1 or kdf not in ("scrypt", "none"):
+        raise StorageUnusable(f"{str(folder / HEADER)!r} is of a newer version: pip install -U zibaldone")
+    wrong = WrongKey(f"the key is not that of {str(folder)!r}: nothing was opened")
+    if (kdf == "none") != _is_random(key):
+        raise wrong
+    cipher = FileCipher(_aead(_of_user(key, salt, stretched=kdf == "scrypt")))
+    try:
+        return FolderKeys(cipher.decrypt(wrapped, HEADER))
+    except ValueError:
+        raise wrong from None
+
+
+def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
+    """Make the header, whole or not at all; False where there is one already. `over`: in its place."""
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{HEADER}.")  # of mode 0600
+    beside = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if over:
+            beside.replace(folder / HEADER)
+        else:
+            (folder / HEADER).hardlink_to(beside)
+    except FileExistsError:
+        return False
+    finally:
+        beside.unlink(missing_ok=True)
+    sync_folder(folder)
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sqlcipher() -> Any:
+    """The driver. Raises MissingExtra."""
+    try:
+        from sqlcipher3 import dbapi2
+    except ImportError as error:
+        raise MissingExtra("no module 'sqlcipher3': pip install 'zibaldone[encryption]'") from error
+    return dbapi2
+
+
+class EncryptedBlocks:
+    """Blocks that another store keeps encrypted, each for its own key."""
+
+    def __init__(self, store: BlockStore, cipher: FileCipher) -> None:
+        self._store, self._cipher = store, cipher
+
+    def get(self, key: str) -> bytes:
+        """The block. Raises KeyError when there is none, and StorageCorrupt for another than was put."""
+        data = self._store.get(key)
+        try:
+            return self._cipher.decrypt(data, key)
+        except ValueError as error:
+            raise StorageCorrupt(
+                f"block {key} is damaged ({error}): memory.rebuild(user=..., view='chunks') makes it anew"
+            ) from error
+
+    def put(self, key: str, data: bytes) -> None:
+        """Publish a block."""
+        self._store.put(key, self._cipher.encrypt(data, key))
+
+    def delete(self, key: str) -> None:
+        """Remove a block."""
+        self._store.delete(key)
+
+    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """(key, age in seconds) of every block whose key begins so."""
+        return self._store.list(prefix)
+
+
+class EncryptedFiles(FolderFiles):
+    """Saved indexes, encrypted: decrypted into memory when they are opened, where plain ones are mapped.
+
+    A file is how many segments it has, and each with its size; the first one is the index's header.
+    """
+
+    def __init__(self, folder: Path, cipher: FileCipher) -> None:
+        super().__init__(folder, ENCRYPTED_INDEX)
+        self._cipher = cipher
+
+    def header(self, connection: Connection, user: str, name: str) -> bytes | None:  # noqa: ARG002
+        try:
+            with self.path(user, name).open("rb") as file:
+                (count,) = _COUNT.unpack(file.read(_COUNT.size))
+                (size,) = _SIZE.unpack(file.read(_SIZE.size))
+                return self._cipher.decrypt(file.read(size), _place(self.path(user, name), 0, count))
+        except (OSError, OverflowError, MemoryError, ValueError, struct.error):
+            return None
+
+    def contents(self, connection: Connection, user: str, name: str) -> bytearray | None:  # type: ignore[override] # noqa: ARG002
+        try:
+            return bytearray().join(self.segments(self.path(user, name)))
+        except (OSError, OverflowError, MemoryError, ValueError):
+            return None
+
+    def segments(self, path: Path) -> Iterator[bytes]:
+        """What a file says. Raises ValueError for one that is not whole."""
+        try:
+            with path.open("rb") as file:
+                (count,) = _COUNT.unpack(file.read(_COUNT.size))
+                for number in range(count):
+                    (size,) = _SIZE.unpack(file.read(_SIZE.size))
+                    yield self._cipher.decrypt(file.read(size), _place(path, number, count))
+        except struct.error as error:
+            raise ValueError("it ends too early") from error
+
+    @contextmanager
+    def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[Path]:
+        from safetensors.numpy import save
+
+        data = save(dict(arrays), metadata)
+        begin = 8 + int.from_bytes(data[:8], "little")
+        cuts = [0, *range(begin, len(data), _SEGMENT_BYTES), len(data)]
+        segments = [data[start:end] for start, end in pairwise(cuts)]
+        with self.part(user, name) as part:
+            with part.open("wb") as file:
+                file.write(_COUNT.pack(len(segments)))
+                for number, segment in enumerate(segments):
+                    place = _place(self.path(user, name), number, len(segments))
+                    encrypted = self._cipher.encrypt(segment, place)
+                    file.write(_SIZE.pack(len(encrypted)))
+                    file.write(encrypted)
+            yield part
+
+
+def _place(path: Path, number: int, count: int) -> str:
+    return f"{path.parent.name}/{path.name}/{number}/{count}"
+
+
+def _is_random(key: str | bytes) -> bool:
+    """Whether a key is 32 random bytes, as such or in hexadecimal, so that nobody can guess it."""
+    if isinstance(key, bytes):
+        return len(key) == KEY_BYTES
+    return len(key) == 2 * KEY_BYTES and all(digit in "0123456789abcdefABCDEF" for digit in key)
+
+
+def _of_user(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
+    """(KEY_BYTES,) from what the user gives; a passphrase is stretched, so that guessing it is slow."""
+    if not stretched:
+        return bytes.fromhex(key) if isinstance(key, str) else key
+    secret = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+    return hashlib.scrypt(secret, salt=salt, dklen=KEY_BYTES, maxmem=_SCRYPT_MEMORY, **_SCRYPT)
+
+
+def checked_key(key: object) -> str | bytes | None:
+    """A key as it may be given: None, 32 bytes, these in hexadecimal, a passphrase. Raises InvalidInput."""
+    if key is None or (isinstance(key, str | bytes) and (_is_random(key) or len(key) >= LEAST_CHARACTERS)):
+        return key
+    raise InvalidInput(
+        f"key must be {KEY_BYTES} random bytes, these in hexadecimal, or a passphrase of at least"
+        f" {LEAST_CHARACTERS} characters"
+    )
+
+
+def _aead(key: bytes) -> AESGCM:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError as error:
+        raise MissingExtra("no module 'cryptography': pip install 'zibaldone[encryption]'") from error
+    return AESGCM(key)

@@ -1,0 +1,34 @@
+"""What lies where in a memory's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FILE = "zibaldone.sqlite3"
+BLOCKS = "blocks"  # of chunks
+INDEX = "index"  # saved ones
+KV = "kv"  # keys and values
+_EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
+
+# The same in an encrypted folder, beside them, so that a conversion can be stopped at any moment.
+HEADER = "encryption.json"  # says that the folder is encrypted, and keeps its keys
+ENCRYPTED_FILE = "zibaldone.sqlcipher"
+ENCRYPTED_BLOCKS, ENCRYPTED_INDEX = "blocks.encrypted", "index.encrypted"
+
+BESIDE = ("", "-wal", "-shm", "-journal")  # endings of a database's files
+
+
+def database_file(folder: Path) -> Path:
+    """The plain database of a memory's folder, there or not; a folder keeps the name it was begun with."""
+    earlier = folder / _EARLIER_FILE
+    return earlier if earlier.exists() else folder / FILE
+
+
+def memory_file(folder: Path) -> Path:
+    """The database that serves: the encrypted one, where there is a header."""
+    return folder / ENCRYPTED_FILE if (folder / HEADER).exists() else database_file(folder)
+
+
+def is_memory(folder: Path) -> bool:
+    """Whether a memory lies there, plain or encrypted."""
+    return database_file(folder).exists() or (folder / ENCRYPTED_FILE).exists()
