@@ -1267,10 +1267,9 @@ def _a_replica(database: Database, url: str | None) -> ReplicaReads | None:
     """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
     if url is None:
         return None
-    if url_in(url) is None or not database.shared:
-        raise InvalidInput(
-            f"replica must be the URL of a standby of a memory in PostgreSQL, not {place_shown(url)!r}"
-        )
+    if not isinstance(url, str) or url_in(url) is None or not database.shared:
+        given = repr(place_shown(url)) if isinstance(url, str) else shown(url)
+        raise InvalidInput(f"replica must be the URL of a standby of a memory in PostgreSQL, not {given}")
     return ReplicaReads(database, url)
 
 

@@ -59,6 +59,8 @@ class BucketUrl:
 
 def bucket_url(given: str) -> BucketUrl:
     """Take a URL apart. Raises InvalidInput."""
+    if not isinstance(given, str):
+        raise InvalidInput(f"blocks must be {_FORM}, not {shown(given)}")
     try:
         split = urlsplit(given)
         options = parse_qs(split.query, strict_parsing=bool(split.query))
