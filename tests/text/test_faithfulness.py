@@ -113,6 +113,41 @@ def test_keywords_deny_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann has not tried surfing.", ["Have you tried surfing?", "No, I have not."]),
+        ("Keeping bees is not hard for Ann.", ["Is keeping bees hard?!", "Not really."]),
+        ("Ann is going to see the boat.", ["I can't wait to see the boat! I'm going."]),
+        ("Ann won the cup.", ["I still can't believe I won the cup."]),
+        ("Ann's advice is to ask and to share.", ["Don't be afraid to ask and to share. My advice!"]),
+        ("Ann is behind Bea.", ["Don't hesitate, Bea--I'm behind you."]),
+        ("Ann should paint the fence.", ["I really should paint the fence shouldn't I."]),
+        ("Ann met a cousin on a hike.", ["I had a not-so-great time on a hike: I met a cousin."]),
+        ("Ann's team faced a storm and won't quit.", ["My team faced a storm and we won't quit."]),
+        ("Ann has a warm heart.", ["No doubt Ann has a warm heart."]),
+    ],
+)
+def test_what_denies_nothing_of_the_rest(statement: str, sources: list[str]) -> None:
+    """A question, which says neither; idioms, tags, and a "not" that another takes back."""
+    assert refusal(statement, sources, "Ann") == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann has not tried surfing.", ["Have you tried surfing?", "Yes, I have."]),
+        ("Ann won't see the boat.", ["I can't wait to see the boat!"]),
+        ("Ann shares her notes.", ["I'm afraid I don't share my notes."]),
+        ("Ann paints the fence.", ["I won't paint the fence."]),
+        ("Ann quit her job.", ["I won't quit my job."]),
+    ],
+)
+def test_what_denies_still_does(statement: str, sources: list[str]) -> None:
+    """Beside idioms that do not."""
+    assert "opposite" in refusal(statement, sources, "Ann")
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [("She met Ann Lee in 2023.", {"ann", "lee", "2023"}), ("Nothing here.", set()), ("007 cats", {"7"})],
 )

@@ -36,6 +36,15 @@ _PLAIN, _DENIED = frozenset({True}), frozenset({False})
 _EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
 _SHORT_NOT = lazy_pattern(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
 _NOT_ONLY = lazy_pattern(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
+# What denies nothing of what follows: it is looked forward to, true, encouraged, or a tag of what was said.
+_DENIES_NOTHING = lazy_pattern(
+    r"\b(?:can ?not|ca not|could not) (?=(?:wait|believe|help)\b)"
+    r"|\b(?:do not|never|no need to) (?:be (?:afraid|scared|shy)(?: (?:to|of))?|hesitate)\b"
+    r"|\bnot-so-|\bno (?:doubts?|wonder|problem|worries)\b"
+    r"|\b(?:do|does|did|is|are|was|were|has|have|had|would|should|could|ca|wo) not"
+    r" (?:I|you|he|she|it|we|they)\b(?=\s*\p{P}*\s*$)",
+    regex.IGNORECASE,
+)
 _CUT_NOT = frozenset({"ca", "wo", "sha"})  # what "can't", "won't" and "shan't" leave before "not"
 _NOT = frozenset(
     """not no never nor neither none nobody nothing nowhere hardly barely scarcely seldom rarely without dont
@@ -48,12 +57,12 @@ _STOPS = frozenset(
     avoid avoids avoided avoiding fail fails failed failing lack lacks lacked lacking deny denies
     denied forget forgets forgot forgotten""".split()
 )
-# What a statement may say of its own: that somebody said it.
+# What a statement may say of its own: that somebody said or thinks it, or that an image shows it.
 _OWN = frozenset(
     """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
     asked reply replies replied state states stated report reports reported one longer anymore
     think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended
-    describe describes described explain explains explained""".split()
+    describe describes described explain explains explained advise advises advised finds shows""".split()
 )
 _NUMBER_WORDS = {
     word: str(number)
@@ -67,7 +76,7 @@ _ISO_MONTH = lazy_pattern(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
 _CLAUSE = lazy_pattern(
-    rf"[;:—–()]+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
+    rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
 )
 
 
@@ -208,7 +217,7 @@ def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
                 elif content := _content(word):
                     sign = _PLAIN if plain else _DENIED
                     readings += [(term, form, sign) for form, term in content]
-            if not negations:
+            if not negations or (plain and denied_from == len(readings)):  # "won't quit"
                 continue
             if denied_from < len(readings):
                 _sign(readings, clause_began, denied_from, _EITHER)
@@ -218,7 +227,7 @@ def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
                 _sign(readings, before, clause_began, _DENIED)
             else:  # "No", to what was said before
                 _sign(readings, last_began, clause_began, _EITHER)
-        if sentence.endswith(("?", "？", "؟")) and _denies(sentence):  # "Don't you like fish?"
+        if sentence.rstrip("!！ ").endswith(("?", "？", "؟")):  # it says neither: "Do you like fish?" "No."
             _sign(readings, sentence_began, len(readings), _EITHER)
     return readings
 
@@ -245,9 +254,9 @@ def _denies(text: str) -> bool:
 
 
 def _spelled(text: str) -> str:
-    """With "not" as a word of its own, and months by their names; "not only" denies nothing."""
+    """With "not" as a word of its own, and months by their names; without what denies nothing, as "not only"."""
     text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
-    return _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text))
+    return _DENIES_NOTHING.sub("", _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text)))
 
 
 def _number(digits: str) -> str:
