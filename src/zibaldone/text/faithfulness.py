@@ -254,7 +254,7 @@ def _denies(text: str) -> bool:
 
 
 def _spelled(text: str) -> str:
-    """With "not" as a word of its own, and months by their names; without what denies nothing, as "not only"."""
+    """With "not" as a word of its own, and months by their names; "not only" and the like deny nothing."""
     text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
     return _DENIES_NOTHING.sub("", _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text)))
 
