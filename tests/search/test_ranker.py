@@ -180,6 +180,14 @@ def test_another_spelling_counts_as_much_as_the_word(talk, asked, other):
     assert scores[0] == pytest.approx(scores[1])
 
 
+def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
+    """Of serial numbers that differ in a few letters, the one that is asked for comes first."""
+    codes = ["qz" + "".join("abc"[n // 3**i % 3] for i in range(6)) for n in range(0, 240, 3)]
+    seqs = talk.say(*(f"[{n // 10}] Bea: The part {code} came." for n, code in enumerate(codes)))
+    for n in range(0, 80, 9):
+        assert talk.ranked(f"What did I say about {codes[n]}?")[0] == seqs[n]
+
+
 def test_a_synonym_counts_less_than_the_word_itself(talk):
     """Of two messages that differ in the word, the one with the question's own comes first."""
     talk.fill()

@@ -266,8 +266,10 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     totals = {radius: np.zeros(n) for radius in RADII}
     covered, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
-    for (_, term), like in zip(question.terms, synonyms, strict=True):
+    for (form, term), like in zip(question.terms, synonyms, strict=True):
         same = terms_alike(term)
+        if like and index.lexical.df(term) and index.is_coined(form):
+            like = []
         near = like + [(name, NAME) for of, name in question.names_of if of == term]
         exact, counts = _postings(index, same)
         idf = inverse_frequency(len(exact), n)

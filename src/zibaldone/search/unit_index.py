@@ -27,6 +27,7 @@ _BREATH = 2  # passages before and behind one of the same message
 _SHORT_TERMS = 14  # of a turn among people: LoCoMo's conversations have 12 to 15
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
+_OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 _OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
@@ -192,6 +193,10 @@ class UnitIndex:
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
+
+    def is_coined(self, word: str) -> bool:
+        """Whether a word means nothing to the embedder, which knows some of its letters alone."""
+        return self._word_embedder.count([word])[0] > _OF_A_WORD
 
     def spelled(self, word: str) -> str:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
