@@ -44,13 +44,14 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_BLOCKS,
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
+    FILE,
     HEADER,
     INDEX,
     KV,
     database_file,
 )
 
-_PLAIN_COPIES = ("comparing-*", f".{HEADER}.*")  # what a crash may have left besides
+_COPIES = "comparing-*"  # somebody may be at one; a crash may have left others
 _WAIT_MS = 5000
 
 
@@ -258,8 +259,14 @@ def _copy_blocks(source: BlockStore, to: BlockStore) -> None:
 def _plain_files(folder: Path) -> list[Path]:
     plain = database_file(folder)
     files = [plain.with_name(plain.name + end) for end in BESIDE]
-    copies = [path for pattern in _PLAIN_COPIES for path in folder.glob(pattern)]
-    return [*files, folder / BLOCKS, folder / INDEX, *copies]
+    copies = [path for path in folder.glob(_COPIES) if _is_plain(path)]
+    return [*files, folder / BLOCKS, folder / INDEX, *copies, *folder.glob(f".{HEADER}.*")]
+
+
+def _is_plain(copy: Path) -> bool:
+    """Whether it has anything that an encrypted memory keeps under other names."""
+    plain = {*(FILE + end for end in BESIDE), BLOCKS, INDEX}
+    return any(path.name in plain for path in copy.rglob("*"))
 
 
 def _remove_plain(folder: Path) -> None:
