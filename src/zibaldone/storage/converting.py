@@ -147,6 +147,18 @@ def finish_encrypting(folder: Path) -> None:
             _remove_plain(folder)
 
 
+def finish_decrypting(folder: Path) -> None:
+    """Delete what a stopped conversion has left encrypted in a plain folder: forgetting does not reach it.
+
+    Its keys are gone, or were never kept; but of those that a header had there may be a copy.
+    """
+    if not any(path.exists() for path in _encrypted_files(folder)):
+        return
+    with suppress(StorageBusy), _converting(folder):
+        if not (folder / HEADER).exists() and database_file(folder).exists():
+            _remove_encrypted(folder)
+
+
 def _keys(folder: Path, key: str | bytes) -> FolderKeys:
     if not (folder / HEADER).exists():
         raise NotEncrypted(f"{str(folder)!r} is not encrypted")
@@ -269,19 +281,22 @@ def _is_plain(copy: Path) -> bool:
     return any(path.name in plain for path in copy.rglob("*"))
 
 
+def _encrypted_files(folder: Path) -> list[Path]:
+    files = [folder / (ENCRYPTED_FILE + end) for end in BESIDE]
+    return [*files, folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX]
+
+
 def _remove_plain(folder: Path) -> None:
     _remove(_plain_files(folder))
     sync_folder(folder)
 
 
 def _remove_encrypted(folder: Path) -> None:
-    file = folder / ENCRYPTED_FILE
-    _remove(file.with_name(file.name + end) for end in BESIDE)
-    _remove([folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX])
+    _remove(_encrypted_files(folder))
     sync_folder(folder)
 
 
-def _remove(paths: Iterator[Path] | list[Path]) -> None:
+def _remove(paths: list[Path]) -> None:
     for path in paths:
         if path.is_dir():
             shutil.rmtree(path)
