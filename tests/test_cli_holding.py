@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from zibaldone import InvalidInput, Memory
+from zibaldone import InvalidInput, Memory, change_key
 from zibaldone.cli import holder, holding
 from zibaldone.cli.app import app
 from zibaldone.storage.folder_layout import database_file
@@ -244,6 +245,21 @@ def test_a_folder_that_was_made_anew_is_not_answered_for(tmp_path, runtime, envi
         database_file(folder).rename(tmp_path / "moved")
         assert holder.answer(["users"]) is None
     assert ended.is_set()
+
+
+def test_a_folder_with_another_key_is_not_answered_for(tmp_path, runtime, environment, monkeypatch):
+    """Whoever has the old key alone reads no more of it than without a holder."""
+    pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
+    folder, keys = tmp_path / "secret", [bytes([number]) * 32 for number in (1, 2)]
+    monkeypatch.setenv("ZIBALDONE_KEY", keys[0].hex())
+    ended = []
+    monkeypatch.setattr(holding.os, "kill", lambda pid, number: ended.append(number))
+    with Memory(folder) as memory, holding.held(memory, PROGRAM):
+        memory.add("Rye bread.", user="me")
+        assert holder.answer(["users", "--memory", str(folder)]) == 0
+        change_key(folder, *keys)
+        assert holder.answer(["users", "--memory", str(folder)]) is None
+    assert ended == [signal.SIGTERM]
 
 
 def test_asking_imports_next_to_nothing():

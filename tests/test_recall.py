@@ -274,6 +274,25 @@ def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_u
     assert not memory.recall("Did the quantum chromodynamics converge on the lattice?", user=user)
 
 
+def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):
+    """They have no more function words than a question in another language; no sentence, they are none."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert not memory.recall("stock portfolio rebalance dividends tax", user=user)
+    assert not memory.recall("grandfather blood pressure medication dosage", user=user)
+
+
+def test_what_was_never_said_in_the_language_of_memory_recalls_nothing(memory, new_user):
+    """A question in a memory's own language, which is not English, is known by its words as ever."""
+    user = new_user()
+    memory.add(
+        [f"Der Kessel Nummer {i} steht auf dem Herd, und mein Hund wartet." for i in range(30)], user=user
+    )
+    assert memory.recall("Wo steht mein Kessel?", user=user)
+    assert not memory.recall("Wie lautet das Passwort für unseren Server?", user=user)
+    assert not memory.recall("Wer gewann das Schachturnier in Reykjavik?", user=user)
+
+
 def test_without_a_floor_something_is_always_recalled(memory, new_user):
     """A floor of 0 lets the least relevant pass."""
     user = new_user()

@@ -761,10 +761,10 @@ class Memory:
         user = key("user", user)
         option("tuning", tuning, Tuning)
         with self._database.write(user) as connection:
-            if tuning is None:
-                tunings.drop(connection, user)
-            else:
+            if tuning is not None:
                 tunings.keep(connection, user, self._messages.fingerprint, tuning)
+            if tuning is not None or tunings.drop(connection, user):
+                log.touch(connection, user)  # a replica without this is behind
             note(connection, user, "write", 1)
 
     def tuning(self, *, user: Key) -> Tuning | None:

@@ -9,13 +9,13 @@ worked, the primary is read.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from zibaldone import log
 from zibaldone.errors import StorageError
+from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.storage.database import Database, StandbyBehind
 
 _REST_S = 5.0  # after a replica did not answer
@@ -31,7 +31,7 @@ class ReplicaReads:
 
         self._primary, self._standby = primary, StandbyDatabase(url, primary)
         self._not_before = 0.0
-        self._counting = threading.Lock()
+        self._counting = ForkSafeLock()
         self.served = self.refused = 0  # recalls by the replica, and by the primary in its place
 
     def read(self, user: str, work: Callable[[Database], R]) -> R:

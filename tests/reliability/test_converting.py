@@ -70,13 +70,14 @@ def telling(folder):
 
 
 def is_whole(folder):
-    """All that was said is there, and agrees with itself; nothing is plain where it is encrypted."""
+    """All that was said is there, and agrees with itself; nothing is plain and encrypted at once."""
     is_encrypted = (folder / "encryption.json").exists()
     with open_(folder, KEY if is_encrypted else None) as memory:
         said = [message.content for message in memory.messages(user="ann")]
         assert (said, memory.check_integrity().faults) == (TALK, ())
         assert memory.recall("tulips on 7 May", user="ann", views=["messages", "chunks"])
         assert not is_encrypted or telling(folder) == []
+        assert is_encrypted or not [*folder.glob("*.sqlcipher*"), *folder.glob("*.encrypted")]
     return is_encrypted
 
 

@@ -22,6 +22,7 @@ from zibaldone import (
     StorageUnusable,
     encrypt_folder,
 )
+from zibaldone.bench.own.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import BucketMisbehaviour, HashEmbedder
@@ -34,6 +35,7 @@ SETTINGS = {
     "placement": Placement(block_bytes=400, staged_blocks=0),
     "maintained": ("messages", "chunks"),
 }
+CURRENT = "SELECT key FROM saved_objects WHERE \"user\" = 'ann' AND state = 'current'"
 WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me."
 
 
@@ -192,6 +194,15 @@ def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
     assert memory.check_integrity().ok
     with_objects = memory.stats().bytes_on_disk
     assert with_objects > sum(len(data) for data, _ in bucket.objects.values())
+
+
+def test_a_comparison_puts_nothing_into_the_bucket(memory, bucket, monkeypatch, tmp_path):
+    """Its folders go after the run: objects would stay, of which no memory knows."""
+    before = set(bucket.objects)
+    monkeypatch.setenv("ZIBALDONE_BLOCKS", bucket.url)
+    (tmp_path / "mine.jsonl").write_text('{"question": "Which pump fits me?", "evidence": [1]}\n')
+    compare(memory, "ann", questions=tmp_path / "mine.jsonl", systems=("chunks",), budgets_tokens=(100,))
+    assert set(bucket.objects) == before
 
 
 def test_another_process_knows_the_bucket(memory, bucket, place):
@@ -405,6 +416,21 @@ def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, da
     with Memory(place, **SETTINGS) as other:
         assert other.recall("Qantril pump", user="ann", floor=0).text.startswith(expected)
     assert sum("/index/" in request for request in bucket.requests) == 1
+
+
+def test_an_older_snapshot_takes_no_newer_index_away(memory, bucket):
+    """An object that was current then, and is gone by now: the one that is current now stays so."""
+    database = memory._database
+    with database.read("ann") as older:
+        (then,) = older.execute(current := text(CURRENT)).scalars()
+        memory.add([WORDS.format(number) for number in range(20, 60)], user="ann")
+        memory.maintain()
+        with database.read("ann") as connection:
+            (now,) = connection.execute(current).scalars()
+        assert (then != now, any(key.endswith(then) for key in bucket.objects)) == (True, False)
+        assert database.saved.contents(older, "ann", "messages") is None
+    with database.read("ann") as connection:
+        assert list(connection.execute(current).scalars()) == [now]
 
 
 def test_a_damaged_block_is_named_and_left_out(memory, bucket):

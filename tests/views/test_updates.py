@@ -102,6 +102,8 @@ ENDED = [
     ("state", "My friend Noor lives in Arnhem.", "Noor moved to Groningen."),
     ("state", "The warehouse is in Rotterdam.", "The warehouse has moved to Antwerp."),
     ("slot", "My favourite author is Elena Ferrante.", "Claire Keegan is my favourite author."),
+    ("state", "My sister Eva lives in Oslo.", "My sister Eva lives in Rome now."),
+    ("now", "The rent of my brother's flat is 780 euros.", "The rent of my brother's flat is 900 euros now."),
 ]
 HOLDS = [
     ("The board meeting is on Tuesday.", "We moved the hiring meeting to Thursday."),  # another thing
@@ -129,6 +131,9 @@ HOLDS = [
     ("I have tea with two sugars, no milk.", "I have tea with milk now."),  # denied beside it
     ("Our hotel in Rome is the Astoria.", "Our hotel in Naples is the Bellini now."),
     ("I chose the green walls.", "I changed my mind about the trip."),  # of something else
+    ("The rent of my flat is 780 euros.", "The rent of my brother's flat is 900 euros now."),
+    ("My sister Ann lives in Oslo.", "My sister Eva lives in Rome now."),
+    ("My colleague Raj works at Shell.", "My colleague Ines works at BP now."),
 ]
 
 

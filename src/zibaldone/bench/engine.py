@@ -76,6 +76,8 @@ class Engine:
             hierarchy=self._setup.hierarchy,
             topics=self._setup.topics,
             key=tools.key,
+            blocks=None,  # the folder goes after the run; objects of it in a bucket would stay
+            replica=None,
         )
 
     def load(self, user: str, messages: Sequence[Message]) -> Cost:

@@ -218,12 +218,13 @@ class _HoldingServer(socketserver.UnixStreamServer):
         return {"elsewhere": "it did not end"}
 
 
-def _identity(folder: Path) -> tuple[int, int]:
-    """Which file on which device the database is."""
-    from zibaldone.storage.folder_layout import memory_file
+def _identity(folder: Path) -> list[tuple[int, int]]:
+    """Which file on which device the database is, and the header that its key opens."""
+    from zibaldone.storage.folder_layout import HEADER, memory_file
 
-    state = memory_file(folder).stat()
-    return state.st_dev, state.st_ino
+    header = folder / HEADER
+    states = [path.stat() for path in (memory_file(folder), *([header] if header.exists() else []))]
+    return [(state.st_dev, state.st_ino) for state in states]
 
 
 class _Handler(socketserver.StreamRequestHandler):

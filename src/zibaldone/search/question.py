@@ -18,6 +18,7 @@ _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
 )
 
+_ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _MOST_DAYS = 16  # times that one question can ask for
@@ -48,7 +49,7 @@ class Question:
     asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
-    is_english: bool = True  # as many of its words as in English questions are function words of English
+    is_foreign: bool = False  # a sentence, and no English one: few of its words are function words of English
 
     @property
     def subject(self) -> str:
@@ -106,11 +107,12 @@ def take_apart(
         asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
-        is_english=_is_english(words(text)),
+        is_foreign=bool(_ASKS.search(text)) and not is_english(words(text)),
     )
 
 
-def _is_english(spoken: Sequence[str]) -> bool:
+def is_english(spoken: Sequence[str]) -> bool:
+    """Whether as many words as in English talk are function words of English."""
     return sum(word in STOP_WORDS for word in spoken) >= _OF_ENGLISH * len(spoken)
 
 

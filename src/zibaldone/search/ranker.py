@@ -22,15 +22,17 @@ from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
-from zibaldone.search.question import Acquaintance, Question, narrowed, take_apart
+from zibaldone.search.question import Acquaintance, Question, is_english, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.spellings import terms_alike
+from zibaldone.text.words import words as words_of
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
-_SEVERAL = 4  # words of a question that tell its language; fewer may be keywords
+_LOOKED_AT = 32  # units by which a memory's language is told
+_SEVERAL = 4  # words of a question that tell its language; fewer may be names
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
@@ -344,7 +346,7 @@ def _confidence(
 
     A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
     so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
-    than the memory's, words say nothing for or against: its vector alone does.
+    put to an English memory, words say nothing for or against: its vector does, and the floor lets it pass.
     """
     if inside is not None and not inside.any():
         return 0.0
@@ -359,9 +361,15 @@ def _confidence(
     if inside is not None:
         covered, cosines = covered[inside], cosines[inside]
     nearness = float(cosines.max()) - mean
-    if words.strange and not question.is_english:
+    if words.strange and question.is_foreign and _is_english(index):
         return Signs(covered=0.5, nearness=nearness, unseen=0.0).confidence()
     return Signs(covered=float(covered.max()), nearness=nearness, unseen=words.unseen).confidence()
+
+
+def _is_english(index: UnitIndex) -> bool:
+    """Whether memory is, by some of its units. One in another language knows a question's own words."""
+    rows = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int)
+    return is_english([word for row in rows.tolist() for word in words_of(index.units[row].text)])
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

@@ -83,7 +83,9 @@ class BucketFiles:
             return bytearray(self._bucket.get(_INDEXES + key))
         except KeyError:
             _logger.warning("a saved index of user %r is not in the bucket", user)
-            self.discard(user, name)
+            self._release(
+                table.c.user == user, table.c.key == key
+            )  # an older snapshot's: another may be current
         except StorageError as error:
             self._not_before = time.monotonic() + _REST_S
             _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
@@ -125,8 +127,11 @@ class BucketFiles:
             raise OSError("it was swept away before it was whole")
 
     def discard(self, user: str, name: str) -> None:
+        self._release(_current(user, name))
+
+    def _release(self, *which: ColumnElement[bool]) -> None:
         with suppress(StorageError), self._database.unlocked() as connection:
-            connection.execute(update(table).where(_current(user, name)).values(state="released"))
+            connection.execute(update(table).where(*which).values(state="released"))
 
     def drop(self, connection: Connection, user: str) -> None:
         """What is being written, too; the objects go with `sweep`."""

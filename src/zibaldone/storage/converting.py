@@ -44,13 +44,14 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_BLOCKS,
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
+    FILE,
     HEADER,
     INDEX,
     KV,
     database_file,
 )
 
-_PLAIN_COPIES = ("comparing-*", f".{HEADER}.*")  # what a crash may have left besides
+_COPIES = "comparing-*"  # somebody may be at one; a crash may have left others
 _WAIT_MS = 5000
 
 
@@ -144,6 +145,18 @@ def finish_encrypting(folder: Path) -> None:
     with suppress(StorageBusy), _converting(folder):
         if (folder / HEADER).exists():
             _remove_plain(folder)
+
+
+def finish_decrypting(folder: Path) -> None:
+    """Delete what a stopped conversion has left encrypted in a plain folder: forgetting does not reach it.
+
+    Its keys are gone, or were never kept; but of those that a header had there may be a copy.
+    """
+    if not any(path.exists() for path in _encrypted_files(folder)):
+        return
+    with suppress(StorageBusy), _converting(folder):
+        if not (folder / HEADER).exists() and database_file(folder).exists():
+            _remove_encrypted(folder)
 
 
 def _keys(folder: Path, key: str | bytes) -> FolderKeys:
@@ -258,8 +271,19 @@ def _copy_blocks(source: BlockStore, to: BlockStore) -> None:
 def _plain_files(folder: Path) -> list[Path]:
     plain = database_file(folder)
     files = [plain.with_name(plain.name + end) for end in BESIDE]
-    copies = [path for pattern in _PLAIN_COPIES for path in folder.glob(pattern)]
-    return [*files, folder / BLOCKS, folder / INDEX, *copies]
+    copies = [path for path in folder.glob(_COPIES) if _is_plain(path)]
+    return [*files, folder / BLOCKS, folder / INDEX, *copies, *folder.glob(f".{HEADER}.*")]
+
+
+def _is_plain(copy: Path) -> bool:
+    """Whether it has anything that an encrypted memory keeps under other names."""
+    plain = {*(FILE + end for end in BESIDE), BLOCKS, INDEX}
+    return any(path.name in plain for path in copy.rglob("*"))
+
+
+def _encrypted_files(folder: Path) -> list[Path]:
+    files = [folder / (ENCRYPTED_FILE + end) for end in BESIDE]
+    return [*files, folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX]
 
 
 def _remove_plain(folder: Path) -> None:
@@ -268,13 +292,11 @@ def _remove_plain(folder: Path) -> None:
 
 
 def _remove_encrypted(folder: Path) -> None:
-    file = folder / ENCRYPTED_FILE
-    _remove(file.with_name(file.name + end) for end in BESIDE)
-    _remove([folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX])
+    _remove(_encrypted_files(folder))
     sync_folder(folder)
 
 
-def _remove(paths: Iterator[Path] | list[Path]) -> None:
+def _remove(paths: list[Path]) -> None:
     for path in paths:
         if path.is_dir():
             shutil.rmtree(path)

@@ -170,7 +170,9 @@ def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
             beside.replace(folder / HEADER)
         else:
             (folder / HEADER).hardlink_to(beside)
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError):  # the latter: whoever was first has tidied up
+        if over or not (folder / HEADER).exists():
+            raise
         return False
     finally:
         beside.unlink(missing_ok=True)

@@ -33,7 +33,7 @@ from zibaldone.errors import (
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import SUFFIX, LocalBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
-from zibaldone.storage.converting import finish_encrypting
+from zibaldone.storage.converting import finish_decrypting, finish_encrypting
 from zibaldone.storage.database import Database
 from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
@@ -81,6 +81,7 @@ class SqliteDatabase(Database):
         if keys is None:
             self.blocks = LocalBlocks(self.folder / BLOCKS)
             self.saved = FolderFiles(self.folder)
+            finish_decrypting(self.folder)
         else:
             driver, cipher = sqlcipher(), keys.files()
             self.blocks = EncryptedBlocks(LocalBlocks(self.folder / ENCRYPTED_BLOCKS), cipher)

@@ -1,4 +1,4 @@
-"""Which words of a passage are those of the question, as search compares them: by their stems."""
+"""Which words of a passage are those of the question, as search compares them: stems, in all spellings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
+from zibaldone.text.spellings import terms_alike
 from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -14,6 +15,7 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 def marked_words(text: str, query: str) -> Iterator[tuple[str, bool]]:
     """The text in pieces, in order, each with whether it is a word of the query."""
     wanted = set(terms(query)) or {term for word in words(query) for _, term in term_of(word)}
+    wanted = {alike for term in wanted for alike in terms_alike(term)}
     end = 0
     for match in _WORD.finditer(text) if wanted else ():
         word = match.group()

@@ -292,7 +292,7 @@ def _clause(
     for match in _WORD.finditer(text):
         low = match[0].casefold()
         possessed = bool(_POSSESSED.match(text, match.end())) and match[0] != "It"
-        if low in PEOPLE and not _OF_BEFORE.search(text, 0, match.start()):
+        if low in PEOPLE and (possessed or not _OF_BEFORE.search(text, 0, match.start())):
             owners.add(low)
         if (
             possessed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.updates.changes import Change, holds_now, state_of, who_is_in_state
 from zibaldone.views.updates.clauses import PEOPLE, StatedClause, Value, meaning
@@ -27,6 +28,9 @@ from zibaldone.views.updates.frames import frame_fits
 _AGREE = {1: 0.34, 2: 0.2}
 _AGREE_GENERAL = 0.5
 _SHORT = 4
+_CALLED = lazy_pattern(
+    rf"\b(?:{'|'.join(sorted(PEOPLE))}),?\s+(\p{{Lu}}[\p{{L}}\p{{M}}]+)"
+)  # "my sister Ann"
 _MOST_AROUND = 4  # words around the one that is said to be over
 
 
@@ -96,7 +100,13 @@ def may_be_of_one_thing(newer: StatedClause, older: StatedClause, *, near: bool)
 
 
 def _same_owner(new: StatedClause, older: StatedClause) -> bool:
-    """Whether both are of one: "my brother" and "my brother with his kids", "Noor" and "my friend Noor"."""
+    """Whether both are of one: "my brother" and "my brother with his kids", "Noor" and "my friend Noor".
+
+    "My sister Ann" and "my sister Eva" are two.
+    """
+    called = [{match[1] for match in _CALLED.finditer(clause.text)} for clause in (new, older)]
+    if all(called) and called[0].isdisjoint(called[1]):
+        return False
     if new.owners == older.owners:
         return True
     if new.owners and older.owners:
