@@ -143,6 +143,7 @@ def test_the_timeline_has_dated_lines(run):
     assert shown.index("Tue 2 Jan 2024") < shown.index("Mon 6 May")
     assert "950" not in run("timeline", "rent", "--until", "2024-04-01").stdout
     assert json.loads(run("timeline", "bread", "--json").stdout)
+    assert "nothing found about 'xylophones'" in run("timeline", "xylophones", code=1).stderr
 
 
 def test_without_arguments_a_guide_with_the_state(run, tmp_path, folder):

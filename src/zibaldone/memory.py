@@ -201,7 +201,8 @@ class Memory:
         self._replica: ReplicaReads | None = None
         try:
             use_bucket(self._database, settings.blocks(blocks))
-            self._replica = _a_replica(self._database, settings.replica(replica))
+            if self._database.shared or replica is not FROM_ENVIRONMENT:  # it is of no folder
+                self._replica = _a_replica(self._database, settings.replica(replica))
         except BaseException:
             self._database.close()
             raise

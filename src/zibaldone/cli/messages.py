@@ -335,14 +335,15 @@ def timeline(
             until=until,
             budget_tokens=budget,
             views=["timeline"],
-            floor=0.0,
+            floor=None if subject else 0.0,
         )
     if as_json:
         out.write_json(recalled.evidence)
     elif recalled:
         out.write(recalled.text)
     if not recalled:
-        out.note(f"nothing found for user {user!r}: 'zibaldone maintain' reads what is new")
+        about = f" about {subject!r}" if subject else ""
+        out.note(f"nothing found{about} for user {user!r}: 'zibaldone maintain' reads what is new")
         raise typer.Exit(NOTHING_FOUND)
 
 

@@ -175,7 +175,8 @@ def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
 
 def maintained_lines(done: Maintained) -> list[str]:
     """What a maintenance did."""
-    lines = [f"read {out.count(done.messages, 'message')} of {out.count(done.users, 'user')}"]
+    read, users = out.count(done.messages, "message"), out.count(done.users, "user")
+    lines = [f"read {read} of {users}, by all views together"]
     for view, tended in done.tended:
         if tended:
             lines.append(f"view {view}: {', '.join(f'{counted.rows} {counted.kind}' for counted in tended)}")

@@ -88,10 +88,13 @@ class FleetProcess:
                 self._process.wait()
             self._process = None
 
-    def warnings(self) -> int:
-        """Lines of its log that name an exception that nobody expected."""
+    def crashes(self) -> list[str]:
+        """The exceptions of its log that nobody expected: the last line of each traceback."""
         written = self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
-        return written.count("Traceback (most recent call last)")
+        return [
+            next((line for line in after.splitlines() if line and not line.startswith(" ")), "cut off")
+            for after in written.split("Traceback (most recent call last):")[1:]
+        ]
 
 
 class Chaos:

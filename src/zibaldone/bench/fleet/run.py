@@ -119,9 +119,8 @@ def run(options: FleetOptions, run: Run) -> Measurement:
             kind: sum(member.cpu_s() - before[member] for member in members if bool(member.port) == is_server)
             for kind, is_server in (("servers", True), ("workers", False))
         }
-        counts = FleetCounts(
-            load.foreign, load.undead, load.unseen, load.given_up, sum(m.warnings() for m in members)
-        )
+        crashes = [crash for member in members for crash in member.crashes()]
+        counts = FleetCounts(load.foreign, load.undead, load.unseen, load.given_up, len(crashes))
     rows = _rows(load, seconds)
     blows = dict(chaos.done) | ({"bucket errors": bucket.misbehaved} if bucket else {})
     figures = {
@@ -132,7 +131,7 @@ def run(options: FleetOptions, run: Run) -> Measurement:
         "blows": blows,
         "failed attempts": dict(load.failures),
         "processor seconds": used,
-        "examples": load.examples[:20],
+        "examples": [*load.examples[:20], *crashes[:20]],
         "bytes": {"all": on_disk, "in the bucket": in_bucket},
     }
     title = (
