@@ -18,16 +18,19 @@ REPLY = Message(
 TOLD = {
     # the words are the user's, less how they are opened and closed
     "I'm trying to decide between a sales job in Porto and my studio in Lisbon, can you help me?": (
-        "decide between a sales job in Porto and my studio in Lisbon"
+        "… decide between a sales job in Porto and my studio in Lisbon …"
     ),
     "Hi! I finished the first draft of my thesis on Tuesday. Thanks!": (
         "I finished the first draft of my thesis on Tuesday."
     ),
     "I had to decline a meeting with Stephen on March 14, do you think that was rude?": (
-        "I had to decline a meeting with Stephen on March 14"
+        "I had to decline a meeting with Stephen on March 14 …"
     ),
     "My mentor, Wendy, who's 80, taught me discipline": "My mentor, Wendy, who's 80, taught me discipline",
-    "Can you explain what a Sturm-Liouville problem is?": "what a Sturm-Liouville problem is?",
+    "Can you explain what a Sturm-Liouville problem is?": "… what a Sturm-Liouville problem is?",
+    # what stands before or behind may take it back
+    "In my dream, my brother lives in Toronto.": "… my brother lives in Toronto.",
+    "If it rains, I take the car to work in Leipzig.": "… I take the car to work in Leipzig.",
     # code and captions are none of it
     'I wrote my first Rust program today:\n```rust\nfn main() { println!("hi"); }\n```': (
         "I wrote my first Rust program today"
@@ -53,7 +56,7 @@ def test_the_words_of_a_line(content: str, expected: str) -> None:
     line = line_of(Message(content, time=NOON), ())
     assert line is not None
     assert line.text == expected
-    assert content[line.start :].startswith(line.text[:12])
+    assert content[line.start :].startswith(line.text.removeprefix("… ")[:12])
 
 
 @pytest.mark.parametrize("content", NOT_TOLD)
@@ -87,7 +90,8 @@ def test_one_endless_sentence_is_cut() -> None:
     """A clause longer than a line is cut at a word."""
     line = line_of(Message("I met Anna and " + "then somebody called Otto and " * 50, time=NOON), ())
     assert line is not None
-    assert len(line.text.split()) == MOST_WORDS
+    assert line.text.endswith(" …")
+    assert len(line.text.split()) == MOST_WORDS + 1
 
 
 def test_a_reply_that_only_agrees_goes_on_with_the_episode() -> None:

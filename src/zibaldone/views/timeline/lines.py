@@ -43,13 +43,15 @@ _REPLY = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 _LETTER = regex.compile(r"[\p{L}\p{N}]")
+_ENDS = regex.compile(r"(?:[.!?…。！？:;](?:[\"'”’)\]]*)|\n)$")  # of a sentence
+_ENDED = regex.compile(r"[\"'”’)\]]*\s*(?:[.!?…。！？:;\n])")
 
 
 @dataclass(frozen=True, slots=True)
 class DatedLine:
     """What tells of one message."""
 
-    text: str  # its words, in order; " … " where some were left out between
+    text: str  # its words, in order; "…" where some of a sentence were left out
     start: int  # where the first of them stands in the message's content
 
 
@@ -131,14 +133,23 @@ def _best(own_clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _written(content: str, chosen: Sequence[Clause]) -> DatedLine:
-    """The clauses as one line: what stands between neighbours is kept, what was left out is marked."""
-    text, room, end = "", MOST_WORDS, 0
+    """The clauses as one line: what stands between neighbours is kept, what was left out is marked.
+
+    So it is where a sentence is begun or broken off inside: "if it rains" may stand before.
+    """
+    opening = content[: chosen[0].start].rstrip()
+    begins_inside = _LETTER.search(opening) and not _ENDS.search(opening)
+    text, room, end = f"{OMISSION} " if begins_inside else "", MOST_WORDS, 0
     for clause in chosen:
         between = content[end : clause.start]
-        if text and _LETTER.search(between):
+        if end and _LETTER.search(between):
             text += f" {OMISSION} "
-        elif text:
+        elif end:
             text += " ".join(between.split()).rstrip() + " "
-        text += " ".join(content[clause.start : clause.end].split()[:room])
+        said = content[clause.start : clause.end].split()
+        text += " ".join(said[:room])
+        is_cut = len(said) > room
         room, end = room - clause.words, clause.end
+    if is_cut or (_LETTER.search(content, end) and not (_ENDS.search(text) or _ENDED.match(content, end))):
+        text += f" {OMISSION}"
     return DatedLine(text, chosen[0].start)
