@@ -146,9 +146,9 @@ def _written(content: str, chosen: Sequence[Clause]) -> DatedLine:
             text += f" {OMISSION} "
         elif end:
             text += " ".join(between.split()).rstrip() + " "
-        said = content[clause.start : clause.end].split()
-        text += " ".join(said[:room])
-        is_cut = len(said) > room
+        clause_words = content[clause.start : clause.end].split()
+        text += " ".join(clause_words[:room])
+        is_cut = len(clause_words) > room
         room, end = room - clause.words, clause.end
     if is_cut or (_LETTER.search(content, end) and not (_ENDS.search(text) or _ENDED.match(content, end))):
         text += f" {OMISSION}"
