@@ -39,6 +39,8 @@ from talk import NOW, Talk
 from zibaldone import Memory
 from zibaldone.cli.app import app
 from zibaldone.storage import sqlite
+from zibaldone.storage.database import Database
+from zibaldone.storage.opening import open_database
 from zibaldone.testing import FakeBucketServer, FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
@@ -146,6 +148,20 @@ def postgres(template: Template) -> Iterator[Server]:
 def url(postgres: Server) -> str:
     """An empty memory in PostgreSQL."""
     return postgres.new()
+
+
+@pytest.fixture
+def opened_database(url: str) -> Iterator[Callable[..., Database]]:
+    """Opens the one database, as another process would."""
+    made: list[Database] = []
+
+    def opened_database(busy_timeout_s: float = 5.0) -> Database:
+        made.append(open_database(url, busy_timeout_s=busy_timeout_s))
+        return made[-1]
+
+    yield opened_database
+    for database in made:
+        database.close()
 
 
 @pytest.fixture

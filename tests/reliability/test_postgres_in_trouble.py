@@ -30,20 +30,6 @@ BUMP = 'UPDATE users SET version = version + 1 WHERE "user" = :name'
 
 
 @pytest.fixture
-def opened(url):
-    """Opens the one database, as another process would."""
-    made = []
-
-    def opened(busy_timeout_s=5.0):
-        made.append(open_database(url, busy_timeout_s=busy_timeout_s))
-        return made[-1]
-
-    yield opened
-    for database in made:
-        database.close()
-
-
-@pytest.fixture
 def memory(url):
     """An empty memory in PostgreSQL."""
     with Memory(url, embedder=EMBEDDER, chat=None) as memory:
@@ -108,9 +94,9 @@ def test_maintenance_forgetting_and_choosing_that_collide(memory):
     assert memory.check_integrity().ok
 
 
-def test_two_that_wait_for_each_other_both_come_through(opened):
+def test_two_that_wait_for_each_other_both_come_through(opened_database):
     """The server ends one of two that hold what the other wants; that one is repeated."""
-    database, names, held = opened(), ("ann", "bea"), threading.Barrier(2)
+    database, names, held = opened_database(), ("ann", "bea"), threading.Barrier(2)
     with database.write(*names) as connection:
         for name in names:
             put(connection, name)
@@ -135,10 +121,10 @@ def test_two_that_wait_for_each_other_both_come_through(opened):
         assert {row.user: row.version for row in rows} == {"ann": 3, "bea": 3}
 
 
-def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened, monkeypatch):
+def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened_database, monkeypatch):
     """Of a machine that is gone in the midst of a write the server lets go; if it comes back, it is told."""
     monkeypatch.setattr(module, "_SILENT_MS", 300)
-    database = opened()
+    database = opened_database()
 
     def run(tell, hear):
         theirs = open_database(url, busy_timeout_s=5)
@@ -159,9 +145,9 @@ def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened, monkeypat
     child.wait()
 
 
-def test_connections_that_the_server_has_ended_cost_no_call(opened, postgres, url):
+def test_connections_that_the_server_has_ended_cost_no_call(opened_database, postgres, url):
     """However many were kept, and however short a wait is allowed."""
-    database = opened(0.2)
+    database = opened_database(0.2)
     with ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(database.read())
@@ -172,9 +158,9 @@ def test_connections_that_the_server_has_ended_cost_no_call(opened, postgres, ur
             connection.execute(schema.users.select())
 
 
-def test_users_of_one_process_do_not_wait_for_each_other(opened):
+def test_users_of_one_process_do_not_wait_for_each_other(opened_database):
     """However many are written, one that is held up holds up nobody else."""
-    database = opened(0.5)
+    database = opened_database(0.5)
     with database.write("ann"):
         for number in range(200):
             with database.write(f"user {number}"):
@@ -184,12 +170,12 @@ def test_users_of_one_process_do_not_wait_for_each_other(opened):
     assert database._turns._turns == {}
 
 
-def test_a_lease_does_not_wait_for_ever(opened):
+def test_a_lease_does_not_wait_for_ever(opened_database):
     """Who holds the table of leases longer than one waits is an error, and no hanging thread."""
     from zibaldone.leases import Leases
 
-    database = opened(0.3)
-    with opened().write() as connection:
+    database = opened_database(0.3)
+    with opened_database().write() as connection:
         connection.execute(text("LOCK TABLE leases IN ACCESS EXCLUSIVE MODE"))
         with pytest.raises(StorageBusy), Leases(database).hold("ann"):
             pass

@@ -23,20 +23,6 @@ EMBEDDER = HashEmbedder(16)
 
 
 @pytest.fixture
-def opened(url):
-    """Opens the one database, as another process would."""
-    made = []
-
-    def opened(busy_timeout_s=5.0):
-        made.append(open_database(url, busy_timeout_s=busy_timeout_s))
-        return made[-1]
-
-    yield opened
-    for database in made:
-        database.close()
-
-
-@pytest.fixture
 def memory(url):
     """An empty memory in PostgreSQL."""
     with Memory(url, embedder=EMBEDDER) as memory:
@@ -53,11 +39,11 @@ def names(connection):
     return list(connection.execute(text('SELECT "user" FROM users ORDER BY 1')).scalars())
 
 
-def test_its_tables_are_those_of_the_schema(opened):
+def test_its_tables_are_those_of_the_schema(opened_database):
     """Columns and keys; every text compares byte by byte; and every table of users' rows is walled."""
     from zibaldone.storage.postgres import walled
 
-    with opened().read() as connection:
+    with opened_database().read() as connection:
         looking = inspect(connection)
         for table in schema.metadata.sorted_tables:
             assert [c["name"] for c in looking.get_columns(table.name)] == [c.name for c in table.columns]
@@ -74,9 +60,9 @@ def test_its_tables_are_those_of_the_schema(opened):
 
 
 @pytest.mark.parametrize("fault", [LookupError, KeyboardInterrupt])
-def test_a_write_that_raises_is_undone(opened, fault):
+def test_a_write_that_raises_is_undone(opened_database, fault):
     """Whatever ends the block early, nothing of it is stored and the next write begins at once."""
-    database = opened(0.5)
+    database = opened_database(0.5)
     with pytest.raises(fault), database.write("ann") as connection:  # noqa: PT012 - the block is the subject
         put(connection, "ann")
         raise fault
@@ -86,9 +72,9 @@ def test_a_write_that_raises_is_undone(opened, fault):
         assert names(connection) == ["ann"]
 
 
-def test_a_read_is_one_snapshot(opened):
+def test_a_read_is_one_snapshot(opened_database):
     """What others commit meanwhile is not in it, and nobody waits for it."""
-    database = opened()
+    database = opened_database()
     with database.read() as reading:
         before = names(reading)
         with database.write("ann") as connection:
@@ -98,9 +84,9 @@ def test_a_read_is_one_snapshot(opened):
         assert names(reading) == ["ann"]
 
 
-def test_who_waits_for_whom(opened):
+def test_who_waits_for_whom(opened_database):
     """Writers of one user take turns, those of others do not; who writes everybody's rows waits for all."""
-    one, other = opened(0.3), opened(0.3)
+    one, other = opened_database(0.3), opened_database(0.3)
     with one.write("ann"):
         with other.write("bea", "cid") as connection:
             put(connection, "bea")
@@ -116,9 +102,9 @@ def test_who_waits_for_whom(opened):
         pass
 
 
-def test_two_that_write_the_same_two_users_never_deadlock(opened):
+def test_two_that_write_the_same_two_users_never_deadlock(opened_database):
     """Whatever order they name them in."""
-    database = opened(20)
+    database = opened_database(20)
     errors = []
 
     def write(*users):
@@ -137,9 +123,9 @@ def test_two_that_write_the_same_two_users_never_deadlock(opened):
     assert errors == []
 
 
-def test_the_second_wall(opened):
+def test_the_second_wall(opened_database):
     """A transaction that means one user is shown nobody else's rows, and cannot write them."""
-    database = opened()
+    database = opened_database()
     for name in ("ann", "bea"):
         with database.write(name) as connection:
             put(connection, name)
@@ -160,9 +146,9 @@ def test_the_second_wall(opened):
         assert names(connection) == []
 
 
-def test_every_write_is_durable(opened):
+def test_every_write_is_durable(opened_database):
     """A server that acknowledges before it has written writes first; a stricter one stays so."""
-    database = opened()
+    database = opened_database()
     for setting, used in (("off", "on"), ("remote_apply", "remote_apply"), ("local", "local")):
         with database.read() as connection:
             connection.exec_driver_sql(f"SET SESSION synchronous_commit = {setting}")
@@ -171,9 +157,9 @@ def test_every_write_is_durable(opened):
                 assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == used
 
 
-def test_a_failure_that_was_overlooked_is_no_success(opened):
+def test_a_failure_that_was_overlooked_is_no_success(opened_database):
     """The server takes a whole transaction back when a statement of it failed: whoever wrote is told."""
-    database = opened()
+    database = opened_database()
     with pytest.raises(StorageError, match="nothing was stored"), database.write("ann") as connection:  # noqa: PT012
         put(connection, "ann")
         with suppress(DBAPIError):

@@ -1,4 +1,4 @@
-"""A module run as a process of its own, which does nothing else: what it answers, and what it used."""
+"""Processes that are measured: one that answers and ends, and those that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -39,6 +39,26 @@ def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], Proces
     answered: dict[str, Any] = json.loads(answer)
     used = ProcessUsage(seconds, usage.ru_utime + usage.ru_stime, answered.pop("peak_megabytes"))
     return answered, used
+
+
+def processor_seconds(process: subprocess.Popen[bytes]) -> float:
+    """What a running process has used so far, in its own code and the system's; 0 where nobody tells."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0.0
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def stop(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """As an operator does: it may finish what it is at, and is killed where that takes longer."""
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def peak_megabytes() -> float:

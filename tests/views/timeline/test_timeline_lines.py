@@ -28,6 +28,7 @@ TOLD = {
     ),
     "My mentor, Wendy, who's 80, taught me discipline": "My mentor, Wendy, who's 80, taught me discipline",
     "Can you explain what a Sturm-Liouville problem is?": "… what a Sturm-Liouville problem is?",
+    "> where are you now\nI moved to Oslo with Bea": "I moved to Oslo with Bea",
     # what stands before or behind may take it back
     "In my dream, my brother lives in Toronto.": "… my brother lives in Toronto.",
     "If it rains, I take the car to work in Leipzig.": "… I take the car to work in Leipzig.",

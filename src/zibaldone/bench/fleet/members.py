@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from zibaldone.bench.own_process import processor_seconds, stop
 from zibaldone.testing.bucket import BucketMisbehaviour, FakeBucketServer
 from zibaldone.testing.postgres import PostgresServer
 
@@ -61,12 +61,7 @@ class FleetProcess:
         """Seconds of the processor, of all its processes so far; 0 where nobody tells."""
         if self._process is None:
             return self._used_s
-        try:
-            stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            return self._used_s
-        user, system = stat.rpartition(")")[2].split()[11:13]
-        return self._used_s + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return self._used_s + processor_seconds(self._process)
 
     def kill(self) -> None:
         """With -9: it ends nothing in order."""
@@ -80,12 +75,7 @@ class FleetProcess:
         """As an operator does."""
         if self._process is not None:
             self._used_s = self.cpu_s()
-            self._process.terminate()
-            try:
-                self._process.wait(_STOPS_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            stop(self._process, _STOPS_S)
             self._process = None
 
     def crashes(self) -> list[str]:
@@ -119,7 +109,7 @@ class Chaos:
         self._starting = threading.Lock()
         plans: list[tuple[float, Callable[[], None]]] = [
             (kill_s, self._kill_a_member),
-            (1.0, self._supervise),
+            (_LOOKS_S, self._supervise),
         ]
         plans += [(restart_s, partial(self._restart, database)) for database in databases]
         plans += [(restart_s * 0.7, self._take_bucket_away)] if bucket else []

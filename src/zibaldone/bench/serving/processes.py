@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from zibaldone.bench.cold import resident_bytes
+from zibaldone.bench.own_process import processor_seconds, stop
 
 _STARTS_S = 60.0
 _STOPS_S = 30.0
@@ -38,20 +38,11 @@ class ServerProcess:
 
     def cpu_s(self) -> float:
         """Seconds of the processor since it began, in its own code and the system's; 0 where nobody tells."""
-        stat = Path(f"/proc/{self._process.pid}/stat")
-        if not stat.exists():
-            return 0.0
-        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self._process)
 
     def stop(self) -> None:
         """As an operator does: it may finish what it is at."""
-        self._process.terminate()
-        try:
-            self._process.wait(_STOPS_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        stop(self._process, _STOPS_S)
 
     def __enter__(self) -> ServerProcess:
         return self

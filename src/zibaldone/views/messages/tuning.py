@@ -49,7 +49,7 @@ class Tuning:
 
 
 def of_user(connection: Connection, user: str, fingerprint: str) -> Tuning | None:
-    """What was kept for the user, where it is of this fingerprint; None also for what cannot be read."""
+    """What was kept for the user, where it is of this fingerprint; None also for what is damaged."""
     row = connection.execute(_ROW, {"of": user}).first()
     if row is None or row.fingerprint != fingerprint:
         return None
@@ -58,7 +58,8 @@ def of_user(connection: Connection, user: str, fingerprint: str) -> Tuning | Non
         return None
     query = select(sources.c.source).where(sources.c.user == user).order_by(sources.c.source)
     weights, figures = given
-    return Tuning(weights, tuple(connection.execute(query).scalars()) or (0,), **figures)
+    seqs = tuple(connection.execute(query).scalars())
+    return Tuning(weights, seqs, **figures) if seqs else None
 
 
 def weights_of(connection: Connection, user: str, fingerprint: str) -> TalkWeights | None:

@@ -43,8 +43,9 @@ _REPLY = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 _LETTER = regex.compile(r"[\p{L}\p{N}]")
-_ENDS = regex.compile(r"(?:[.!?…。！？:;](?:[\"'”’)\]]*)|\n)$")  # of a sentence
-_ENDED = regex.compile(r"[\"'”’)\]]*\s*(?:[.!?…。！？:;\n])")
+# A sentence or a paragraph is over: at the end of a text, and at the beginning of what follows it.
+_CLOSED = regex.compile(r"(?:[.!?…。！？:;][\"'”’)\]]*|\n)$")
+_CLOSES = regex.compile(r"[\"'”’)\]]*\s*[.!?…。！？:;\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,8 @@ def _written(content: str, chosen: Sequence[Clause]) -> DatedLine:
 
     So it is where a sentence is begun or broken off inside: "if it rains" may stand before.
     """
-    opening = content[: chosen[0].start].rstrip()
-    begins_inside = _LETTER.search(opening) and not _ENDS.search(opening)
+    opening = content[: chosen[0].start].rstrip(" \t")
+    begins_inside = _LETTER.search(opening) and not _CLOSED.search(opening)
     text, room, end = f"{OMISSION} " if begins_inside else "", MOST_WORDS, 0
     for clause in chosen:
         between = content[end : clause.start]
@@ -150,6 +151,6 @@ def _written(content: str, chosen: Sequence[Clause]) -> DatedLine:
         text += " ".join(clause_words[:room])
         is_cut = len(clause_words) > room
         room, end = room - clause.words, clause.end
-    if is_cut or (_LETTER.search(content, end) and not (_ENDS.search(text) or _ENDED.match(content, end))):
+    if is_cut or (_LETTER.search(content, end) and not (_CLOSED.search(text) or _CLOSES.match(content, end))):
         text += f" {OMISSION}"
     return DatedLine(text, chosen[0].start)
