@@ -16,6 +16,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
+from zibaldone.server.gateway.client_task import is_client_task
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
     LONG_BYTES,
@@ -111,6 +112,10 @@ class Gateway:
         if not (options.enable_retrieval or options.enable_writeback):
             return await self._relay(
                 request, wire.path, encoded(without_member(body)), _off("the request wants none")
+            )
+        if is_client_task(body):
+            return await self._relay(
+                request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
             )
         exchange = GatewayExchange(
             self._shop, wire, body, scope, options, principal.read_only, is_retry=said_again(headers)
