@@ -121,6 +121,20 @@ def test_a_header_for_memory_comes_before_a_client_s_own(send, logged):
     assert {m.session for m in logged("ann")} == {"ours"}
 
 
+def test_what_a_subagent_is_told_is_recalled_for_and_not_stored(send, logged, upstream):
+    """A model wrote it; the conversation that sent the subagent has it as a call and a result."""
+    send(
+        "messages",
+        claude_code({"role": "user", "content": "I prefer pytest."}, metadata={}),
+        X_Memory_Session="a",
+    )
+    said = {"role": "user", "content": [REMINDER, words("Which test library does the user prefer?")]}
+    answer = send("messages", claude_code(said), X_Claude_Code_Agent_Id="ab30")
+    assert answer.headers["x-memory-status"] == "ok"
+    assert "I prefer pytest." in json.dumps(upstream.last.json["messages"])
+    assert [m.content for m in logged("ann")] == ["I prefer pytest.", "Noted."]
+
+
 CLIENT_TASKS = {
     "Claude Code, title": (
         "messages",

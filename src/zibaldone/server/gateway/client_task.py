@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from starlette.datastructures import Headers
+
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.wire import mapping, sequence, text
 
 _PROGRAMS = ("system", "developer")
+_SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
 _TITLE = re.compile(
     r"\s*(?:you are a title generator\b"
     r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{0,80}\btitle\b[^.]{0,120}"
@@ -46,6 +49,14 @@ def is_client_task(body: JsonObject) -> bool:
             program += _texts(element.get("content"))
     first = turns[0] if turns else []
     return any(_TITLE.match(words) for words in [*program, *first]) or any(map(_CHORE.match, first))
+
+
+def is_subagent(headers: Headers) -> bool:
+    """Whether a model, and no person, speaks as the user: an agent that another one has sent.
+
+    What both say is in the conversation that sent it: as the call of a tool, and as its result.
+    """
+    return any(name in headers for name in _SUBAGENT_HEADERS)
 
 
 def _texts(content: object) -> Iterator[str]:
