@@ -1,7 +1,7 @@
 """From candidates to a context: what fits, in order, cited, or nothing at all."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import count, pairwise
+from itertools import count, pairwise, zip_longest
 
 import pytest
 from hypothesis import example, given, settings
@@ -99,22 +99,30 @@ def _check_order(found):
 
 
 def _check_text(found):
-    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join."""
+    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join.
+
+    A unit that was cut inside a sentence has "…" there, but not where the next words of the message follow.
+    """
     end, before = 0, None
-    for unit, cited in zip(found.evidence, found.citations, strict=True):
+    for unit, cited, after in zip_longest(found.evidence, found.citations, found.evidence[1:]):
         assert (cited.seq,) == unit.sources
         assert (cited.session, cited.time) == (unit.session, unit.time)
         assert verbatim(found.text[cited.start : cited.end]) == unit.text
-        opening, name = found.text[end : cited.start], f"{unit.speaker}: "
+        joined = before is not None and before.sources == unit.sources
+        name = f"{unit.speaker}: " + ("… " if unit.begins_inside and not joined else "")
+        opening = found.text[end : cited.start]
         day, last = unit.time.date(), before and before.time.date()
         if before is None or before.session != unit.session or last != day:
             assert opening == f"{chr(10) if before else ''}{header(day, last)}\n{name}"
-        elif before.sources == unit.sources:
+        elif joined:
             assert opening in (" ", " … ")
         else:
             gap = "\n…" if max(before.sources) + 1 < min(unit.sources) else ""
             assert opening == f"{gap}\n{name}"
         end, before = cited.end, unit
+        if unit.ends_inside and (after is None or after.sources != unit.sources):
+            assert found.text.startswith(" …", end)
+            end += 2
     assert len(found.text) == end
 
 

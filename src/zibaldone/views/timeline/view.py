@@ -44,7 +44,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import IndexedUnitsView
 
-_ANALYSIS = "2"  # raise it when other lines would be made of the same log
+_ANALYSIS = "3"  # raise it when other lines would be made of the same log
 # Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
 # assistant among them, which would tell one kind of talk from the other.
 _LINES = Weights(
