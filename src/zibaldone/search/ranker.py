@@ -11,7 +11,7 @@ English words of `when`-questions, times and questions do not occur, the languag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 
@@ -258,15 +258,21 @@ class _WordsFound:
     strange: bool  # of several words, most are unknown: they may be of another language
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
-    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
 
-    A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
-    is summed over both, and saturates once.
-    """
+    exact: Ints  # rows of the word itself
+    rows: Ints  # of all of them, a row more than once
+    frequencies: Doubles  # of each of `rows`, as if all words were the question's
+    likeness: Doubles  # 1, or the squared cosine
+    idf: float
+    weight: float  # its idf, where a few units are not the whole world
+
+
+def _found(index: UnitIndex, question: Question) -> Iterator[_Found]:
+    """For every word of the question. A word is matched by itself and, less, by words of like meaning."""
     n = len(index)
-    totals = {radius: np.zeros(n) for radius in RADII}
-    covered, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (form, term), like in zip(question.terms, synonyms, strict=True):
         same = terms_alike(term)
@@ -275,10 +281,6 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         near = like + [(name, NAME) for of, name in question.names_of if of == term]
         exact, counts = _postings(index, same)
         idf = inverse_frequency(len(exact), n)
-        weight = inverse_frequency(len(exact), n + SILENT)
-        whole += weight
-        known += bool(len(exact))
-        unseen += 0.0 if len(exact) else weight
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
@@ -287,18 +289,54 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
-        at, much = np.concatenate(rows), np.concatenate(frequencies)
-        covered += weight * np.minimum(index.windows[2].spread(at, np.concatenate(likeness)), 1)
+        yield _Found(
+            exact,
+            np.concatenate(rows),
+            np.concatenate(frequencies),
+            np.concatenate(likeness),
+            idf,
+            inverse_frequency(len(exact), n + SILENT),
+        )
+
+
+def covered(index: UnitIndex, question: Question) -> Doubles:
+    """(n,) the share, by idf, of the question's words that each unit has; a synonym by its cosine squared.
+
+    Words that no unit has tell none from another: they count only where none of the words is there.
+    """
+    shares, known, whole = np.zeros(len(index)), 0.0, 0.0
+    for found in _found(index, question):
+        has = np.zeros(len(index))
+        np.maximum.at(has, found.rows, found.likeness)
+        shares += found.weight * has
+        known += found.weight * bool(len(found.exact))
+        whole += found.weight
+    return np.minimum(shares / max(known or whole, 1e-9), 1)
+
+
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+
+    One frequency per word is summed over the word and those of like meaning, and saturates once.
+    """
+    n = len(index)
+    totals = {radius: np.zeros(n) for radius in RADII}
+    nearby, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
+    for found in _found(index, question):
+        whole += found.weight
+        known += bool(len(found.exact))
+        unseen += 0.0 if len(found.exact) else found.weight
+        nearby += found.weight * np.minimum(index.windows[2].spread(found.rows, found.likeness), 1)
         for radius in RADII:
             window = index.windows[radius]
-            inside = window.spread(at, much)
+            inside = window.spread(found.rows, found.frequencies)
             there = np.flatnonzero(inside)
-            totals[radius][there] += idf * saturated(inside[there], window.relative_lengths[there])
+            totals[radius][there] += found.idf * saturated(inside[there], window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
     strange = len(question.terms) >= _SEVERAL and known < len(question.terms) / 2
-    return values, _WordsFound((covered / whole).astype(np.float32), unseen / whole, strange)
+    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole, strange)
 
 
 def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
@@ -357,13 +395,13 @@ def _confidence(
     if not question.terms:
         return 1.0 if question.asks_overview else 0.0
     mean = float(cosines.sum()) / (len(cosines) + SILENT)
-    covered = words.covered_nearby
+    nearby = words.covered_nearby
     if inside is not None:
-        covered, cosines = covered[inside], cosines[inside]
+        nearby, cosines = nearby[inside], cosines[inside]
     nearness = float(cosines.max()) - mean
     if words.strange and question.is_foreign and _is_english(index):
         return Signs(covered=0.5, nearness=nearness, unseen=0.0).confidence()
-    return Signs(covered=float(covered.max()), nearness=nearness, unseen=words.unseen).confidence()
+    return Signs(covered=float(nearby.max()), nearness=nearness, unseen=words.unseen).confidence()
 
 
 def _is_english(index: UnitIndex) -> bool:

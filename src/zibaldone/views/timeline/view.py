@@ -16,7 +16,7 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, read_question, score
+from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, covered, read_question, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.periods import Period, asked_period
@@ -30,7 +30,7 @@ from zibaldone.views.base import (
 )
 from zibaldone.views.timeline.choosing import choose_lines
 from zibaldone.views.timeline.lines import HEARD, lines_of
-from zibaldone.views.timeline.subject import of_subject
+from zibaldone.views.timeline.subject import about, of_subject
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
     MOST_UNREAD,
@@ -168,6 +168,12 @@ class TimelineView(IndexedUnitsView):
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
             scores = replace(scores, confidence=1.0)
+        if subject.terms:
+            of_then = np.flatnonzero(then)
+            on_it = about(scores.total[of_then], covered(index, subject)[of_then])
+            then[of_then[~on_it]] = False
+            if len(of_then) and not on_it.any():
+                when = "; ".join(filter(None, (when, "no line is about this")))
         chosen = choose_lines(
             index.units, np.where(then, scores.total, -np.inf), OFFERED * query.budget_tokens
         )
