@@ -282,6 +282,68 @@ def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_u
     assert not memory.recall("Did the quantum chromodynamics converge on the lattice?", user=user)
 
 
+JAPANESE = [
+    "妹の美咲は神戸の病院で看護師をしています。",
+    "家賃は月に八万五千円です。",
+    "犬のポチを獣医の田中先生に診てもらいました。",
+    "えびのアレルギーがあるので気をつけています。",
+]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Worauf reagiert meine Nichte allergisch?",
+        "Wie heißt der Hund von meinem Bruder?",
+        "私の血液型は何ですか",
+        "犬の名前は何ですか？",
+        "我妹妹做什么工作",
+    ],
+)
+def test_of_a_question_in_another_language_nobody_can_tell(memory, new_user, question):
+    """Its words are in no English memory, whether or not it knows the answer: as likely as not."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert memory.recall(question, user=user).confidence == 0.5
+
+
+def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
+    """And an English question with none of it."""
+    user = new_user()
+    memory.add(JAPANESE, user=user)
+    told = memory.recall("妹の仕事は何ですか？", user=user).confidence
+    untold = memory.recall("私の血液型は何ですか？", user=user).confidence
+    assert untold < 0.3 < told
+    assert untold != 0.5 != told
+    assert memory.recall("What does my sister do for a living?", user=user).confidence == 0.5
+
+
+def test_short_words_of_another_language_are_no_slips(memory, new_user):
+    """So is "Kater" not "later"; but "dentiste" is "dentist"."""
+    user = new_user()
+    memory.add(["We saw it later that day.", "My dentist is Dr. Lee."] * 10, user=user)
+    assert "dentist" in memory.recall("Qui est mon dentiste à Paris ?", user=user, budget_tokens=40).text
+    found = memory.recall("Wie heißt der Kater von Oma?", user=user)
+    assert not any(
+        channel.channel == "lexical" and channel.rank for unit in found.evidence for channel in unit.channels
+    )
+
+
+def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory, new_user):
+    """Its words count where it is asked for them."""
+    talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
+    about = "There are four blood types, and your blood type is best tested by a doctor."
+    asked, said = "What is my blood type?", "What did you tell me about the blood type?"
+    odds = {}
+    for role in ("user", "assistant"):
+        user = new_user()
+        memory.add([*talk, Message(about, role, session="blood")], user=user)
+        found = [memory.recall(text, user=user).confidence for text in (asked, said)]
+        odds[role] = [confidence / (1 - confidence) for confidence in found]
+    assert odds["assistant"][0] < odds["user"][0] / 20
+    assert odds["assistant"][1] > odds["user"][1] / 2
+
+
 def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):
     """They have no more function words than a question in another language; no sentence, they are none."""
     user = new_user()

@@ -22,17 +22,18 @@ from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
-from zibaldone.search.question import Acquaintance, Question, is_english, narrowed, take_apart
+from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import words as words_of
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
 _LOOKED_AT = 32  # units by which a memory's language is told
-_SEVERAL = 4  # words of a question that tell its language; fewer may be names
+_OF_EACH = 200  # characters of each
+_FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
+UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
@@ -176,7 +177,18 @@ def read_question(
 ) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    question = take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled, people, request)
+    foreign = bool(len(index)) and is_foreign(text, _sample(index))
+    question = take_apart(
+        text,
+        index.speakers,
+        today,
+        index.knows_of,
+        newest,
+        index.spelled,
+        people,
+        request,
+        foreign=foreign,
+    )
     return narrowed(question, index.lexical)
 
 
@@ -253,9 +265,10 @@ def _cosines(rows: Vectors, products: Floats) -> Floats:
 class _WordsFound:
     """Of the question's words, by their idf."""
 
-    covered_nearby: Floats  # (n,) the share in a unit or its neighbours; a synonym by its cosine squared
+    # (n,) the share in what people say in a unit or its neighbours; a synonym by its cosine squared
+    covered_nearby: Floats
     unseen: float  # the share that no unit has
-    strange: bool  # of several words, most are unknown: they may be of another language
+    known: float  # how many of them some unit has, as a share, each the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,11 +335,14 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
     nearby, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
+    attests = _attests(index, question)
     for found in _found(index, question):
         whole += found.weight
         known += bool(len(found.exact))
         unseen += 0.0 if len(found.exact) else found.weight
-        nearby += found.weight * np.minimum(index.windows[2].spread(found.rows, found.likeness), 1)
+        said = attests[found.rows]
+        likeness = index.windows[2].spread(found.rows[said], found.likeness[said])
+        nearby += found.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
             inside = window.spread(found.rows, found.frequencies)
@@ -335,8 +351,17 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    strange = len(question.terms) >= _SEVERAL and known < len(question.terms) / 2
-    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole, strange)
+    share = known / max(len(question.terms), 1)
+    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole, share)
+
+
+def _attests(index: UnitIndex, question: Question) -> Mask:
+    """(n,) which units bear witness to what was said: people's, where nobody asks for the assistant's words.
+
+    What an assistant goes on about, of blood types say, is no sign that the user has told his own.
+    """
+    people = index.by_assistant == 0
+    return np.ones(len(index), dtype=bool) if question.asks_assistant or not people.any() else people
 
 
 def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
@@ -384,7 +409,7 @@ def _confidence(
 
     A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
     so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
-    put to an English memory, words say nothing for or against: its vector does, and the floor lets it pass.
+    than memory, of whose words memory knows few, neither words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0
@@ -399,15 +424,15 @@ def _confidence(
     if inside is not None:
         nearby, cosines = nearby[inside], cosines[inside]
     nearness = float(cosines.max()) - mean
-    if words.strange and question.is_foreign and _is_english(index):
-        return Signs(covered=0.5, nearness=nearness, unseen=0.0).confidence()
+    if question.is_foreign and words.known <= _FEW_KNOWN:
+        return UNTOLD
     return Signs(covered=float(nearby.max()), nearness=nearness, unseen=words.unseen).confidence()
 
 
-def _is_english(index: UnitIndex) -> bool:
-    """Whether memory is, by some of its units. One in another language knows a question's own words."""
+def _sample(index: UnitIndex) -> str:
+    """Some of what memory has, by which its language is told."""
     rows = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int)
-    return is_english([word for row in rows.tolist() for word in words_of(index.units[row].text)])
+    return "\n".join(index.units[row].text[:_OF_EACH] for row in rows.tolist())
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

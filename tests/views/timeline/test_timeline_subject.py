@@ -27,10 +27,11 @@ def test_what_stands_out_is_about_it() -> None:
 
 
 def test_many_lines_on_the_subject_do_not_hide_each_other() -> None:
-    """A fifth of a log may be about it."""
-    scores = NOISE.normal(size=100).astype(np.float32)
-    scores[:20] += 8
-    assert about(scores, np.zeros(100))[:20].all()
+    """A tenth of a log may be about it, and all of it where the words say so."""
+    scores = NOISE.normal(size=200).astype(np.float32)
+    scores[:20] += 9
+    assert about(scores, np.zeros(200))[:20].all()
+    assert about(scores, np.ones(200)).all()
 
 
 def test_no_lines_are_none() -> None:

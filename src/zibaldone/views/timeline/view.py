@@ -17,6 +17,7 @@ from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, covered, read_question, score
+from zibaldone.search.request import Aim, read_request
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.periods import Period, asked_period
@@ -131,6 +132,8 @@ class TimelineView(IndexedUnitsView):
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Lines on the question's subject, of the time it asks about, spread over it; see `choose_lines`.
 
+        A bare subject has those that are `about` it; of what wants an overview or a list, all are ranked.
+
         Their scores say when they were taken: a prefix of them is as well spread as the whole. The time is a
         filter, unless no line is left.
         """
@@ -168,7 +171,8 @@ class TimelineView(IndexedUnitsView):
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
             scores = replace(scores, confidence=1.0)
-        if subject.terms:
+        aim = (query.request or read_request(query.text)).aim
+        if subject.terms and aim not in (Aim.OVERVIEW, Aim.LIST):
             of_then = np.flatnonzero(then)
             on_it = about(scores.total[of_then], covered(index, subject)[of_then])
             then[of_then[~on_it]] = False
