@@ -409,7 +409,7 @@ def _confidence(
 
     A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
     so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
-    than memory, of whose words memory knows few, neither words nor vectors say anything for or against: UNTOLD.
+    than memory, which knows few of its words, neither words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0
