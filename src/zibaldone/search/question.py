@@ -21,6 +21,9 @@ _ASKS_WHEN = regex.compile(
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
+_OF_ENGLISH_ALONE = frozenset(
+    "what which who whose when where how why did does would should could the this that with".split()
+)
 _SEVERAL = 4  # words of a question that tell its language; fewer may be names
 _COGNATE = 6  # letters of a word that may be English but for its ending
 _LETTERS, _LATIN = regex.compile(r"\p{L}"), regex.compile(r"\p{Latin}+")
@@ -128,7 +131,9 @@ def is_foreign(text: str, memory: str) -> bool:
     if _is_latin(text) != _is_latin(memory):
         return True
     spoken = words(text)
-    if len(spoken) < _SEVERAL or not _ASKS.search(text) or is_english(spoken):
+    if len(spoken) < _SEVERAL or not _ASKS.search(text):
+        return False
+    if is_english(spoken) or not _OF_ENGLISH_ALONE.isdisjoint(spoken):
         return False
     return is_english(words(memory))
 

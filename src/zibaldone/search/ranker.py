@@ -272,7 +272,7 @@ class _WordsFound:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Matched:
     """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
 
     exact: Ints  # rows of the word itself
@@ -283,7 +283,7 @@ class _Found:
     weight: float  # its idf, where a few units are not the whole world
 
 
-def _found(index: UnitIndex, question: Question) -> Iterator[_Found]:
+def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
     """For every word of the question. A word is matched by itself and, less, by words of like meaning."""
     n = len(index)
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
@@ -302,7 +302,7 @@ def _found(index: UnitIndex, question: Question) -> Iterator[_Found]:
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
-        yield _Found(
+        yield _Matched(
             exact,
             np.concatenate(rows),
             np.concatenate(frequencies),
@@ -318,12 +318,12 @@ def covered(index: UnitIndex, question: Question) -> Doubles:
     Words that no unit has tell none from another: they count only where none of the words is there.
     """
     shares, known, whole = np.zeros(len(index)), 0.0, 0.0
-    for found in _found(index, question):
+    for word in _matched(index, question):
         has = np.zeros(len(index))
-        np.maximum.at(has, found.rows, found.likeness)
-        shares += found.weight * has
-        known += found.weight * bool(len(found.exact))
-        whole += found.weight
+        np.maximum.at(has, word.rows, word.likeness)
+        shares += word.weight * has
+        known += word.weight * bool(len(word.exact))
+        whole += word.weight
     return np.minimum(shares / max(known or whole, 1e-9), 1)
 
 
@@ -336,18 +336,18 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     totals = {radius: np.zeros(n) for radius in RADII}
     nearby, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
     attests = _attests(index, question)
-    for found in _found(index, question):
-        whole += found.weight
-        known += bool(len(found.exact))
-        unseen += 0.0 if len(found.exact) else found.weight
-        said = attests[found.rows]
-        likeness = index.windows[2].spread(found.rows[said], found.likeness[said])
-        nearby += found.weight * np.minimum(likeness, 1)
+    for word in _matched(index, question):
+        whole += word.weight
+        known += bool(len(word.exact))
+        unseen += 0.0 if len(word.exact) else word.weight
+        by_people = attests[word.rows]
+        likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
+        nearby += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
-            inside = window.spread(found.rows, found.frequencies)
+            inside = window.spread(word.rows, word.frequencies)
             there = np.flatnonzero(inside)
-            totals[radius][there] += found.idf * saturated(inside[there], window.relative_lengths[there])
+            totals[radius][there] += word.idf * saturated(inside[there], window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
