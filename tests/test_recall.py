@@ -166,6 +166,19 @@ def test_every_budget_from_one_up(memory, new_user):
     assert was_filled
 
 
+def test_a_passage_of_a_sentence_shows_that_it_was_cut(memory, new_user):
+    """One that is a part of a long sentence, with "…" at either end; one of whole sentences without."""
+    user = new_user()
+    things = "and ".join(f"thing number {i} fell down the stairs " for i in range(60))
+    memory.add(f"While {things}, the greyhound slept.", user=user)
+    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0).evidence
+    assert (unit.begins_inside, unit.ends_inside) == (True, True)
+    user = new_user()
+    memory.add(" ".join(f"Thing number {i} fell down the stairs." for i in range(60)), user=user)
+    found = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0)
+    assert not any(unit.begins_inside or unit.ends_inside for unit in found.evidence)
+
+
 def test_a_large_budget_takes_all(memory, new_user):
     """With room for everything, everything that says something is in, in the order of time."""
     user = new_user()

@@ -26,7 +26,7 @@ _OF_ENGLISH_ALONE = frozenset(
 )
 _SEVERAL = 4  # words of a question that tell its language; fewer may be names
 _COGNATE = 6  # letters of a word that may be English but for its ending
-_LETTERS, _LATIN = regex.compile(r"\p{L}"), regex.compile(r"\p{Latin}+")
+_LETTERS, _LATIN = regex.compile(r"\p{L}+"), regex.compile(r"\p{Latin}+")
 _MOST_DAYS = 16  # times that one question can ask for
 _OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
 _PARTNERS = frozenset(
@@ -140,10 +140,9 @@ def is_foreign(text: str, memory: str) -> bool:
 
 def _is_latin(text: str) -> bool:
     """Whether most letters are, or there are none."""
-    if text.isascii():
+    if 2 * len(text.encode("ascii", "ignore")) >= len(text):  # spaces are a fifth of any text
         return True
-    letters = _LETTERS.findall(text)
-    return 2 * sum(map(len, _LATIN.findall(text))) >= len(letters)
+    return 2 * sum(map(len, _LATIN.findall(text))) >= sum(map(len, _LETTERS.findall(text)))
 
 
 def is_english(spoken: Sequence[str]) -> bool:
