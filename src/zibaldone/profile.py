@@ -91,14 +91,17 @@ class Profile:
         return self._correct("unpinned", entry)
 
     def edit(self, entry: ProfileEntry | str, text: str) -> ProfileEntry:
-        """Put other words in its place; one that was retired holds again. Raises InvalidInput for none."""
+        """Put other words in its place; one that was retired holds again. Raises InvalidInput for none.
+
+        A recall marks the words that it had as no longer holding, and quotes these.
+        """
         new = " ".join(words("an entry's text", text).split())
         if not new:
             raise InvalidInput("an entry's text is empty: retire the entry instead")
         return self._correct("changed", entry, new)
 
     def retire(self, entry: ProfileEntry | str) -> ProfileEntry:
-        """Leave it out of the text and of what questions call for; its message stays."""
+        """Leave it out of the text and of what questions call for; a recall marks its sentence as holding no more."""
         return self._correct("removed", entry)
 
     def _correct(self, act: Act, entry: ProfileEntry | str, text: str = "") -> ProfileEntry:
@@ -107,7 +110,11 @@ class Profile:
         draft = self._view.draft(take_snapshot, self._user, entry_id) if isinstance(entry_id, str) else None
         if draft is None:
             raise _unknown(entry_id, self._user)
-        self._add(to_message(act, draft.reading.kind, draft.seq, draft.mark, draft.own_sources, text))
+        kind = draft.reading.kind
+        self._add(to_message(act, kind, draft.seq, draft.mark, draft.own_sources, text))
+        if act in ("changed", "removed"):  # what merely says the old words again would be an entry of its own
+            for seq, mark in draft.repeats:
+                self._add(to_message("removed", kind, seq, mark, (seq,)))
         return self._of_id(entry_id)
 
     def _of_id(self, entry_id: str) -> ProfileEntry:

@@ -24,7 +24,8 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
-from zibaldone.views.updates import Link, UpdatesView, links_of
+from zibaldone.views.links import Link
+from zibaldone.views.updates import UpdatesView, links_of
 
 HALVES = ("development", "held out")
 

@@ -84,6 +84,7 @@ class EntryDraft:
     made_by: str  # as of a ReadUnit
     sources: set[int]
     own_sources: tuple[int, ...]  # whose words it has, without messages that merely say it again
+    repeats: list[tuple[int, str]] = field(default_factory=list)  # these: message, and mark of its words
     supersedes: list[str] = field(default_factory=list)
     superseded_by: str | None = None
     pinned: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -26,8 +26,10 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 from zibaldone.views import units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.links import Link
 from zibaldone.views.profile import corrections, notes
 from zibaldone.views.profile.clauses import KINDS, Kind, Reading
+from zibaldone.views.profile.ended import ended_by_hand
 from zibaldone.views.profile.entries import EntryDraft, EntryInMessage, ProfileEntry, ReadUnit, read_as
 from zibaldone.views.profile.grammar import readings
 from zibaldone.views.profile.matching import (
@@ -211,6 +213,14 @@ class ProfileView(UnitsView):
         settled = _as_asked(self._stand(take_snapshot, query.scope.user).settled, query)
         known = [acquaintance(draft.reading) for draft in settled.holding if draft.reading.kind == "relation"]
         return tuple(dict.fromkeys(person for person in known if person is not None))
+
+    def links(self, take_snapshot: TakeSnapshot, user: str, seqs: Iterable[int]) -> tuple[Link, ...]:
+        """What holds no more because a person said so: see `ended`."""
+        with take_snapshot() as now:
+            edits = log.editors(now.connection, user)
+        if all(corrections.read(edit) is None for edit in edits):
+            return ()
+        return ended_by_hand(self._stand(take_snapshot, user).settled, user, 0, seqs)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries that apply to the question, the likeliest first; their scores are probabilities."""

@@ -33,21 +33,6 @@ Place = tuple[int, int, int]  # seq, and start and end of a sentence in that mes
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A sentence that no longer holds, and the one that took its place."""
-
-    user: str
-    generation: int
-    old_seq: int
-    old_start: int  # of the sentence: content[old_start:old_end] of the old message
-    old_end: int
-    new_seq: int
-    new_start: int
-    new_end: int
-    rule: str  # a rule's name, or the name of the model that said so
-
-
-@dataclass(frozen=True, slots=True)
 class Candidates:
     """What a sentence may have ended."""
 
