@@ -101,7 +101,7 @@ class Profile:
         return self._correct("changed", entry, new)
 
     def retire(self, entry: ProfileEntry | str) -> ProfileEntry:
-        """Leave it out of the text and of what questions call for; a recall marks its sentence as holding no more."""
+        """Leave it out of the text and of what questions call for; a recall marks its sentence as ended."""
         return self._correct("removed", entry)
 
     def _correct(self, act: Act, entry: ProfileEntry | str, text: str = "") -> ProfileEntry:

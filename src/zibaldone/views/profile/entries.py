@@ -9,6 +9,7 @@ from zibaldone.models.asker import OFFLINE
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
 from zibaldone.views.profile.clauses import Kind, Reading
+from zibaldone.views.profile.constraints import areas_of
 from zibaldone.views.profile.grammar import readings
 
 Subject = tuple[Kind, str, str]  # kind, speaker, what it is about: only entries of one subject meet
@@ -120,4 +121,7 @@ def read_as(kind: Kind, statement: str, *, among_people: bool = False) -> Readin
     """The grammar's reading of that kind; where it has none, a person's word for it stands."""
     all_of_it = readings(statement, among_people=among_people)
     own = (reading for reading in all_of_it if reading.kind == kind)
-    return next(own, Reading(kind, "" if kind == "instruction" else statement))
+    if (reading := next(own, None)) is not None:
+        return reading
+    areas = areas_of(statement, told=True) if kind in ("fact", "preference") else frozenset()
+    return Reading(kind, "" if kind == "instruction" else statement, areas=areas)

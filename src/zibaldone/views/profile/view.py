@@ -38,8 +38,11 @@ from zibaldone.views.profile.matching import (
     certain,
     entry_words,
     measure,
+    nearness_of_areas,
     probabilities,
+    probability_of_area,
     question_words,
+    words_of_areas,
 )
 from zibaldone.views.profile.noting import note_entries
 from zibaldone.views.profile.own_words import own_statements
@@ -57,7 +60,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = "2"  # raise it when other entries would be read from the same message
+_ANALYSIS = "3"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -236,7 +239,9 @@ class ProfileView(UnitsView):
         scores = np.array([certain(draft.reading, question) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
-            question_vector = embed(self._embedder, [question_words(query.text)])[0]
+            areas = [draft.reading.areas for draft in drafts_here]
+            single = words_of_areas(query.text) if any(areas) else []
+            question_vector, *word_vectors = embed(self._embedder, [question_words(query.text), *single])
         except ModelFailed as error:
             note = _both(note, f"only what applies always: {error}")
         else:
@@ -244,6 +249,11 @@ class ProfileView(UnitsView):
                 kinds: list[Kind] = [draft.reading.kind for draft in drafts_here]
                 likely = probabilities(kinds, scale.nearness(vectors @ question_vector), query.text)
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
+            if single:
+                near = nearness_of_areas(scale, question_vector, np.array(word_vectors))
+                of_areas = {area: probability_of_area(near[area], query.text) for area in near}
+                bound = [max((of_areas[area] for area in some), default=0.0) for some in areas]
+                scores = np.maximum(scores, bound)
         order = np.argsort(-scores, kind="stable").tolist()
         evidence = (
             self._evidence(drafts_here[row], float(scores[row]), _applies(rank, float(scores[row])))
