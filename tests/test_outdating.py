@@ -349,3 +349,13 @@ def test_marks_of_a_correction_go_with_it(memory):
     corrected(memory, lambda profile, entry: profile.retire(entry), HOME, "I made soup.")
     memory.forget(user="ann", seqs=[3])
     assert "no longer holds" not in ask_with_profile(memory, "Where do I live?").text
+
+
+def test_the_profile_leaves_out_what_was_ended(memory):
+    """As recall marks it: nobody puts into a prompt what holds no more; said again, it holds again."""
+    add_only(memory, "I'm vegetarian.", "I eat meat again.")
+    profile = memory.profile("ann")
+    assert (profile.entries()[0].holds, profile.entries()[0].ended_by) == (False, 2)
+    assert profile.text() == ""
+    add_only(memory, "I'm vegetarian.", start=START + timedelta(days=5))
+    assert [entry.holds for entry in profile.entries()][-1]

@@ -911,7 +911,8 @@ class Memory:
             self.add(correction, user=whose)
 
         view = self._variants.serving(whose, self._profile)
-        return Profile(self._database, view, whose, add=add, count=self._count)
+        updates = self._variants.serving(whose, self._updates)
+        return Profile(self._database, view, updates, whose, add=add, count=self._count)
 
     @audited("read")
     def items(self, user: Key) -> Items:

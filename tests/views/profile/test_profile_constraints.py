@@ -55,13 +55,13 @@ def test_what_constrains_nobody_bears_on_nothing(statement):
 )
 def test_a_note_of_the_user_needs_no_subject(note):
     """What a program remembers is told of its user, in its own words; a person says "I"."""
-    assert areas_of(note, told=True) == {"food"}
+    assert areas_of(note, noted=True) == {"food"}
 
 
 def test_a_note_that_denies_constrains_nothing():
     """What is no longer so, or never was."""
     for note in ("User is no longer vegan.", "User is not allergic to anything.", "Likes vegan restaurants."):
-        assert not areas_of(note, told=True)
+        assert not areas_of(note, noted=True)
 
 
 TOLD = {PROFILE: "fact"}

@@ -183,21 +183,21 @@ _PASSING = lazy_pattern(
 )
 
 
-def areas_of(statement: str, *, told: bool = False) -> frozenset[Area]:
+def areas_of(statement: str, *, noted: bool = False) -> frozenset[Area]:
     """What a constraint that a statement tells of its speaker or their family bears on; none: it tells none.
 
-    `told`: it is a program's note of its user, whoever it names.
+    `noted`: it is a program's note of its user, whoever it names.
     """
     if not _ANY.search(statement) or _PASSING.search(statement):
         return frozenset()
-    return frozenset(area for areas in _stated(statement, told=told) for area in areas)
+    return frozenset(area for areas in _stated(statement, noted=noted) for area in areas)
 
 
-def _stated(statement: str, *, told: bool) -> Iterator[tuple[Area, ...]]:
-    for subject in _TOLD + _OWN if told else _OWN:
+def _stated(statement: str, *, noted: bool) -> Iterator[tuple[Area, ...]]:
+    for subject in _TOLD + _OWN if noted else _OWN:
         for claim in subject.finditer(statement, overlapped=True):
             form = next((name for name in ("be", "have", "not") if claim[name]), "do")
-            wanted = {form, "be", "have"} if told and form == "do" else {form}
+            wanted = {form, "be", "have"} if noted and form == "do" else {form}
             for areas, needed, pattern in _PATTERNS:
                 if needed in wanted and pattern.match(statement, claim.end()):
                     yield areas

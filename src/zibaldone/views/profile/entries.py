@@ -35,11 +35,13 @@ class ProfileEntry:
     is_dated: bool = True  # False: nobody knows when it was said, and its time is that of an import
     made_by: str = OFFLINE  # or "<model>/<hash of the prompt>"
     degraded: bool = False  # read offline because the model that was to be asked as well failed
+    place: tuple[int, int] | None = None  # its message and where it starts there; None: a person wrote it
+    ended_by: int | None = None  # the seq of a message by which it holds no more, as recall marks it
 
     @property
     def holds(self) -> bool:
-        """Neither superseded nor retired."""
-        return self.superseded_by is None and not self.retired
+        """Neither superseded, nor retired, nor ended by what was said since."""
+        return self.superseded_by is None and not self.retired and self.ended_by is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class EntryDraft:
             is_dated=(self.spoken_by or self.unit).is_dated,
             made_by=self.made_by or OFFLINE,
             degraded=self.made_by == OFFLINE,
+            place=(self.unit.seq, self.unit.start) if self.spoken_by is None else None,
         )
 
 
@@ -123,5 +126,5 @@ def read_as(kind: Kind, statement: str, *, among_people: bool = False) -> Readin
     own = (reading for reading in all_of_it if reading.kind == kind)
     if (reading := next(own, None)) is not None:
         return reading
-    areas = areas_of(statement, told=True) if kind in ("fact", "preference") else frozenset()
+    areas = areas_of(statement, noted=True) if kind in ("fact", "preference") else frozenset()
     return Reading(kind, "" if kind == "instruction" else statement, areas=areas)

@@ -77,7 +77,9 @@ _SIDES: dict[str, tuple[str, str]] = {
 _PATTERNS = {name: tuple(lazy_pattern(side, _FLAGS) for side in sides) for name, sides in _SIDES.items()}
 _BY_NAME_OF_WORK = lazy_pattern(r"\bwork\s+(?:at|for|as)\b")
 _AND_I = lazy_pattern(r"\W*and\s+I\b")
-_WHO = lazy_pattern(rf"\W*(?:(?:so|well|and|but|sadly),?\s+)?(?P<who>{_NAMED}|[Mm]y\s+{_LOVER})\W*")
+_WHO = lazy_pattern(
+    rf"(?:^|[,;:.]\s+|\b(?:[Ss]o|[Aa]nd|[Bb]ut|[Ss]adly)\s+)(?P<who>{_NAMED}|[Mm]y\s+{_LOVER})\W*$"
+)
 _HINT = lazy_pattern(
     r"""\b(?:married|engaged|dating|seeing|going|relationship|boyfriend|girlfriend|husband|wife|fianc\p{L}+|partner|bf|gf|single
     |divorced?|separated|up|dumped|eat|eating|v[eé]g\p{L}+|job|jobs|work|unemployed|jobless|laid|fired|redundant|liv(?:e|ing)
@@ -91,13 +93,13 @@ def condition_of(clause: StatedClause) -> dict[str, int]:
     if clause.asks or clause.supposes or not _HINT.search(clause.text):
         return {}
     text = f"{clause.before} {clause.text}" if beside_me(clause) else clause.text
-    found = {name: [bool(side.search(text)) for side in sides] for name, sides in _PATTERNS.items()}
-    return {name: sides.index(True) for name, sides in found.items() if sum(sides) == 1}
+    matched = {name: [bool(side.search(text)) for side in sides] for name, sides in _PATTERNS.items()}
+    return {name: sides.index(True) for name, sides in matched.items() if sum(sides) == 1}
 
 
 def beside_me(clause: StatedClause) -> str:
     """Who the clause before it names, where this one only goes on: "Dario" of "and I broke up"; else ""."""
-    together = _AND_I.match(clause.text) and _WHO.fullmatch(clause.before)
+    together = _AND_I.match(clause.text) and _WHO.search(clause.before)
     return together["who"] if together else ""
 
 
