@@ -100,9 +100,8 @@ WEIGHTS: dict[Kind, MatchWeights] = {
 }
 
 
-# Set by hand on the development half of the questions of `bench profile`. Without a wish for advice hardly
-# anything calls for what constrains its area ("when did we bake the cake?").
-OF_AREAS = MatchWeights(bias=-15.3, nearness=1.7, advice=9.0, looks_back=-4.0)
+# Of a constraint, set by hand on the development half of the questions of `bench profile`.
+_AREA_BIAS, _AREA_NEARNESS = -6.3, 1.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +176,14 @@ def nearness_of_areas(scale: Scale, question_vector: Vectors, word_vectors: Vect
 
 
 def probability_of_area(nearness: float, question: str) -> float:
-    """That what constrains an area applies to the question."""
-    weights = OF_AREAS
+    """That what constrains an area applies to the question: to a wish for advice, or to none.
+
+    "When did we bake the cake?" is as near to food as "what should we bake?".
+    """
     advice = asks_advice(question) or bool(_REQUESTS.search(question))
-    power = weights.bias + weights.nearness * nearness
-    power += weights.advice * advice + weights.looks_back * looks_back(question)
-    return 1 / (1 + math.exp(-power))
+    if not advice or looks_back(question):
+        return 0.0
+    return 1 / (1 + math.exp(-(_AREA_BIAS + _AREA_NEARNESS * nearness)))
 
 
 def certain(reading: Reading, question: frozenset[str]) -> float:
