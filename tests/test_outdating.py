@@ -82,7 +82,7 @@ def test_the_successor_comes_though_nobody_offered_it(filled):
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     candidates = [unit for unit in filled.search("soup", user="ann") if unit.sources == (2,)]
     ranked = current_first(
-        filled._database, filled._updates, [*candidates, old], query(filled), filled._tokenizer
+        filled._database, [filled._updates], [*candidates, old], query(filled), filled._tokenizer
     )
     assert [unit.text for unit in ranked] == ["I made soup.", NEW, OLD]
     assert ranked[1].score == old.score
@@ -101,7 +101,7 @@ def test_of_a_chain_the_newest_comes(filled):
     """The others are marked, each with the day of what followed it."""
     say(filled, "My dentist is Dr. Moss now.", start=START + timedelta(days=9))
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(filled._database, filled._updates, [old], query(filled), filled._tokenizer)
+    ranked = current_first(filled._database, [filled._updates], [old], query(filled), filled._tokenizer)
     assert [unit.text for unit in ranked] == ["My dentist is Dr. Moss now.", OLD]
     assert sum("no longer holds" in line for line in lines(ask(filled))) == 2
 
@@ -161,7 +161,7 @@ def test_what_stands_ends_by_what_a_recall_may_know_of(filled):
     """An entry that ended later was known then."""
     unit = filled.search(QUESTION, user="ann", until=START + timedelta(hours=1))[0]
     assert unit.text == OLD
-    parts = filled._database, filled._updates, [unit]
+    parts = filled._database, [filled._updates], [unit]
     assert holding(*parts, query(filled)) == []
     assert holding(*parts, query(filled, within=frozenset({1, 2}))) == [unit]
 
@@ -192,7 +192,7 @@ def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
     found = ask(memory)
     assert sum("no longer holds" in line for line in lines(found)) == 2
     (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(memory._database, memory._updates, [old], query(memory), memory._tokenizer)
+    ranked = current_first(memory._database, [memory._updates], [old], query(memory), memory._tokenizer)
     assert ranked[0].text == "My dentist is Dr. Moss now."
 
 
@@ -276,3 +276,86 @@ def test_a_mark_quotes_the_clause_with_the_new_value(old, new, quoted):
     made = words_of_change(new, 0, len(new), old)
     assert made == quoted if quoted else "$50" in made
     assert len([word for word in made.split() if word != "…"]) <= 10
+
+
+def corrected(memory, act, *texts):
+    """What is said, and then the first entry of the profile corrected."""
+    add_only(memory, *texts)
+    profile = memory.profile("ann")
+    return act(profile, profile.entries()[0])
+
+
+HOME, ELSEWHERE = "I live in Oslo and have two cats.", "I live in Bergen and have two cats."
+
+
+def ask_with_profile(memory, question, **options):
+    """As an agent asks: every overlay says what it knows."""
+    return memory.recall(question, user="ann", floor=0, **options)
+
+
+@pytest.mark.parametrize("maintained", [False, True])
+def test_the_sentence_of_an_edited_entry_is_marked(memory, maintained):
+    """What the person wrote instead stands with it, at once and after a maintenance."""
+    corrected(memory, lambda profile, entry: profile.edit(entry, ELSEWHERE), HOME, "I made soup.")
+    if maintained:
+        memory.maintain(user="ann")
+    found = ask_with_profile(memory, "Where do I live?")
+    old = next(unit for unit in found.evidence if unit.sources == (1,))
+    assert (old.outdated.rule, old.outdated.by, old.outdated.instead) == ("edited", 3, ELSEWHERE)
+    assert ELSEWHERE in found.text.replace(f"see “{ELSEWHERE}”", "")
+    assert [unit.sources for unit in memory.search("Oslo", user="ann") if unit.outdated] == [(1,)]
+
+
+def test_of_several_edits_the_last_one_holds(memory):
+    """The wordings before it are marked as well; the words given back hold again."""
+
+    def twice(profile, entry):
+        profile.edit(profile.edit(entry, ELSEWHERE), "I live in Hamar.")
+
+    corrected(memory, twice, HOME)
+    marked = {unit.text: unit.outdated for unit in ask_with_profile(memory, "Where do I live?").evidence}
+    assert {marked[HOME].instead, marked[ELSEWHERE].instead} == {"I live in Hamar."}
+    profile = memory.profile("ann")
+    profile.edit(profile.entries()[0], HOME)
+    held = ask_with_profile(memory, "Where do I live?").evidence
+    assert all(unit.outdated is None for unit in held if unit.text == HOME)
+    assert all(unit.outdated for unit in held if unit.text != HOME)
+
+
+def test_the_sentence_of_a_retired_entry_is_marked(memory):
+    """Nothing took its place, so nothing is quoted; pinned, an entry holds as before."""
+    corrected(memory, lambda profile, entry: profile.retire(entry), HOME, "I made soup.")
+    found = ask_with_profile(memory, "Where do I live?")
+    assert f"user: {HOME} [no longer holds" in found.text
+    assert "see “" not in found.text
+    profile = memory.profile("ann")
+    profile.pin(profile.edit(profile.entries()[0], HOME))
+    assert "no longer holds" not in ask_with_profile(memory, "Where do I live?").text
+
+
+def test_what_says_a_corrected_entry_again_goes_with_it(memory):
+    """The same words in another message are no entry that holds, and marked."""
+    corrected(
+        memory, lambda profile, entry: profile.retire(entry), "I work at Equinor.", "I work at Equinor."
+    )
+    assert memory.profile("ann").text() == ""
+    marks = [unit.outdated for unit in memory.search("Equinor", user="ann")]
+    assert len(marks) == 2
+    assert all(marks)
+
+
+def test_marks_of_a_correction_go_with_it(memory):
+    """Forgotten with its message, it marks nothing any more."""
+    corrected(memory, lambda profile, entry: profile.retire(entry), HOME, "I made soup.")
+    memory.forget(user="ann", seqs=[3])
+    assert "no longer holds" not in ask_with_profile(memory, "Where do I live?").text
+
+
+def test_the_profile_leaves_out_what_was_ended(memory):
+    """As recall marks it: nobody puts into a prompt what holds no more; said again, it holds again."""
+    add_only(memory, "I'm vegetarian.", "I eat meat again.")
+    profile = memory.profile("ann")
+    assert (profile.entries()[0].holds, profile.entries()[0].ended_by) == (False, 2)
+    assert profile.text() == ""
+    add_only(memory, "I'm vegetarian.", start=START + timedelta(days=5))
+    assert [entry.holds for entry in profile.entries()][-1]

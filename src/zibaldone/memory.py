@@ -87,6 +87,7 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.links import LinkingView
 from zibaldone.views.messages import MessagesView, Tuning
 from zibaldone.views.messages import tuning as tunings
 from zibaldone.views.profile import ProfileView
@@ -480,12 +481,13 @@ class Memory:
         )
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
+        linking: list[LinkingView] = [self._updates, self._profile]
 
         def passages(database: Database) -> tuple[Evidence, ...]:
             return search(
                 database,
                 self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._updates),
+                [self._variants.serving(whose, view) for view in linking],
                 question,
                 most,
                 tokenizer=self._tokenizer,
@@ -494,10 +496,9 @@ class Memory:
                 decay_days=decay_days,
             )
 
-        with inspection.damage_is_named(self._database, whose, [self._messages]):
-            return self._variants.steadily(
-                whose, [self._messages, self._updates], partial(self._read, whose, passages)
-            )
+        views: list[View] = [self._messages, *linking]
+        with inspection.damage_is_named(self._database, whose, views):
+            return self._variants.steadily(whose, views, partial(self._read, whose, passages))
 
     def _read(self, user: str, work: Callable[[Database], R]) -> R:
         """What `work` gives of the database, or of its replica."""
@@ -910,7 +911,8 @@ class Memory:
             self.add(correction, user=whose)
 
         view = self._variants.serving(whose, self._profile)
-        return Profile(self._database, view, whose, add=add, count=self._count)
+        updates = self._variants.serving(whose, self._updates)
+        return Profile(self._database, view, updates, whose, add=add, count=self._count)
 
     @audited("read")
     def items(self, user: Key) -> Items:
@@ -925,7 +927,7 @@ class Memory:
             return search(
                 self._database,
                 self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._updates),
+                [self._variants.serving(whose, self._updates)],
                 question,
                 passages,
                 tokenizer=self._tokenizer,

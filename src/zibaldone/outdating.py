@@ -14,8 +14,9 @@ from zibaldone.rendering import OMISSION, line, line_tokens, mark
 from zibaldone.storage.database import Database
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
+from zibaldone.views.links import Link, LinkingView
 from zibaldone.views.toolkit import cut, described, evidence_of, to_units
-from zibaldone.views.updates import Link, UpdatesView, words_of_change
+from zibaldone.views.updates import words_of_change
 
 _WHOLE = 0.7  # a sentence of that much of a text stands for all of it
 _FIRST_WORDS = 5  # of a sentence, by which a reader knows it
@@ -23,21 +24,26 @@ _FIRST_WORDS = 5  # of a sentence, by which a reader knows it
 
 def current_first(
     database: Database,
-    updates: UpdatesView,
+    linking: Sequence[LinkingView],
     candidates: Sequence[Evidence],
     query: Query,
     tokenizer: Tokenizer,
 ) -> list[Evidence]:
     """The candidates, outdated ones marked and right behind what holds now instead of them.
 
-    A message that nobody offered is offered now, if the query may recall it.
+    A message that nobody offered is offered now, if the query may recall it. The `linking` views know what
+    no longer holds; of several links of one sentence the one with the newest end counts.
     """
-    known = _links(database, updates, candidates, query)
+    known = _links(database, linking, candidates, query)
     if not known:
         return list(candidates)
     with database.read(query.scope.user) as connection:
         newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in known}))
-    links = {(link.old_seq, link.old_start): link for link in known if link.new_seq in newer}
+    links = {
+        (link.old_seq, link.old_start): link
+        for link in sorted(known, key=lambda link: link.new_seq)
+        if link.new_seq in newer
+    }
     by_message: dict[int, list[Link]] = {}
     for known_link in links.values():
         by_message.setdefault(known_link.old_seq, []).append(known_link)
@@ -50,7 +56,7 @@ def current_first(
             continue
         last = newest(link, links)
         instead = ""
-        if query.scope.session in (None, newer[last.new_seq].session):
+        if last.new_end > last.new_start and query.scope.session in (None, newer[last.new_seq].session):
             current = offered.get(last.new_seq)
             if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
                 current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
@@ -64,13 +70,13 @@ def current_first(
 
 
 def holding(
-    database: Database, updates: UpdatesView, entries: Sequence[Evidence], query: Query
+    database: Database, linking: Sequence[LinkingView], entries: Sequence[Evidence], query: Query
 ) -> list[Evidence]:
     """Entries but those that no longer hold: what always holds is not said of them.
 
     One that was said several times holds unless each of its messages has a sentence that does not.
     """
-    links = _links(database, updates, entries, query)
+    links = _links(database, linking, entries, query)
     if links and query.before is not None:
         with database.read(query.scope.user) as connection:
             newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in links}))
@@ -134,14 +140,20 @@ def _within(link: Link, unit: Evidence) -> bool:
     return unit.sources == (link.old_seq,) and starts
 
 
-def _links(database: Database, updates: UpdatesView, units: Sequence[Evidence], query: Query) -> list[Link]:
+def _links(
+    database: Database, linking: Sequence[LinkingView], units: Sequence[Evidence], query: Query
+) -> list[Link]:
     """Those of what was found; of them what a recall narrowed to a time, a role or the like may know of."""
     seqs = {seq for unit in units for seq in unit.sources}
     if not seqs:
         return []
     user = query.scope.user
-    links = updates.links(snapshots(database, user, updates), user, seqs)
-    return [link for link in links if query.lets_in((link.new_seq,))]
+    return [
+        link
+        for view in linking
+        for link in view.links(snapshots(database, user, view), user, seqs)
+        if query.lets_in((link.new_seq,))
+    ]
 
 
 def _said_before(message: Message | None, time: datetime) -> bool:

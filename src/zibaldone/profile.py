@@ -10,7 +10,8 @@ what it corrects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
@@ -19,6 +20,7 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import count, shown, words
+from zibaldone.views.links import Link, LinkingView
 from zibaldone.views.profile import KINDS, Kind, ProfileEntry, ProfileView
 from zibaldone.views.profile.corrections import Act, to_message
 
@@ -40,26 +42,45 @@ class Profile:
     """One user's profile as it is now, with what was said a moment ago."""
 
     def __init__(
-        self, database: Database, view: ProfileView, user: str, *, add: AddCorrection, count: CountTokens
+        self,
+        database: Database,
+        view: ProfileView,
+        updates: LinkingView,
+        user: str,
+        *,
+        add: AddCorrection,
+        count: CountTokens,
     ) -> None:
-        """Use `memory.profile(user)`."""
+        """Use `memory.profile(user)`; `updates` knows which sentences hold no more."""
         self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
+        self._updates = updates
 
     def entries(self, kind: Kind | None = None) -> list[ProfileEntry]:
         """All entries, or those of one kind, in the order of time.
 
-        Those that hold no longer are among them: `entry.holds` is False where another superseded one, or
-        somebody retired it. Raises InvalidInput for another kind.
+        Those that hold no longer are among them: `entry.holds` is False where another superseded one,
+        somebody retired it, or a later message says otherwise. Raises InvalidInput for another kind.
         """
         if kind is not None and kind not in KINDS:
             raise InvalidInput(f"no kind {shown(kind)}: there is {', '.join(KINDS)}")
-        with damage_is_named(self._database, self._user, [self._view]):
+        with damage_is_named(self._database, self._user, [self._view, self._updates]):
             known = self._view.entries(snapshots(self._database, self._user, self._view), self._user)
+            known = self._with_ends(known)
         return [entry for entry in known if kind in (None, entry.kind)]
 
     def entry(self, entry_id: str) -> ProfileEntry:
         """The entry of that id. Raises InvalidInput."""
         return self._of_id(entry_id)
+
+    def _with_ends(self, known: Sequence[ProfileEntry]) -> list[ProfileEntry]:
+        """With what ended them, as far as nobody has said them again since."""
+        seqs = {entry.place[0] for entry in known if entry.place is not None}
+        ends: dict[int, list[Link]] = {}
+        for link in self._updates.links(
+            snapshots(self._database, self._user, self._updates), self._user, seqs
+        ):
+            ends.setdefault(link.old_seq, []).append(link)
+        return [replace(entry, ended_by=_ended_by(entry, ends)) for entry in known]
 
     def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
         """What holds, as a block of lines of at most that many tokens; empty when nothing does or fits.
@@ -91,14 +112,17 @@ class Profile:
         return self._correct("unpinned", entry)
 
     def edit(self, entry: ProfileEntry | str, text: str) -> ProfileEntry:
-        """Put other words in its place; one that was retired holds again. Raises InvalidInput for none."""
+        """Put other words in its place; one that was retired holds again. Raises InvalidInput for none.
+
+        A recall marks the words that it had as no longer holding, and quotes these.
+        """
         new = " ".join(words("an entry's text", text).split())
         if not new:
             raise InvalidInput("an entry's text is empty: retire the entry instead")
         return self._correct("changed", entry, new)
 
     def retire(self, entry: ProfileEntry | str) -> ProfileEntry:
-        """Leave it out of the text and of what questions call for; its message stays."""
+        """Leave it out of the text and of what questions call for; a recall marks its sentence as ended."""
         return self._correct("removed", entry)
 
     def _correct(self, act: Act, entry: ProfileEntry | str, text: str = "") -> ProfileEntry:
@@ -107,7 +131,11 @@ class Profile:
         draft = self._view.draft(take_snapshot, self._user, entry_id) if isinstance(entry_id, str) else None
         if draft is None:
             raise _unknown(entry_id, self._user)
-        self._add(to_message(act, draft.reading.kind, draft.seq, draft.mark, draft.own_sources, text))
+        kind = draft.reading.kind
+        self._add(to_message(act, kind, draft.seq, draft.mark, draft.own_sources, text))
+        if act in ("changed", "removed"):  # what merely says the old words again would be an entry of its own
+            for seq, mark in draft.repeats:
+                self._add(to_message("removed", kind, seq, mark, (seq,)))
         return self._of_id(entry_id)
 
     def _of_id(self, entry_id: str) -> ProfileEntry:
@@ -157,6 +185,18 @@ def _unknown(entry_id: object, user: str) -> InvalidInput:
     return InvalidInput(
         f"user {user!r} has no profile entry {shown(entry_id)}: profile.entries() lists them with their ids"
     )
+
+
+def _ended_by(entry: ProfileEntry, ends: Mapping[int, Sequence[Link]]) -> int | None:
+    if entry.place is None:
+        return None
+    seq, start = entry.place
+    by = [
+        link.new_seq
+        for link in ends.get(seq, ())
+        if start <= link.old_start < start + max(1, len(entry.text))
+    ]
+    return max(by) if by and max(by) >= max(entry.sources) else None
 
 
 def _place(entry: ProfileEntry) -> tuple[bool, int, float]:

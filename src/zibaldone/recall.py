@@ -30,6 +30,7 @@ from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
 from zibaldone.views.base import Query, Retrieved, View
+from zibaldone.views.links import LinkingView
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.toolkit import described
 from zibaldone.views.updates import UpdatesView
@@ -45,6 +46,11 @@ class Overlays:
     profile: ProfileView | None = None
     timeline: View | None = None
     updates: UpdatesView | None = None
+
+    @property
+    def linking(self) -> tuple[LinkingView, ...]:
+        """Those that know what no longer holds."""
+        return tuple(view for view in (self.updates, self.profile) if view is not None)
 
 
 @sweeping()
@@ -92,9 +98,9 @@ def recall(
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
         standing = answers.still_there(known.evidence)
-        if overlays.updates is not None:
-            candidates = answers.current_first(overlays.updates, candidates)
-            standing = holding(database, overlays.updates, standing, query)
+        if overlays.linking:
+            candidates = answers.current_first(overlays.linking, candidates)
+            standing = holding(database, overlays.linking, standing, query)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             query,
@@ -234,9 +240,9 @@ class _Answers:
         counts = line_tokens(lines, self.own.tokenizer.count)
         return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
 
-    def current_first(self, updates: UpdatesView, candidates: Sequence[Evidence]) -> list[Evidence]:
+    def current_first(self, linking: Sequence[LinkingView], candidates: Sequence[Evidence]) -> list[Evidence]:
         """See outdating. What took another's place may have been corrected since."""
-        ranked = current_first(self.database, updates, candidates, self.query, self.tokenizer)
+        ranked = current_first(self.database, linking, candidates, self.query, self.tokenizer)
         return self.still_there(ranked, corrected=True) if self.has_corrections else ranked
 
 
@@ -255,7 +261,7 @@ def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
 def search(
     database: Database,
     view: View,
-    updates: UpdatesView,
+    linking: Sequence[LinkingView],
     query: Query,
     limit: int,
     *,
@@ -270,7 +276,7 @@ def search(
     candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence, corrected=True)
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
-    return tuple(answers.counted(answers.current_first(updates, candidates[:limit])[:limit]))
+    return tuple(answers.counted(answers.current_first(linking, candidates[:limit])[:limit]))
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:

@@ -317,3 +317,58 @@ def test_a_model_may_refuse_what_the_rules_are_sure_of(tmp_path):
     """It has read the sentences."""
     links, _ = judged(tmp_path, {"ended": []}, "My dentist is Dr. Patel.", "My dentist is Dr. Lee now.")
     assert links == []
+
+
+PLAIN = [
+    ("I'm married to Dario, we live near the lake.", "Dario and I got divorced.", "condition"),
+    ("My boyfriend Tom is a baker.", "I'm single again.", "condition"),
+    ("I'm vegetarian.", "I eat meat again.", "condition"),
+    ("Je suis végétarienne.", "Je ne suis plus végétarienne.", "condition"),
+    ("I work at the mill.", "I got laid off yesterday.", "condition"),
+    ("I smoke about ten a day.", "I've quit smoking.", "condition"),
+    ("I live with two flatmates, Jo and Priya.", "I live alone now.", "condition"),
+    ("I work as a baker.", "I work as a gardener now.", "role"),
+    ("My rent is 640 a month.", "From May I pay 690.", "rent"),
+    ("We're sailing to Corfu in August.", "We moved Corfu: now we sail in May 2027.", "now"),
+    ("The summer fair is on 4 June.", "The summer fair got postponed, it's on 11 June.", "now"),
+    ("I see Dr. Brandt for my shoulder.", "I switched from Dr. Brandt to Dr. Okafor.", "contrast"),
+    ("Ich wohne in Bonn.", "Ich wohne jetzt in Mainz.", "state"),
+    ("Je travaille chez Michelin.", "Je travaille maintenant chez Alstom.", "state"),
+    ("Vivo en Cádiz.", "Ahora vivo en Burgos.", "state"),
+]
+STILL_SO = [
+    ("I'm single and happy.", "I'm seeing Dr. Aydin about my back."),
+    ("I'm married to Dario.", "The coffee machine and I broke up, tea it is."),
+    ("I'm married to Dario.", "Nina and I broke up."),
+    ("My girlfriend Ines is a nurse.", "My sister is single again."),
+    ("I'm vegan.", "I eat chocolate again, dark only."),
+    ("I'm unemployed at the moment.", "I got the job done before lunch, the shelf is up."),
+    ("I work as a nurse.", "I'm now working as a team with Bea on the garden."),
+    ("My rent is 790 a month.", "From November I pay 30 for the storage unit."),
+    ("We're sailing to Corfu in August.", "We moved house: the new keys come in March."),
+    ("I see Dr. Wenzel for my knee.", "I'm seeing Dr. Aydin about my teeth now."),
+    ("Ich wohne in Bonn.", "Mein Bruder wohnt jetzt in Mainz."),
+    ("Meine Schwester wohnt in Graz.", "Meine Cousine wohnt jetzt in Linz."),
+    ("J'habite à Lyon.", "Ma sœur habite maintenant à Nantes."),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), PLAIN)
+def test_a_plain_statement_ends_what_it_excludes(desk, old, new, rule):
+    """No word of change is needed where both can't be so."""
+    desk.say(old, new)
+    assert [found[2] for found in desk.links()][:1] == [rule]
+
+
+@pytest.mark.parametrize(("old", "new"), STILL_SO)
+def test_what_can_be_so_beside_it_still_holds(desk, old, new):
+    """Of somebody else, of something else, or a figure of speech."""
+    desk.say(old, new)
+    assert desk.links() == []
+
+
+def test_a_plain_statement_of_another_speaker_ends_nothing(desk):
+    """Whoever is single again is who says so."""
+    desk.say("I'm married to Dario.", name="Eva")
+    desk.say("I'm single again.", name="Jo")
+    assert desk.links() == []

@@ -5,7 +5,8 @@ entry. Retrieval: every question of a chat is put to every entry of the two kind
 applies is the entries of a question's own sources, and the pairs in `profile_labels.json`, which were
 found by reading the pairs that the model thought likeliest: a benchmark names one entry where several
 apply. Pairs that nobody read count as wrong, so precision is a lower bound. Each chat is judged by weights
-that were fitted on the others.
+that were fitted on the others. Constraints are rare in these chats, so they have questions of their own: see
+`advice`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from zibaldone.bench.advice import advice_outcomes
 from zibaldone.bench.beam import BEAMQuestions
 from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.registry import ProfileOptions
-from zibaldone.bench.table import Column, tabulate
+from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.models.base import Embedder
@@ -93,7 +95,7 @@ class Reliability:
 
 
 def run(options: ProfileOptions, run: Run) -> Measurement:
-    """Two tables of quality, one of calibration, one of weights."""
+    """Three tables of quality, one of calibration, one of weights."""
     benchmark = BEAMQuestions(options.path)
     embedder = run.tools().embedder
     with Memory(run.folder / "profile", embedder=embedder) as memory:
@@ -115,6 +117,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
     of_all = [pair for kind in JUDGED for pair in pairs if pair.kind == kind]
     reliability = _reliability(of_all, np.concatenate(list(judged.values())))
     weights = {kind: fit([pair for pair in pairs if pair.kind == kind]) for kind in JUDGED}
+    advice = list(advice_outcomes(run.folder / "advice", embedder))
     counts = {kind: sum(e.kind == kind for each in entries.values() for e in each) for kind in KINDS}
     figures = {
         "data": options.path.name,
@@ -123,6 +126,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
         "retrieval": retrieval,
         "reliability": reliability,
         "weights": weights,
+        "advice": advice,
     }
     return Measurement(
         figures,
@@ -175,6 +179,20 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
                     for kind, fitted in weights.items()
                     for row in ((kind, "fitted", fitted), (kind, "in use", WEIGHTS[kind]))
                 ],
+            ),
+            tabulate(
+                "constraints that apply to a wish for advice",
+                [
+                    Column("person", lambda row: row.half, left=True),
+                    Column("questions", lambda row: row.questions),
+                    Column("apply", lambda row: row.wanted),
+                    Column("came", lambda row: row.right),
+                    Column("wrongly", lambda row: row.wrong),
+                    Column("recall", lambda row: row.recall, ".2f"),
+                    Column("precision", lambda row: share(row.precision)),
+                    Column("entries per\nquestion", lambda row: row.per_question, ".2f"),
+                ],
+                advice,
             ),
         ],
     )

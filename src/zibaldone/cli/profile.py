@@ -112,6 +112,8 @@ def _row(entry: ProfileEntry) -> list[object]:
     state = [name for name in ("pinned", "edited", "retired") if getattr(entry, name)]
     if entry.superseded_by is not None:
         state.append(f"superseded by {entry.superseded_by}")
+    if entry.ended_by is not None:
+        state.append(f"ended by message {entry.ended_by}")
     said_by = "" if entry.speaker == "user" else f"{entry.speaker}: "
     day = entry.time.date().isoformat() if entry.is_dated else ""
     return [entry.id, entry.kind, day, ", ".join(state), said_by + entry.text]

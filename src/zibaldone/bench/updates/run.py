@@ -2,7 +2,8 @@
 
 Each pair is two messages in an empty memory. An override is found when a link says that its sentence with the
 words `old` no longer holds; any other link, and any link of a near miss, is false. Pairs of an odd number are
-for development, those of an even one are held out.
+for development, those of an even one are held out. The first set says what has changed by a word of change or
+the same words; the second in plain statements ("I'm single again"), some German, French or Spanish.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 from zibaldone import generations, log, maintenance
@@ -24,15 +26,18 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
-from zibaldone.views.updates import Link, UpdatesView, links_of
+from zibaldone.views.links import Link
+from zibaldone.views.updates import UpdatesView, links_of
 
 HALVES = ("development", "held out")
+SETS = {"said": "pairs.jsonl", "plain": "plain.jsonl"}
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePair:
-    """Two messages; `old` are the words of the earlier one that no longer hold, "" where all still does."""
+    """Two messages of a set; `old` are the words of the earlier one that hold no more, "" where all do."""
 
+    set: str
     id: str
     earlier: Message
     later: Message
@@ -45,8 +50,9 @@ class UpdatePair:
 
 @dataclass(frozen=True, slots=True)
 class UpdateOutcome:
-    """What one rule, or all of them, made of one half."""
+    """What one rule, or all of them, made of one half of a set."""
 
+    set: str
     half: str
     rule: str  # "" for all
     overrides: int
@@ -64,8 +70,8 @@ class UpdateOutcome:
 
 def pairs() -> list[UpdatePair]:
     """All of them, as they are kept beside this file."""
-    lines = (files(__package__) / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
-    return [_pair(json.loads(line)) for line in lines]
+    texts = {name: (files(__package__) / file).read_text(encoding="utf-8") for name, file in SETS.items()}
+    return [_pair(name, json.loads(line)) for name, text in texts.items() for line in text.splitlines()]
 
 
 def judge(pair: UpdatePair, links: Sequence[Link]) -> tuple[str, bool] | None:
@@ -107,14 +113,14 @@ def run(options: UpdatesOptions, run: Run) -> Measurement:  # noqa: ARG001 - it 
 def _outcomes(
     judged: Sequence[tuple[UpdatePair, tuple[str, bool] | None]],
 ) -> Iterator[UpdateOutcome]:
-    for half in HALVES:
-        mine = [(pair, verdict) for pair, verdict in judged if pair.half == half]
+    for name, half in product(SETS, HALVES):
+        mine = [(pair, verdict) for pair, verdict in judged if (pair.set, pair.half) == (name, half)]
         overrides = sum(bool(pair.old) for pair, _ in mine)
         rules = sorted({verdict[0] for _, verdict in mine if verdict})
         for rule in ("", *rules):
             verdicts = [verdict for _, verdict in mine if verdict and rule in ("", verdict[0])]
             right = sum(verdict[1] for verdict in verdicts)
-            yield UpdateOutcome(half, rule, overrides, right, len(verdicts) - right)
+            yield UpdateOutcome(name, half, rule, overrides, right, len(verdicts) - right)
 
 
 def _missed(judged: Sequence[tuple[UpdatePair, tuple[str, bool] | None]]) -> list[str]:
@@ -123,6 +129,7 @@ def _missed(judged: Sequence[tuple[UpdatePair, tuple[str, bool] | None]]) -> lis
 
 def _table(outcomes: Sequence[UpdateOutcome]) -> Any:
     columns = [
+        Column("set", lambda row: row.set, left=True),
         Column("pairs", lambda row: row.half, left=True),
         Column("rule", lambda row: row.rule or "all", left=True),
         Column("right", lambda row: row.right),
@@ -133,9 +140,10 @@ def _table(outcomes: Sequence[UpdateOutcome]) -> Any:
     return tabulate("Which sentence no longer holds", columns, outcomes)
 
 
-def _pair(row: dict[str, Any]) -> UpdatePair:
+def _pair(name: str, row: dict[str, Any]) -> UpdatePair:
     same_day = row["earlier"]["date"] == row["later"]["date"]
     return UpdatePair(
+        name,
         row["id"],
         _message(row["earlier"], "1", 9),
         _message(row["later"], "1" if same_day else "2", 10),

@@ -10,6 +10,7 @@ import regex
 Kind = Literal["instruction", "preference", "decision", "relation", "fact"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FLAGS = regex.IGNORECASE | regex.VERBOSE
+Area = Literal["food", "alcohol", "medicine", "exercise", "travel", "hearing", "sight", "animals"]  # of life
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,9 @@ class Reading:
     topic: str = ""  # in its words: what an instruction is meant for ("": for everything), what is preferred
     subject: str = ""  # of two readings of one kind and subject the later one holds; "": stands alone
     value: frozenset[str] = frozenset()  # terms that differ where it says something else of its subject
+    areas: frozenset[Area] = (
+        frozenset()
+    )  # that it constrains, whatever is asked about them: see `constraints`
 
 
 BEFORE = r"""(?:^\W*|[,;:.!?()–—]\s*|\s-+\s|\b(?:and|but|so|because|since|cause|although|though|while|as

@@ -9,6 +9,7 @@ from zibaldone.models.asker import OFFLINE
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
 from zibaldone.views.profile.clauses import Kind, Reading
+from zibaldone.views.profile.constraints import areas_of
 from zibaldone.views.profile.grammar import readings
 
 Subject = tuple[Kind, str, str]  # kind, speaker, what it is about: only entries of one subject meet
@@ -34,11 +35,13 @@ class ProfileEntry:
     is_dated: bool = True  # False: nobody knows when it was said, and its time is that of an import
     made_by: str = OFFLINE  # or "<model>/<hash of the prompt>"
     degraded: bool = False  # read offline because the model that was to be asked as well failed
+    place: tuple[int, int] | None = None  # its message and where it starts there; None: a person wrote it
+    ended_by: int | None = None  # the seq of a message by which it holds no more, as recall marks it
 
     @property
     def holds(self) -> bool:
-        """Neither superseded nor retired."""
-        return self.superseded_by is None and not self.retired
+        """Neither superseded, nor retired, nor ended by what was said since."""
+        return self.superseded_by is None and not self.retired and self.ended_by is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class EntryDraft:
     made_by: str  # as of a ReadUnit
     sources: set[int]
     own_sources: tuple[int, ...]  # whose words it has, without messages that merely say it again
+    repeats: list[tuple[int, str]] = field(default_factory=list)  # these: message, and mark of its words
     supersedes: list[str] = field(default_factory=list)
     superseded_by: str | None = None
     pinned: bool = False
@@ -112,6 +116,7 @@ class EntryDraft:
             is_dated=(self.spoken_by or self.unit).is_dated,
             made_by=self.made_by or OFFLINE,
             degraded=self.made_by == OFFLINE,
+            place=(self.unit.seq, self.unit.start) if self.spoken_by is None else None,
         )
 
 
@@ -119,4 +124,7 @@ def read_as(kind: Kind, statement: str, *, among_people: bool = False) -> Readin
     """The grammar's reading of that kind; where it has none, a person's word for it stands."""
     all_of_it = readings(statement, among_people=among_people)
     own = (reading for reading in all_of_it if reading.kind == kind)
-    return next(own, Reading(kind, "" if kind == "instruction" else statement))
+    if (reading := next(own, None)) is not None:
+        return reading
+    areas = areas_of(statement, noted=True) if kind in ("fact", "preference") else frozenset()
+    return Reading(kind, "" if kind == "instruction" else statement, areas=areas)

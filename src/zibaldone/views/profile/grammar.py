@@ -8,10 +8,13 @@ last ("always", "from now on", "when I ask about"), since most imperatives are r
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import regex
 
 from zibaldone.text.words import words
-from zibaldone.views.profile.clauses import Reading
+from zibaldone.views.profile.clauses import Area, Reading
+from zibaldone.views.profile.constraints import areas_of
 from zibaldone.views.profile.decisions import decision
 from zibaldone.views.profile.facts import fact
 from zibaldone.views.profile.instructions import instruction
@@ -29,12 +32,25 @@ def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
         own_readings += [
             reading for read in (preference, decision, relation, fact) if (reading := read(own)) is not None
         ]
+        own_readings = _with_areas(own_readings, areas_of(own))
     order = instruction(statement, among_people=among_people)
     if order is not None:
         return [order, *(reading for reading in own_readings if reading.kind == "relation")]
     return own_readings
 
 
+def _with_areas(own_readings: list[Reading], areas: frozenset[Area]) -> list[Reading]:
+    """What is a constraint says so, in whatever kind of entry; in none, it is a fact."""
+    if not areas:
+        return own_readings
+    for place, reading in enumerate(own_readings):
+        if reading.kind in _CONSTRAINING:  # one of them is enough
+            own_readings[place] = replace(reading, areas=areas)
+            return own_readings
+    return [*own_readings, Reading("fact", areas=areas)]
+
+
+_CONSTRAINING = ("fact", "preference", "relation")
 _FIRST_PERSON = frozenset("i im ive my we our let lets".split())
 _QUOTED = regex.compile(r"[“«„][^”»“]*[”»“]|(?<![\p{L}\p{N}])\"[^\"]*\"(?![\p{L}\p{N}])")
 _LONGEST = 700  # characters of a statement; what is longer is a text, not a statement

@@ -216,13 +216,14 @@ def _settled(group: Sequence[EntryDraft]) -> list[EntryDraft]:
     latest: EntryDraft | None = None
     kept = []
     for read in group:
-        draft = replace(read, sources={*read.sources}, supersedes=[])
+        draft = replace(read, sources={*read.sources}, supersedes=[], repeats=[])
         before = None if draft.retired else latest
         if before is not None and supersedes(draft.reading, before.reading):
             before.superseded_by = draft.id
             draft.supersedes.append(before.id)
         elif before is not None and not draft.pinned and _says_again(draft, before):
             before.sources |= draft.sources
+            before.repeats.append((draft.seq, draft.mark))
             continue
         if not draft.retired:
             latest = draft

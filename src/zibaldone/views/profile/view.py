@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -26,8 +26,10 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
 from zibaldone.views import units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.links import Link
 from zibaldone.views.profile import corrections, notes
 from zibaldone.views.profile.clauses import KINDS, Kind, Reading
+from zibaldone.views.profile.ended import ended_by_hand
 from zibaldone.views.profile.entries import EntryDraft, EntryInMessage, ProfileEntry, ReadUnit, read_as
 from zibaldone.views.profile.grammar import readings
 from zibaldone.views.profile.matching import (
@@ -36,8 +38,11 @@ from zibaldone.views.profile.matching import (
     certain,
     entry_words,
     measure,
+    nearness_of_areas,
     probabilities,
+    probability_of_area,
     question_words,
+    words_of_areas,
 )
 from zibaldone.views.profile.noting import note_entries
 from zibaldone.views.profile.own_words import own_statements
@@ -212,6 +217,14 @@ class ProfileView(UnitsView):
         known = [acquaintance(draft.reading) for draft in settled.holding if draft.reading.kind == "relation"]
         return tuple(dict.fromkeys(person for person in known if person is not None))
 
+    def links(self, take_snapshot: TakeSnapshot, user: str, seqs: Iterable[int]) -> tuple[Link, ...]:
+        """What holds no more because a person said so: see `ended`."""
+        with take_snapshot() as now:
+            edits = log.editors(now.connection, user)
+        if all(corrections.read(edit) is None for edit in edits):
+            return ()
+        return ended_by_hand(self._stand(take_snapshot, user).settled, user, 0, seqs)
+
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Entries that apply to the question, the likeliest first; their scores are probabilities."""
         standing = self._stand(take_snapshot, query.scope.user)
@@ -226,7 +239,9 @@ class ProfileView(UnitsView):
         scores = np.array([certain(draft.reading, question) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
-            question_vector = embed(self._embedder, [question_words(query.text)])[0]
+            areas = [draft.reading.areas for draft in drafts_here]
+            single = words_of_areas(query.text) if any(areas) else []
+            question_vector, *word_vectors = embed(self._embedder, [question_words(query.text), *single])
         except ModelFailed as error:
             note = _both(note, f"only what applies always: {error}")
         else:
@@ -234,6 +249,11 @@ class ProfileView(UnitsView):
                 kinds: list[Kind] = [draft.reading.kind for draft in drafts_here]
                 likely = probabilities(kinds, scale.nearness(vectors @ question_vector), query.text)
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
+            if single:
+                near = nearness_of_areas(scale, question_vector, np.array(word_vectors))
+                of_areas = {area: probability_of_area(near[area], query.text) for area in near}
+                bound = [max((of_areas[area] for area in some), default=0.0) for some in areas]
+                scores = np.maximum(scores, bound)
         order = np.argsort(-scores, kind="stable").tolist()
         evidence = (
             self._evidence(drafts_here[row], float(scores[row]), _applies(rank, float(scores[row])))

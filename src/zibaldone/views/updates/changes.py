@@ -13,6 +13,7 @@ with what it needs:
 - `tally`: one more count of the same doing ("I have solved 15 problems by now");
 - `slot`: another value of what has one ("my email is ...");
 - `state`: where one lives, works or learns, and where a thing is ("I moved to Bristol");
+- `condition`: what excludes what was (`conditions`: "I'm single again", "I eat meat again");
 - `contact`: another telephone number or address;
 - `dropped`: something was wanted or decided, and minds have changed about it;
 - `frame`: the same words with something else in one place, said with a word of change (`frames`);
@@ -28,6 +29,7 @@ import regex
 
 from zibaldone.text.words import terms
 from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, meaning
+from zibaldone.views.updates.conditions import key_of_condition, turned_to
 from zibaldone.views.updates.cues import (
     AMENDED,
     ANYMORE,
@@ -52,11 +54,16 @@ from zibaldone.views.updates.cues import (
     NEW,
     NEWS,
     NOW,
+    NOW_ELSEWHERE,
     OBJECT,
     OF_WHAT,
     OFF,
+    OWN_ELSEWHERE,
+    PAYS,
     PLACES,
+    PUT_OFF,
     RISES,
+    ROLE,
     SAYS_AGAIN,
     SLOT,
     SLOT_BEHIND,
@@ -70,6 +77,7 @@ from zibaldone.views.updates.cues import (
 from zibaldone.views.updates.frames import frame_words, may_replace, opening_end
 
 LONGEST_AMENDMENT = 14  # words
+ROLE_KEY = "~role"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,8 @@ def changes(clause: StatedClause) -> Iterator[Change]:
     if clause.supposes or clause.adds or SAYS_AGAIN.search(text, 0, comment if comment > 0 else len(text)):
         return
     begins = opening_end(text)
+    for name, side in turned_to(clause).items():
+        yield Change("condition", clause, None, frozenset({key_of_condition(name, 1 - side)}))
     if clause.asks:
         yield from _granted(clause)
         return
@@ -111,15 +121,21 @@ def changes(clause: StatedClause) -> Iterator[Change]:
         if BACK.search(first) and (subject := meaning(first)):
             denies = regex.search(r"\b(?:no|not|never|\p{L}+n['’]t)\b", first, regex.I)
             yield Change("flipped", clause, None, subject, denies=bool(denies))
+    if (match := ROLE.search(text)) and NOW.search(text) and not clause.past:
+        yield Change("role", clause, None, frozenset({ROLE_KEY}), taken=meaning(match["role"]))
     now = (NOW.search(text) and not BARE_IMPERATIVE_NOW.match(text)) or NEWS.search(clause.before)
     for value in clause.values:
         if (of_change := _changed(clause, value)) is not None:
             yield Change("changed", clause, value, of_change, rises=_rises(clause, value))
+        elif plan := _put_off(clause, value):
+            yield Change("now", clause, value, plan)
+        elif paid := _paid_for(clause, value):
+            yield Change("rent" if paid == _RENT else "now", clause, value, paid)
         elif now and (subject := _held_now(clause, value)):
             yield Change("now", clause, value, subject)
         elif (match := TALLY.search(text, 0, value.start)) and _counts(value):
             yield Change("tally", clause, value, clause.terms | {value.kind[3:]})
-        elif state := _taken_up(clause, value, now=bool(now)):
+        elif state := _taken_up(clause, value, now=bool(now or NOW_ELSEWHERE.search(text))):
             name, who = state
             yield Change("state", clause, value, frozenset({name}), who=who)
         elif value.kind in CONTACTS and (now or CONTACT.search(clause.sentence)):
@@ -191,7 +207,7 @@ def _state(clause: StatedClause) -> tuple[str, frozenset[str]]:
     for name, pattern in (*STATES.items(), *PLACES.items()):
         for value in clause.values:
             if value.kind == "name" and (match := pattern.search(clause.text, 0, value.start)):
-                who = meaning(clause.text[: match.start()])
+                who = meaning(clause.text[: match.start()]) - OWN_ELSEWHERE
                 if (name in STATES and pattern is STATES[name]) or who:
                     return name, who
     return "", frozenset()
@@ -203,8 +219,28 @@ def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> tuple[str, fr
         return None
     for name, pattern in (*TAKEN_UP.items(), *(STATES.items() if now else ())):
         if match := pattern.search(clause.text, 0, value.start):
-            return name, meaning(clause.text[opening_end(clause.text) : match.start()])
+            return name, meaning(clause.text[opening_end(clause.text) : match.start()]) - OWN_ELSEWHERE
     return None
+
+
+def _put_off(clause: StatedClause, value: Value) -> frozenset[str]:
+    """What was moved to this time, where it is said before: "the hike got pushed, we go in May"."""
+    if value.kind not in ("day", "clock") or clause.past:
+        return frozenset()
+    for text, end in ((clause.text, value.start), (clause.before, len(clause.before))):
+        if match := PUT_OFF.search(text, 0, end):
+            return meaning(match["np"] or match["who"] or "")
+    return frozenset()
+
+
+def _paid_for(clause: StatedClause, value: Value) -> frozenset[str]:
+    """What costs this from a month on; the rent, where nothing is named."""
+    if value.kind not in ("money", "number") or not PAYS.search(clause.text, 0, value.start):
+        return frozenset()
+    return clause.terms - _PAYING or _RENT
+
+
+_PAYING, _RENT = frozenset(terms("pay paying")), frozenset(terms("rent"))
 
 
 def _counts(value: Value) -> bool:

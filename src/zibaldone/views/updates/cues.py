@@ -56,7 +56,7 @@ CONTRAST = (
         FLAGS,
     ),
     lazy_pattern(
-        r"\b(?:moved|switched|changed|renamed|migrated|went|rescheduled|transferred|relocated|converted|increased|raised|reduced|lowered|extended|cut)\b[^.;!?]{0,60}?\bfrom\s+(?:the\s+|my\s+|our\s+)?(?P<old>(?:[^,.;:!?]|[.,:](?=\d)){1,40}?)\s+(?:over\s+)?to\s+(?:the\s+)?(?P<new>\S+)",
+        r"\b(?:moved|switched|changed|renamed|migrated|went|rescheduled|transferred|relocated|converted|increased|raised|reduced|lowered|extended|cut)\b[^.;!?]{0,60}?\bfrom\s+(?:the\s+|my\s+|our\s+)?(?P<old>(?:[^,.;:!?]|[.,:](?=\d)|(?<=\b(?:dr|mr|mrs|ms|st))\.){1,40}?)\s+(?:over\s+)?to\s+(?:the\s+)?(?P<new>\S+)",
         FLAGS,
     ),
 )
@@ -156,9 +156,25 @@ WRONGLY = lazy_pattern(
 MISTAKEN = lazy_pattern(r"\b(?:misread|misheard|mistyped|sorry|wait|my\s+mistake|i\s+was\s+wrong)\b", FLAGS)
 # What one has one of at a time: how it is told, and how a new one is taken up. A name follows.
 BEFORE_NAME = r"(?:the\s+|a\s+|an\s+|my\s+|our\s+)?$"
+_WORDS_OF_NOW = (
+    "jetzt|nun|inzwischen|mittlerweile|maintenant|désormais|ahora|actualmente"  # German, French, Spanish
+)
+NOW_ELSEWHERE = lazy_pattern(rf"\b(?:{_WORDS_OF_NOW})\b", FLAGS)
+_NOW_ELSEWHERE = rf"(?:(?:{_WORDS_OF_NOW})\s+)*"
+OWN_ELSEWHERE = frozenset(
+    terms(f"ich wir mein meine j je nous mon ma mes yo nosotros mi mis {_WORDS_OF_NOW.replace('|', ' ')}")
+)
 STATES = {
-    "~home": lazy_pattern(rf"\b(?:liv(?:e|es|ing)|based|stay(?:ing|s)?)\s+(?:in|at)\s+{BEFORE_NAME}", FLAGS),
-    "~job": lazy_pattern(rf"\b(?:work(?:s|ing)?|job|employed)\s+(?:at|for|with)\s+{BEFORE_NAME}", FLAGS),
+    "~home": lazy_pattern(
+        rf"""\b(?:(?:liv(?:e|es|ing)|based|stay(?:ing|s)?)\s+(?:in|at)|(?:wohn|leb)(?:e|t|en)\s+{_NOW_ELSEWHERE}in
+        |habit(?:e|ons|ent)\s+{_NOW_ELSEWHERE}(?:à|en|au)|viv(?:o|e|imos)\s+{_NOW_ELSEWHERE}en)\s+{BEFORE_NAME}""",
+        FLAGS,
+    ),
+    "~job": lazy_pattern(
+        rf"""\b(?:(?:work(?:s|ing)?|job|employed)\s+(?:at|for|with)|arbeite(?:n|t)?\s+{_NOW_ELSEWHERE}(?:bei|für)
+        |travaill(?:e|ons|ent)\s+{_NOW_ELSEWHERE}(?:chez|pour)|trabaj(?:o|a|amos)\s+{_NOW_ELSEWHERE}(?:en|para))\s+{BEFORE_NAME}""",
+        FLAGS,
+    ),
     "~car": lazy_pattern(r"\bdriv(?:e|es|ing)\s+(?:an?|my|our)\s+(?:old\s+|new\s+)?$", FLAGS),
     "~school": lazy_pattern(
         rf"\b(?:goes\s+to|go\s+to|attend(?:s|ing)?|stud(?:y|ies|ying)\s+at|enrolled\s+(?:at|in))\s+{BEFORE_NAME}",
@@ -176,6 +192,26 @@ TAKEN_UP = {
 }
 # Where a thing or another person is, which ends when it is moved.
 PLACES = {"~home": lazy_pattern(rf"\b(?:is|are)\s+(?:located\s+)?(?:in|at)\s+{BEFORE_NAME}", FLAGS)}
+_A_PLAN = r"""(?!(?:in|out|to|on|up|back|it|that|this|them|from|house|here|there)\b)(?:the\s+|our\s+|my\s+)?
+[\p{L}'’-]+(?:\s+[\p{L}'’-]+){0,2}?"""
+# What was put off, where the new time comes behind it: "we moved Lisbon: now we fly in March".
+PUT_OFF = lazy_pattern(
+    rf"""\b(?:moved|postponed|rescheduled|pushed(?:\s+back)?|delayed|brought\s+forward)\s+(?P<np>{_A_PLAN})\s*(?:[:,;—–]|\s-\s|$)
+    |^\W*(?P<who>{_A_PLAN})\s+(?:got|was|is|has\s+been|had\s+to\s+be)\s+(?:moved|postponed|rescheduled|pushed(?:\s+back)?|delayed
+    |brought\s+forward)\s*(?:[:,;—–]|\s-\s|$)""",
+    FLAGS,
+)
+PAYS = lazy_pattern(
+    r"""\b(?:from|starting(?:\s+(?:in|from|with))?|as\s+of)\s+(?:now(?:\s+on)?|next\s+(?:month|year|week)|this\s+month
+    |(?:january|february|march|april|may|june|july|august|september|october|november|december)(?:\s+\d{4})?)(?:\s+on)?,?\s+
+    (?:i|we)(?:['’]ll|['’]m|['’]re|\s+will|\s+am|\s+are|\s+have\s+to)?\s+(?:be\s+)?pay(?:ing)?\s+$""",
+    FLAGS,
+)
+ROLE = lazy_pattern(
+    r"\bi(?:['’]m|\s+am)?\s+(?:now\s+|currently\s+)*work(?:ing)?\s+(?:now\s+)?as\s+an?\s+(?!(?:team|group|couple|family|whole)\b)"
+    r"(?P<role>[\p{L}-]+(?:\s+[\p{L}-]+){0,3}?)(?=\s+(?:now|these|at|for|in|since|and|on)\b|[^\p{L}\s]|$)",
+    FLAGS,
+)
 SLOT_BEHIND = lazy_pattern(
     r"\s+is\s+(?:now\s+)?(?:my|our)\s+(?:new\s+)?(?P<np>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)(?:\s+now)?\s*(?:[,.;!]|$)",
     FLAGS,
@@ -185,7 +221,7 @@ CONTACTS = frozenset(("phone", "address"))
 CONTACT = lazy_pattern(r"\b(?:new|changed?|use|instead|old|switched|update)\b", FLAGS)
 # How somebody says to have or use what a name stands for; and to belong where one can leave.
 USES = lazy_pattern(
-    r"\b(?:use|uses|using|in|on|with|via|have|got|is|are|am|run|runs|drive|prefer)\s+(?:the\s+|an?\s+|my\s+|our\s+)?$",
+    r"\b(?:use|uses|using|in|on|with|via|have|got|is|are|am|run|runs|drive|prefer|see|seeing)\s+(?:the\s+|an?\s+|my\s+|our\s+)?$",
     FLAGS,
 )
 WORKS = lazy_pattern(

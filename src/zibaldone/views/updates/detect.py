@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from zibaldone.core import EDITOR, MACHINES, Message
-from zibaldone.views.updates.changes import Change, changes, holds_now, may_change, state_of
+from zibaldone.views.updates.changes import ROLE_KEY, Change, changes, holds_now, may_change, state_of
 from zibaldone.views.updates.clauses import StatedClause, clauses, clauses_of_sentence
-from zibaldone.views.updates.cues import CONTACTS
+from zibaldone.views.updates.conditions import condition_of, key_of_condition
+from zibaldone.views.updates.cues import CONTACTS, ROLE
 from zibaldone.views.updates.frames import frame_words
 from zibaldone.views.updates.matching import may_be_of_one_thing, takes_place
 
@@ -30,21 +31,6 @@ _MOST_READ = 2000  # sentences whose clauses are kept
 _WORTH = 0.7  # of the best match's weight: an earlier one of less is another matter
 
 Place = tuple[int, int, int]  # seq, and start and end of a sentence in that message
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A sentence that no longer holds, and the one that took its place."""
-
-    user: str
-    generation: int
-    old_seq: int
-    old_start: int  # of the sentence: content[old_start:old_end] of the old message
-    old_end: int
-    new_seq: int
-    new_start: int
-    new_end: int
-    rule: str  # a rule's name, or the name of the model that said so
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,5 +235,9 @@ def _indexed(clause: StatedClause) -> set[str]:
     kinds |= {value.kind for value in clause.values if value.kind in CONTACTS}
     if state := state_of(clause):
         kinds.add(state)
+    if not clause.past and ROLE.search(clause.text):
+        kinds.add(ROLE_KEY)
+    if not clause.past:
+        kinds |= {key_of_condition(name, side) for name, side in condition_of(clause).items()}
     owned = frozenset(word.term for word in frame_words(clause) if word.is_owned)
     return {*owned, *clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}

@@ -139,6 +139,12 @@ def frame_fits(older: StatedClause, newer: StatedClause, *, general: bool) -> fl
     rest = [word for word in theirs[end:] if word.term not in shared and _says_of_what(word.term)]
     if new_values and _names(newer, old_values):
         return float(content + 1)
+    beside = [
+        {word.term for word in words[a:b] if not any(v.start <= word.start < v.end for v in values)}
+        for words, a, b, values in ((theirs, begin, end, old_values), (ours, first, last + 1, new_values))
+    ]
+    if new_values and all(beside) and beside[0].isdisjoint(beside[1]):
+        return 0  # each says what its value is of: "for my knee", "about my teeth"
     if not content or not has_cue(newer):
         return 0
     exact = bool(new_values) and not rest

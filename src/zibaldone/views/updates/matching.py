@@ -8,6 +8,7 @@ from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.updates.changes import Change, holds_now, state_of, who_is_in_state
 from zibaldone.views.updates.clauses import PEOPLE, StatedClause, Value, meaning
+from zibaldone.views.updates.conditions import beside_me, condition_of, key_of_condition
 from zibaldone.views.updates.cues import (
     AIMS,
     DURATION,
@@ -16,6 +17,7 @@ from zibaldone.views.updates.cues import (
     INTENDS,
     IS,
     MEANS,
+    ROLE,
     SLOT,
     TALLY,
     USES,
@@ -41,11 +43,16 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     share stand together in many sentences, and name no single thing.
     """
     new = change.clause
+    if change.rule == "condition":
+        return _ends_condition(change, older)
     named = change.rule == "contrast" and not new.owners and not new.is_own  # "the wedding"
     if (not named and not _same_owner(new, older)) or (not holds_now(older) and change.rule != "amended"):
         return 0
     if change.rule in ("contrast", "ended"):
         return _names_old(change, older, near=near)
+    if change.rule == "role":
+        theirs = ROLE.search(older.text)
+        return 2.0 if theirs and not older.past and change.taken.isdisjoint(meaning(theirs["role"])) else 0
     if change.rule == "dropped":
         decided = INTENDS.search(older.text) and older.is_own and not older.denies
         return float(len(change.subject)) if decided and change.subject <= older.terms | older.names else 0
@@ -80,9 +87,25 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
             if (m := SLOT.search(older.text, 0, value.start)) and meaning(m["np"]) == change.subject
         ]
         return 2.0 if mine else 0
+    if change.rule == "rent":
+        return 1.0 if older.is_own and not older.past and _is_much_like(values[0], change.value) else 0
     if older.past and change.rule == "now" and change.value.kind != "name":
         return 0
     return _of_one_subject(change, older, near=near, general=general)
+
+
+def _ends_condition(change: Change, older: StatedClause) -> float:
+    """Whether the older clause is on the other side; where both name somebody, they name the same one."""
+    if older.past or not holds_now(older):
+        return 0
+    keys = {key_of_condition(name, side) for name, side in condition_of(older).items()}
+    who = beside_me(change.clause)
+    theirs = older.names
+    ours = change.clause.names | (
+        frozenset(terms(who)) if who[:1].isupper() and " " not in who else frozenset()
+    )
+    apart = "~partner" in min(change.subject) and theirs and ours and theirs.isdisjoint(ours)
+    return 2.0 if change.subject <= keys and not apart else 0
 
 
 def may_be_of_one_thing(newer: StatedClause, older: StatedClause, *, near: bool) -> bool:
@@ -229,7 +252,7 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
         if plain and (not older.is_own or len(older.terms) > _MOST_AROUND):
             return 0
         return float(len(change.subject))
-    if change.taken & older.context:
+    if (change.taken - change.old) & older.context:
         return 0
     rest = change.subject & (older.terms | older.names)
     if not rest and not (change.taken and older.is_own and change.clause.is_own and _uses(older, change.old)):
@@ -329,6 +352,11 @@ def _same(value: Value, other: Value) -> bool:
 def _dimension(value: Value) -> str:
     """The kind, and one for all units of time: an amendment may say minutes for hours."""
     return "time" if value.kind in DURATION else value.kind
+
+
+def _is_much_like(old: Value, new: Value) -> bool:
+    before, after = _number(old), _number(new)
+    return bool(before and after and 0.5 <= after / before <= 2)
 
 
 def _more(new: Value, old: Value) -> bool:

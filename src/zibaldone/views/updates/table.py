@@ -22,7 +22,8 @@ from sqlalchemy import (
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, update_links, update_words
 from zibaldone.views.base import Counted, Generation
-from zibaldone.views.updates.detect import MOST_PLACES, Link, Place
+from zibaldone.views.links import Link
+from zibaldone.views.updates.detect import MOST_PLACES, Place
 
 _PER_STATEMENT = 400
 

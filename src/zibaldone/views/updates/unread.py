@@ -12,9 +12,10 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.log import UserState
 from zibaldone.views.base import TakeSnapshot
+from zibaldone.views.links import Link
 from zibaldone.views.toolkit import MOST_UNREAD, tail
 from zibaldone.views.updates import table
-from zibaldone.views.updates.detect import NEAR, Detector, Link, Place, WordIndex
+from zibaldone.views.updates.detect import NEAR, Detector, Place, WordIndex
 
 
 @dataclass(frozen=True, slots=True)

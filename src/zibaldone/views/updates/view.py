@@ -28,8 +28,9 @@ from zibaldone.views.base import (
     Retrieved,
     TakeSnapshot,
 )
+from zibaldone.views.links import Link
 from zibaldone.views.updates import table
-from zibaldone.views.updates.detect import Candidates, Detector, Link, Place, WordIndex
+from zibaldone.views.updates.detect import Candidates, Detector, Place, WordIndex
 from zibaldone.views.updates.tasks import Ended, EndedPair, JudgeUpdates, NumberedSentence
 from zibaldone.views.updates.unread import UnreadLinks, before, behind, read_unread, with_unread
 from zibaldone.views.user_cache import UserCache
