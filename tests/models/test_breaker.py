@@ -57,6 +57,20 @@ def test_one_question_is_tried_after_a_rest(seconds):
     assert breaker.resting("another") == ""
 
 
+def test_a_trial_that_fails_is_over_whatever_it_counts_for(seconds):
+    """What is asked in parts next counts for nothing before the first rest, and begins the next one."""
+    breaker = Breaker(seconds)
+    for _ in range(9):
+        breaker.failed("key", reason="no", times=0)
+        assert breaker.resting("key") == ""
+    breaker.failed("key", reason="no", times=3)
+    seconds.now += 30
+    assert breaker.resting("key") == ""
+    breaker.failed("key", reason="no", times=0)
+    seconds.now += 59
+    assert "not asked for 1 s more" in breaker.resting("key")
+
+
 def test_a_task_that_a_model_never_answers_well_is_left_alone(task, seconds):
     """After three questions, six full answers, the offline answer comes at once, and says why."""
     model, meter = ScriptedModel(lambda _: "no"), Meter(None)

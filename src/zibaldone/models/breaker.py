@@ -49,8 +49,10 @@ class Breaker:
             )
 
     def failed(self, *key: str, reason: str, times: int = 1) -> None:
-        """Count a failure, of as many requests."""
+        """Count a failure, of as many requests; one that counts for none ends a trial all the same."""
         with self._lock:
+            if not times and key not in self._records:
+                return
             record = self._records.pop(key, None) or _Record()
             self._records[key] = record
             while len(self._records) > _REMEMBERED:
