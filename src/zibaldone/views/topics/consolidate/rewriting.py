@@ -139,9 +139,10 @@ class _Change:
     def realised(self, answer: DocumentRewritten, work: Work) -> tuple[Document, str]:
         """As the model wrote it, as far as the entries bear it out."""
         task, entries, summary = "topics.rewrite_documents", list(self.entries.values()), answer.summary
-        if fault := summary_fault(summary, entries) if summary else "":
-            summary = ""
-        note_parts(f"{task}.summary", bool(answer.summary), [f"{answer.summary!r} {fault}"] if fault else [])
+        if summary:
+            fault = summary_fault(summary, entries)
+            note_parts(f"{task}.summary", 1, [f"{summary!r} {fault}"] if fault else [])
+            summary = "" if fault else summary
         # A merged one, into which nothing comes, may be called anew.
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
