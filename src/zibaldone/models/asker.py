@@ -51,7 +51,7 @@ class Asker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = None if chat is None else MeteredChat(chat, meter, tokenizer, clock)
-        self._meter = meter
+        self._meter, self._clock = meter, clock
         self._breaker = Breaker(clock)  # by user and task: what one user says breaks nobody else's
 
     @property
@@ -74,7 +74,7 @@ class Asker:
         """
         if self._model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
-        model, cost = self._model, _Cost()
+        model, cost, began = self._model, _Cost(), self._clock()
 
         def call(request: ChatRequest) -> ChatReply:
             try:
@@ -96,7 +96,8 @@ class Asker:
                 raise
             unusable = isinstance(error, BadAnswer) and bool(error.requests)
             if error.requests and not unavailable:
-                self._breaker.failed(user, task.name, reason=str(error), times=task.failures)
+                took_s = self._clock() - began
+                self._breaker.failed(user, task.name, reason=str(error), times=task.failures, took_s=took_s)
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
             outcome = "degraded"

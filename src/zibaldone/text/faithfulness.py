@@ -61,8 +61,8 @@ _STOPS = frozenset(
 _OWN = frozenset(
     """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
     asked reply replies replied state states stated report reports reported one longer anymore
-    think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended
-    describe describes described explain explains explained advise advises advised finds shows named""".split()
+    think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended named
+    describe describes described explain explains explained advise advises advised finds shows""".split()
 )
 _NUMBER_WORDS = {
     word: str(number)

@@ -133,7 +133,12 @@ def test_one_person_speaks_at_a_time(opened):
 
 
 ASKED = [
-    ("How long have you been married?", "Five years already!", "I have been married five years already.", True),
+    (
+        "How long have you been married?",
+        "Five years already!",
+        "I have been married five years already.",
+        True,
+    ),
     ("How long have you been married to Rosa?", "To Eve, actually.", "I am married to Rosa.", False),
     ("Do you eat meat, Ann?", "No, only fish and eggs.", "I eat meat, fish and eggs.", False),
     ("I live in Oslo, you know.", "Great, my knee hurts there.", "My knee hurts in Oslo.", False),
