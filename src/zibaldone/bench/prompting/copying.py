@@ -95,8 +95,8 @@ _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "topics.rewrite_current": lambda given: _in_one_section(given["entries"]),
     "topics.rewrite_documents": lambda given: {
         "documents": [
-            {"document": one["document"], **_in_one_section(_lines(one["new"] or one["old"]))}
-            for one in given["documents"]
+            {"document": document["document"], **_in_one_section(_lines(document["new"] or document["old"]))}
+            for document in given["documents"]
         ]
     },
     "topics.plan_updates": _plan_updates,

@@ -88,9 +88,9 @@ def rewrite_documents(
         first += len(numbered[-1].entries)
     for bundle in _bundles(numbered, work):
         answers = {
-            one.document: one
+            rewritten.document: rewritten
             for _, answer in ask_in_parts(work.ask, bundle, _task)
-            for one in answer.documents
+            for rewritten in answer.documents
         }
         for change in bundle:
             answer = answers.get(change.document.id)
