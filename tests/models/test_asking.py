@@ -49,6 +49,15 @@ def test_a_task_that_is_asked_again_in_halves_breaks_nothing():
     assert len(model.requests) == 14
 
 
+def test_a_task_that_was_cut_off_is_asked_in_halves_at_once():
+    """To ask for a shorter answer would cost as much again; one that has no halves is asked for it."""
+    cut = ChatReply("{", finish="length", prompt_tokens=10, completion_tokens=100)
+    for task, calls in ((InHalves("red"), 1), (NameColours("red"), 2)):
+        model = ScriptedModel([cut] * 2)
+        answer = Asker(model, Meter(None, Ceilings()), STATIC).ask(task, user="ann")
+        assert (answer.unusable, answer.calls, len(model.requests)) == (True, calls, calls)
+
+
 def test_inputs_are_sent_and_nothing_else(task):
     """The instructions are the prompt file, word for word; the inputs follow as JSON, characters intact."""
     system, user = task.turns()

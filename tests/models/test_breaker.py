@@ -57,6 +57,33 @@ def test_one_question_is_tried_after_a_rest(seconds):
     assert breaker.resting("another") == ""
 
 
+def test_a_trial_that_fails_is_over_whatever_it_counts_for(seconds):
+    """What is asked in parts next counts for nothing before the first rest, and begins the next one."""
+    breaker = Breaker(seconds)
+    for _ in range(9):
+        breaker.failed("key", reason="no", times=0)
+        assert breaker.resting("key") == ""
+    breaker.failed("key", reason="no", times=3)
+    seconds.now += 30
+    assert breaker.resting("key") == ""
+    breaker.failed("key", reason="no", times=0)
+    seconds.now += 59
+    assert "not asked for 1 s more" in breaker.resting("key")
+
+
+def test_a_slow_model_rests_for_ten_times_as_long_as_it_takes(task, seconds):
+    """A rest that is over before anything else is done would spare nothing."""
+
+    def slow(_request):
+        seconds.now += 60
+        return "no"
+
+    asker = Asker(ScriptedModel(slow), Meter(None), STATIC, seconds)
+    for _ in range(3):
+        asker.ask(task, user="ann")
+    assert "not asked for 1200 s more" in asker.ask(task, user="ann").degraded
+
+
 def test_a_task_that_a_model_never_answers_well_is_left_alone(task, seconds):
     """After three questions, six full answers, the offline answer comes at once, and says why."""
     model, meter = ScriptedModel(lambda _: "no"), Meter(None)

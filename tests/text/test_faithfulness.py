@@ -29,6 +29,7 @@ SAID = (
         "Fish Ann does not eat.",
         "Ann lived in Oslo on 8 May 2023.",
         "Ann loved soup (2023-05-08).",
+        "Ann lives with a cat named Fern.",
     ],
 )
 def test_what_the_sources_say_is_borne_out(statement: str) -> None:
@@ -125,6 +126,7 @@ def test_keywords_deny_nothing() -> None:
         ("Ann met a cousin on a hike.", ["I had a not-so-great time on a hike: I met a cousin."]),
         ("Ann's team faced a storm and won't quit.", ["My team faced a storm and we won't quit."]),
         ("Ann has a warm heart.", ["No doubt Ann has a warm heart."]),
+        ("Ann never gives up, and rehearsals are long.", ["I never give up.", "Rehearsals are long."]),
     ],
 )
 def test_what_denies_nothing_of_the_rest(statement: str, sources: list[str]) -> None:
@@ -140,6 +142,9 @@ def test_what_denies_nothing_of_the_rest(statement: str, sources: list[str]) -> 
         ("Ann shares her notes.", ["I'm afraid I don't share my notes."]),
         ("Ann paints the fence.", ["I won't paint the fence."]),
         ("Ann quit her job.", ["I won't quit my job."]),
+        ("Ann never gives up, and rehearsals are never long.", ["I never give up.", "Rehearsals are long."]),
+        ("Rehearsals are long.", ["I do not find that scripts, castings, and rehearsals are long."]),
+        ("Ann eats eggs.", ["I don't eat fish, and eggs."]),
     ],
 )
 def test_what_denies_still_does(statement: str, sources: list[str]) -> None:

@@ -51,7 +51,7 @@ class Asker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = None if chat is None else MeteredChat(chat, meter, tokenizer, clock)
-        self._meter = meter
+        self._meter, self._clock = meter, clock
         self._breaker = Breaker(clock)  # by user and task: what one user says breaks nobody else's
 
     @property
@@ -65,7 +65,8 @@ class Asker:
         """The task's answer, from the model or from its `offline`.
 
         A bad answer (not JSON, not of the schema, refused by `task.check`, cut off) is shown to the model
-        once, with what is wrong with it; then the offline answer stands in, and so it does when the model
+        once, with what is wrong with it, but for a divisible task's that was cut off: its parts are asked
+        next. Then the offline answer stands in, and so it does when the model
         refuses, fails, cannot be had, is left alone for a while because it failed again and again, or a
         ceiling is reached. With `patient`, a model that cannot be had is asked all the same, and raises
         ModelUnavailable. QuestionOpen is always raised: somebody is going to answer. With a `timeout_s`
@@ -73,7 +74,7 @@ class Asker:
         """
         if self._model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
-        model, cost = self._model, _Cost()
+        model, cost, began = self._model, _Cost(), self._clock()
 
         def call(request: ChatRequest) -> ChatReply:
             try:
@@ -94,8 +95,9 @@ class Asker:
             if patient and unavailable:
                 raise
             unusable = isinstance(error, BadAnswer) and bool(error.requests)
-            if error.requests and not unavailable and not task.divisible:
-                self._breaker.failed(user, task.name, reason=str(error))
+            if error.requests and not unavailable:
+                took_s = self._clock() - began
+                self._breaker.failed(user, task.name, reason=str(error), times=task.failures, took_s=took_s)
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
             outcome = "degraded"
@@ -161,8 +163,8 @@ def _repaired(task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s
     try:
         return _judged(task, reply)
     except BadAnswer as error:
-        if reply.finish == "refusal":
-            raise
+        if reply.finish == "refusal" or (reply.finish == "length" and task.divisible):
+            raise  # parts of it have shorter answers
         complaint = (
             f"This answer cannot be used: {error}. Give the corrected answer: one JSON object that fits"
             " the schema, and nothing else."

@@ -10,6 +10,9 @@ from zibaldone.fork_safety import ForkSafeLock
 
 _PATIENCE = 3  # failures in a row
 _FIRST_REST_S, _LONGEST_REST_S = 30.0, 600.0
+_SHARE = (
+    10  # times as long as a failing question took its rest is at least: of a slow model, a tenth of the time
+)
 _REMEMBERED = 1000  # keys; the oldest are forgotten
 
 
@@ -25,6 +28,7 @@ class _Record:
 class Breaker:
     """Three failures of a key in a row open it for half a minute, then for twice as long each time.
 
+    Where a question takes long to fail, it rests for ten times as long as that.
     After each rest one question is let through; if it succeeds, all is forgotten. Safe for threads.
     """
 
@@ -48,9 +52,11 @@ class Breaker:
                 f" the last of which was: {record.reason}"
             )
 
-    def failed(self, *key: str, reason: str, times: int = 1) -> None:
-        """Count a failure, of as many requests."""
+    def failed(self, *key: str, reason: str, times: int = 1, took_s: float = 0.0) -> None:
+        """Count a failure, of as many requests; one that counts for none ends a trial all the same."""
         with self._lock:
+            if not times and key not in self._records:
+                return
             record = self._records.pop(key, None) or _Record()
             self._records[key] = record
             while len(self._records) > _REMEMBERED:
@@ -58,7 +64,7 @@ class Breaker:
             record.failures += times
             record.reason = reason
             if record.on_trial or (not record.rests and record.failures >= _PATIENCE):
-                rest_s = min(_FIRST_REST_S * 2**record.rests, _LONGEST_REST_S)
+                rest_s = max(min(_FIRST_REST_S * 2**record.rests, _LONGEST_REST_S), _SHARE * took_s)
                 record.rests += 1
                 record.on_trial, record.until = False, self._clock() + rest_s
 

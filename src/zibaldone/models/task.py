@@ -52,6 +52,11 @@ class Task(Generic[R]):
         return False
 
     @property
+    def failures(self) -> int:
+        """For how many failures in a row a bad answer to it counts against the model."""
+        return 0 if self.divisible else 1
+
+    @property
     def name(self) -> str:
         """Such as "chunks.compress"."""
         return f"{self.view}.{self.prompt}"

@@ -61,7 +61,7 @@ _STOPS = frozenset(
 _OWN = frozenset(
     """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
     asked reply replies replied state states stated report reports reported one longer anymore
-    think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended
+    think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended named
     describe describes described explain explains explained advise advises advised finds shows""".split()
 )
 _NUMBER_WORDS = {
@@ -75,8 +75,10 @@ _NUMBER = lazy_pattern(r"\p{N}+")
 _ISO_MONTH = lazy_pattern(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
+# "..., and meal times are fun": a subject of its own, where no list with commas goes on.
+_OTHERS = r"(?<!,[^,]*),\s+and\s+(?=(?:\p{L}+\s+){1,3}(?:is|are|was|were|has|have|had)\b)"
 _CLAUSE = lazy_pattern(
-    rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})"
+    rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})|{_OTHERS}"
 )
 
 

@@ -132,6 +132,31 @@ def test_one_person_speaks_at_a_time(opened):
     assert memory.profile("ann").entries() == []
 
 
+ASKED = [
+    (
+        "How long have you been married?",
+        "Five years already!",
+        "I have been married five years already.",
+        True,
+    ),
+    ("How long have you been married to Rosa?", "To Eve, actually.", "I am married to Rosa.", False),
+    ("Do you eat meat, Ann?", "No, only fish and eggs.", "I eat meat, fish and eggs.", False),
+    ("I live in Oslo, you know.", "Great, my knee hurts there.", "My knee hurts in Oslo.", False),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "text", "noted"), ASKED)
+def test_an_answer_is_noted_with_its_question(opened, question, answer, text, noted):
+    """As far as the answer says it: what is only asked, denied, or no question bears nothing out."""
+    memory = opened(chat=noting([{"kind": "fact", "text": text, "sources": [1, 2]}]))
+    say(memory, question, name="Bea")
+    say(memory, answer, name="Ann", start=START + timedelta(minutes=1))
+    memory.maintain(views=["profile"])
+    entries = [(entry.text, entry.sources) for entry in memory.profile("ann").entries()]
+    assert ((text, (1, 2)) in entries) is noted
+    assert len(entries) <= noted or all(one != text for one, _ in entries)
+
+
 def test_machines_and_corrections_are_not_shown(opened):
     """Nor what has no words; no model is asked where nothing is left."""
     model = noting([])

@@ -252,6 +252,22 @@ def test_a_batch_whose_answer_is_bad_is_halved_down_to_one_message() -> None:
         assert [text.startswith(speaker) for text in texts] == [True], seq
 
 
+@pytest.mark.parametrize("bad", [{1}, {64}, {1, 64}, {20, 21, 40}])
+def test_a_few_bad_messages_leave_all_others_to_the_model(bad: set[int]) -> None:
+    """Wherever they stand in the batch."""
+    made, _ = read_with(lambda seqs: good(seqs) if bad.isdisjoint(seqs) else "not JSON", batch_of(64))
+    by_model = {seq for seq, texts in made.items() if texts[0].startswith("Ann")}
+    assert by_model == set(range(1, 65)) - bad
+
+
+def test_a_model_that_reads_no_batch_costs_few_calls() -> None:
+    """A batch, its halves and its quarters, each put right once in vain; and nothing is lost."""
+    made, shown = read_with(lambda _seqs: "not JSON", batch_of(64))
+    assert [len(seqs) for seqs in shown[::2]] == [64, 32, 32, 16, 16, 16, 16]
+    assert sorted(made) == list(range(1, 65))
+    assert all(made.values())
+
+
 @pytest.mark.parametrize(
     "answers",
     [

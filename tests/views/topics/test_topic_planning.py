@@ -17,7 +17,7 @@ from zibaldone.search.clustering import agglomerate, halves
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
-from zibaldone.views.topics.consolidate.rewriting import Portion
+from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
@@ -146,6 +146,16 @@ def _lines(inputs: dict[str, Any]) -> list[int]:
     return sorted(int(line.split(" ", 1)[0]) for line in shown)
 
 
+def _each(inputs: dict[str, Any], written: Callable[[dict[str, Any]], Any]) -> Any:
+    """An answer to rewrite_current, or to rewrite_documents with the same for every document."""
+    if "documents" not in inputs:
+        return written(inputs)
+    answers = [(one["document"], written(one)) for one in inputs["documents"]]
+    if not all(isinstance(answer, dict) for _, answer in answers):
+        return answers[0][1]
+    return {"documents": [{"document": doc_id, **answer} for doc_id, answer in answers]}
+
+
 def _rewritten(lines: list[Any], **more: Any) -> dict[str, Any]:
     return {"sections": [{"heading": "All", "lines": lines}], **more}
 
@@ -192,7 +202,7 @@ def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) 
             return {"groups": [ids[:2], ids[:2], ["topic-9999", ids[0]]]}
         if task == "topics.extract":
             return "none"
-        return bad_rewrite(_lines(inputs))
+        return _each(inputs, lambda one: bad_rewrite(_lines(one)))
 
     messages, by = said(*CATS, *TRADE, *MANY[:30], *CATS), tools(answers=answers)
     library, _ = fed(messages, by)
@@ -207,26 +217,130 @@ def test_a_model_that_does_well_is_followed() -> None:
     def answers(task: str, inputs: dict[str, Any]) -> Any:
         if task == "topics.plan_updates":
             blocks = [one["block"] for one in inputs["blocks"]]
-            return {"updates": [], "new_documents": [{"title": "Pets", "blocks": blocks}]}
-        if task == "topics.extract":
+            new = {"title": "The cat", "summary": "cat; Moss is brushed.", "blocks": blocks}
+            return {"updates": [], "new_documents": [new]}
+        if task != "topics.rewrite_current":
             return "none"
         numbers = _lines(inputs)
-        marks = [{"older": numbers[0], "newer": numbers[1]}] if "entries" in inputs else []
         return {
-            "title": "The cat",
-            "summary": "cat; Moss is brushed.",
             "sections": [
-                {"heading": "Food", "lines": [{"entries": numbers[:1]}]},
-                {"heading": "Fur", "lines": [{"entries": numbers[1:]}]},
+                {"heading": "Food", "entries": numbers[:2]},
+                {"heading": "Fur", "entries": numbers[2:]},
             ],
-            "superseded": marks,
+            "superseded": [{"older": numbers[0], "newer": numbers[1]}],
         }
 
-    library = filed(said(*CATS[:2]), tools(answers=answers))
+    library = filed(said(*CATS[:2], *TRADE[:2]), tools(answers=answers))
     (document,) = library.documents.values()
     assert [one.title for one in document.headings] == ["The cat", "Food", "Fur"]
     assert document.summary == "cat; Moss is brushed."
-    assert [(one.superseded_by, one.supersedes) for one in document.entries] == [((2,), ()), ((), (1,))]
+    assert [bool(one.superseded_by) for one in document.entries] == [True, False, False, False]
+
+
+def filing(*, rewrite: Callable[[dict[str, Any]], Any], calls: list[Any] | None = None, **new: Any) -> Any:
+    """Answers of a model that makes one document of all, files everything in it, and rewrites as told."""
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if calls is not None:
+            calls.append((task, inputs))
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            if known := [one["id"] for one in inputs["documents"]]:
+                return {"updates": [{"document": known[0], "blocks": blocks}], "new_documents": []}
+            return {"updates": [], "new_documents": [{"title": "Pets", "blocks": blocks, **new}]}
+        return _each(inputs, rewrite) if task == "topics.rewrite_documents" else "none"
+
+    return answers
+
+
+def twice_filed(answers: Any) -> Library:
+    """A library of two flushes: a document is made, and then brought up to date."""
+    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
+    library = filed(said(*CATS[:2]), by)
+    library, _ = fed([replace(one, seq=9 + one.seq) for one in said(*CATS[2:])], by, library)
+    return flush(library, by)
+
+
+def test_a_new_document_is_not_written_again() -> None:
+    """Its blocks were put in order already; a document that something comes into is."""
+    calls: list[Any] = []
+    twice_filed(filing(rewrite=lambda one: BAD_REWRITES["faithful"](_lines(one)), calls=calls))
+    asked = [task for task, _ in calls if task in {"topics.plan_updates", "topics.rewrite_documents"}]
+    assert asked == ["topics.plan_updates", "topics.plan_updates", "topics.rewrite_documents"]
+
+
+def test_a_rewriting_of_a_document_is_followed() -> None:
+    """Its headings and its summary, and what is superseded."""
+
+    def rewrite(one: dict[str, Any]) -> Any:
+        new = sorted(int(line.split(" ", 1)[0]) for part in one["new"] for line in part["entries"])
+        sections = [{"heading": "Whiskers", "entries": new}]
+        return {"title": "No", "summary": "cat; Moss is brushed.", "sections": sections}
+
+    (document,) = twice_filed(filing(rewrite=rewrite)).documents.values()
+    assert document.title == "Pets"
+    assert "Whiskers" in [one.title for one in document.headings]
+    assert document.summary == "cat; Moss is brushed."
+
+
+def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
+    """One call for all that a flush changes; an entry that is put into another document stays in its own."""
+    calls: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        calls.append((task, inputs))
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            known = [one["id"] for one in inputs["documents"]]
+            if known:
+                pairs = zip(known, (blocks[:1], blocks[1:]), strict=False)
+                return {
+                    "updates": [{"document": doc_id, "blocks": some} for doc_id, some in pairs],
+                    "new_documents": [],
+                }
+            new = [{"title": "Cats", "blocks": blocks[:1]}, {"title": "Trade", "blocks": blocks[1:]}]
+            return {"updates": [], "new_documents": new}
+        if task == "topics.rewrite_current":
+            numbers = _lines(inputs)
+            sections = [{"heading": "a", "entries": numbers[:1]}, {"heading": "b", "entries": numbers[1:]}]
+            return {"sections": sections}
+        if task == "topics.rewrite_documents":
+            every = [n for one in inputs["documents"] for n in _lines(one)]
+            return _each(inputs, lambda _: _rewritten([{"entries": [n]} for n in every]))
+        return "none"
+
+    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_tokens=1), answers)
+    messages = said(CATS[0], TRADE[0])
+    later = [replace(one, seq=9 + one.seq) for one in said(CATS[1], TRADE[1])]
+    library, _ = fed(later, by, filed(messages, by))
+    library = flush(library, by)
+    assert [len(inputs["documents"]) for task, inputs in calls if task == "topics.rewrite_documents"] == [2]
+    assert [sorted(entry.text for entry in one.entries) for one in library.documents.values()] == [
+        sorted([CATS[0], CATS[1]]),
+        sorted([TRADE[0], TRADE[1]]),
+    ]
+
+
+def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
+    """A model that writes one at a time writes all; where it fails, the blocks stand as planned."""
+    asked: list[int] = []
+    shelved = [
+        (filed(said(text), tools()).documents["topic-0001"], portions([text + " again"]))
+        for text in (CATS[0], TRADE[0], MANY[0], MANY[1])
+    ]
+    changes = [(replace(one, id=f"topic-{n:04}"), some) for n, (one, some) in enumerate(shelved, 1)]
+
+    def answers(_task: str, inputs: dict[str, Any]) -> Any:
+        ids = [one["document"] for one in inputs["documents"]]
+        asked.append(len(ids))
+        if len(ids) > 1 or ids == ["topic-0003"]:
+            return "not JSON"
+        return _each(inputs, lambda one: {**BAD_REWRITES["faithful"](_lines(one)), "summary": "a; b"})
+
+    made = list(rewrite_documents(changes, Work(tools(answers=answers), Library())))
+    assert [one.id for one, _ in made] == [one.id for one, _ in changes]
+    assert all(len(one.entries) == 2 for one, _ in made)
+    assert asked == [4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1]  # each that fails is put right once in vain
 
 
 def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
@@ -263,8 +377,8 @@ def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
                 "updates": [{"document": known[0], "blocks": blocks}] if known else [],
                 "new_documents": new,
             }
-        if task == "topics.rewrite_document":
-            sections_shown.append(inputs)
+        if task == "topics.rewrite_documents":
+            sections_shown.extend(inputs["documents"])
         return "none"
 
     by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
@@ -276,23 +390,15 @@ def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
     assert any(CATS[0] in line for line in old)
 
 
-@pytest.mark.parametrize("written", ["", "The cat of Zebulon"])
-def test_a_new_document_has_its_planned_title(written: str) -> None:
-    """The model that writes it is shown it, and may give another; without names of its own."""
-    shown = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        if task == "topics.plan_updates":
-            blocks = [one["block"] for one in inputs["blocks"]]
-            return {"updates": [], "new_documents": [{"title": "Pets at home", "blocks": blocks}]}
-        if task != "topics.rewrite_document":
-            return "none"
-        shown.append(inputs["title"])
-        return {**BAD_REWRITES["faithful"](_lines(inputs)), "title": written}
-
-    (document,) = filed(said(*CATS[:2]), tools(answers=answers)).documents.values()
-    assert shown == ["Pets at home"]
-    assert document.title == "Pets at home"
+@pytest.mark.parametrize(
+    ("title", "kept"), [("Pets at home", "Pets at home"), ("The cat of Zebulon", None), ("", None)]
+)
+def test_a_new_document_has_its_planned_title(title: str, kept: str | None) -> None:
+    """Unless it has a name that no entry has: then it is called like its block."""
+    (document,) = filed(said(*CATS[:2]), tools(answers=filing(rewrite=dict, title=title))).documents.values()
+    assert kept in {None, document.title}
+    assert document.title
+    assert "Zebulon" not in document.title
 
 
 def test_what_is_merged_is_written_anew() -> None:
@@ -306,30 +412,49 @@ def test_what_is_merged_is_written_anew() -> None:
             return {"updates": [], "new_documents": new}
         if task == "topics.choose_merges":
             return {"groups": [[one["id"] for one in inputs["documents"]][:2]]}
-        if task != "topics.rewrite_document" or "topics.choose_merges" not in calls:
+        if task != "topics.rewrite_documents":
             return "none"
-        return {
-            "title": "All of it",
-            "summary": "",
-            "sections": [{"heading": "Everything", "lines": [{"entries": [n]} for n in _lines(inputs)]}],
-        }
+        return _each(
+            inputs,
+            lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])},
+        )
 
     messages = said(*CATS[:3], *TRADE[:3])
     library = filed(messages, tools(answers=answers))
-    assert calls[-1] == "topics.rewrite_document"
+    assert calls[-1] == "topics.rewrite_documents"
     assert "All of it" in [document.title for document in library.documents.values()]
     assert kept(library) == extracted(messages, tools())
 
 
-def test_a_summary_with_an_invented_name_is_not_kept() -> None:
+def test_a_long_merged_document_is_not_sent_whole() -> None:
+    """What stands below another heading in like words is shown, and nothing of it is lost."""
+    entries = [Entry(text, first=n) for n, text in enumerate([*MANY[:30], *CATS[:2]], 1)]
+    body = (Heading("All", 1), Heading("One", 2), *entries[:-1], Heading("Two", 2), entries[-1])
+    shown: list[str] = []
+
+    def answers(_task: str, inputs: dict[str, Any]) -> Any:
+        (one,) = inputs["documents"]
+        shown.extend(line for part in one["old"] for line in part["entries"])
+        return _each(inputs, lambda one: BAD_REWRITES["faithful"](_lines(one)))
+
+    merged = Document("topic-0001", body=body)
+    ((made, _),) = rewrite_documents([(merged, ())], Work(tools(answers=answers), Library()))
+    assert len(shown) == 16
+    assert all(any(text in line for line in shown) for text in CATS[:2])
+    assert len(made.entries) == len(entries)
+
+
+@pytest.mark.parametrize("of_a_new_one", [True, False])
+def test_a_summary_with_an_invented_name_is_not_kept(of_a_new_one: bool) -> None:
     """The document is; its summary is made without the model."""
+    invented = {"summary": "cat; The cat is called Felix."}
 
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        if task != "topics.rewrite_document":
-            return "none"
-        return {**BAD_REWRITES["faithful"](_lines(inputs)), "summary": "cat; The cat is called Felix."}
+    def rewrite(one: dict[str, Any]) -> Any:
+        return {**BAD_REWRITES["faithful"](_lines(one)), **invented}
 
-    (document,) = filed(said(*CATS[:2]), tools(answers=answers)).documents.values()
+    answers = filing(rewrite=rewrite, **(invented if of_a_new_one else {}))
+    library = filed(said(*CATS[:2]), tools(answers=answers)) if of_a_new_one else twice_filed(answers)
+    (document,) = library.documents.values()
     assert "Felix" not in document.summary
     assert "Moss" in document.summary
 

@@ -13,14 +13,16 @@ from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,
+    DocumentOpened,
     DocumentShown,
+    DocumentsRewritten,
     Extract,
     Extracted,
     Groups,
     Planned,
     PlanUpdates,
     RewriteCurrent,
-    RewriteDocument,
+    RewriteDocuments,
     Rewritten,
     shown_entries,
     shown_sections,
@@ -35,7 +37,8 @@ EXTRACT = Extract(
     (("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}), lambda: Extracted(facts=[])
 )
 CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN, lambda: EMPTY)
-DOCUMENT = RewriteDocument("Home", SHOWN[:1], SHOWN[1:], GIVEN, lambda: EMPTY)
+OPENED = DocumentOpened("topic-0001", "Home", SHOWN[:1], SHOWN[1:])
+DOCUMENT = RewriteDocuments((OPENED,), GIVEN, lambda: DocumentsRewritten(documents=[]))
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
     DOCUMENTS,
@@ -51,7 +54,7 @@ def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> Non
     system, user = task.turns()
     assert "instruction" in system.content
     inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "offline"}
+    assert not inputs.keys() & {"given", "offline", "failed"}
     assert all(name in system.content for name in inputs)
     assert task.schema()["additionalProperties"] is False
 
@@ -123,9 +126,16 @@ def test_a_plan_places_every_block_once(blocks: list[int], document: str, fault:
         refused(PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": blocks}]}, fault)
 
 
-@pytest.mark.parametrize("task", [CURRENT, DOCUMENT], ids=lambda task: task.prompt)
-def test_a_rewriting_is_compared_with_its_input(task: Task[Any]) -> None:
+def test_a_rewriting_is_compared_with_its_input() -> None:
     """One that names nothing of it is invalid; what it does not name stays where it is."""
-    refused(task, {"sections": [{"heading": "x", "entries": [8, 9]}]}, "no entries")
-    task.check(task.result.model_validate({"sections": [{"heading": "x", "entries": [1, 9]}]}))
-    task.check(EMPTY)
+    of_one: dict[str, Any] = {"document": "topic-0001"}
+    for entries, fault in (([8, 9], "no entries"), ([1, 9], "")):
+        sections = {"sections": [{"heading": "x", "entries": entries}]}
+        for task, answer in ((CURRENT, sections), (DOCUMENT, {"documents": [{**of_one, **sections}]})):
+            if fault:
+                refused(task, answer, fault)
+            else:
+                task.check(task.result.model_validate(answer))
+    CURRENT.check(EMPTY)
+    DOCUMENT.check(DocumentsRewritten(documents=[]))
+    refused(DOCUMENT, {"documents": [{"document": "topic-0009", "sections": []}]}, "no documents")

@@ -93,7 +93,12 @@ _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "hierarchy.name_theme": lambda given: {"name": " ".join(given["statements"][0].split()[:6])},
     "topics.extract": _extract,
     "topics.rewrite_current": lambda given: _in_one_section(given["entries"]),
-    "topics.rewrite_document": lambda given: _in_one_section(_lines(given["new"] or given["old"])),
+    "topics.rewrite_documents": lambda given: {
+        "documents": [
+            {"document": document["document"], **_in_one_section(_lines(document["new"] or document["old"]))}
+            for document in given["documents"]
+        ]
+    },
     "topics.plan_updates": _plan_updates,
     "topics.choose_merges": lambda _: {"groups": []},
     "topics.pick_documents": lambda given: {

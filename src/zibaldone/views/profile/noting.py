@@ -6,6 +6,7 @@ nothing out, so no document can give an instruction in somebody's name.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from zibaldone.core import MACHINES, Message
 from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import shown_message
-from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.text.faithfulness import SourceTexts, with_sources
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.profile import corrections
@@ -88,16 +89,25 @@ def _portions(messages: Sequence[Message], own: Mapping[int, str]) -> Iterator[l
 
 
 def _fault(noted: NotedEntry, shown: Mapping[int, Message], own: Mapping[int, str]) -> str:
-    """Why its sources, which have to be given and one person's, do not say it; "" when they do."""
+    """Why its sources, which have to be given and one person's, do not say it; "" when they do.
+
+    A question that the person answers may stand beside: half of what is noted has to be in the answer.
+    """
     if not noted.sources or not shown.keys() >= set(noted.sources):
         return "names no source that was given"
-    speakers = {shown[seq].speaker for seq in noted.sources}
-    if len(speakers) > 1:
+    author = shown[max(noted.sources)].speaker
+    answers = [seq for seq in noted.sources if shown[seq].speaker == author]
+    others = [seq for seq in noted.sources if shown[seq].speaker != author]
+    before = dict(itertools.pairwise(shown))
+    if any("?" not in own[seq] or before[seq] not in answers for seq in others):
         return "mixes what different people said"
-    sources = SourceTexts([own[seq] for seq in noted.sources], context=speakers.pop())
-    if new := sources.invented(noted.topic):
+
+    def read(seqs: Sequence[int]) -> SourceTexts:
+        return SourceTexts([own[seq] for seq in seqs], context=author)
+
+    if new := read(answers).invented(noted.topic):
         return f"names the topic {new}, which no source of it says"
-    return sources.refusal(noted.text)
+    return with_sources(noted.text, answers, others, read)[1]
 
 
 def _in_message(noted: NotedEntry, shown: Mapping[int, Message], made_by: str) -> tuple[int, EntryInMessage]:

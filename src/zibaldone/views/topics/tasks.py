@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from zibaldone.models.dividing import TaskAboutMany
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten
 from zibaldone.views.topics.markdown.entry import Entry
@@ -52,12 +53,24 @@ class Superseding(TaskResult):
 
 
 class Rewritten(TaskResult):
-    """REWRITE_CURRENT, or a document: prompts B and D. An entry that it does not name stays where it is."""
+    """REWRITE_CURRENT: prompt B. An entry that it does not name stays where it is."""
 
     title: str = ""
     summary: str = ""
     sections: list[SectionWritten]
     superseded: list[Superseding] = Field(default=[])
+
+
+class DocumentRewritten(Rewritten):
+    """A document: prompt D."""
+
+    document: str
+
+
+class DocumentsRewritten(TaskResult):
+    """A document that it does not name gets what is new without it."""
+
+    documents: list[DocumentRewritten]
 
 
 class Update(TaskResult):
@@ -71,6 +84,7 @@ class NewDocument(TaskResult):
     """Blocks that make a new one."""
 
     title: str
+    summary: str = ""
     blocks: list[int]
 
 
@@ -115,7 +129,7 @@ class DocumentShown:
 
 
 @dataclass(frozen=True)
-class Extract(Task[Extracted]):
+class Extract(TaskAboutMany[Extracted]):
     """Prompt A: what of a batch of messages is worth keeping."""
 
     view = "topics"
@@ -127,10 +141,11 @@ class Extract(Task[Extracted]):
     earlier: tuple[str, ...]
     seqs: frozenset[int] = field(metadata=NOT_SENT, compare=False)
     offline: Callable[[], Extracted] = field(metadata=NOT_SENT, compare=False)
+    failed: int = field(default=0, metadata=NOT_SENT, compare=False)
 
     @property
-    def divisible(self) -> bool:
-        return len(self.seqs) > 1
+    def parts(self) -> int:
+        return len(self.seqs)
 
     def check(self, result: Extracted) -> None:
         """Some fact is of a message that was shown, unless there is none."""
@@ -155,7 +170,7 @@ class RewriteCurrent(Task[Rewritten]):
 
     def check(self, result: Rewritten) -> None:
         """It is about what was given."""
-        _check_places(result, self.given)
+        _check_places(result.sections, self.given)
 
 
 @dataclass(frozen=True)
@@ -182,23 +197,42 @@ class PlanUpdates(Task[Planned]):
 
 
 @dataclass(frozen=True)
-class RewriteDocument(Task[Rewritten]):
-    """Prompt D: a document with what is new."""
+class DocumentOpened:
+    """A document with what is new in it, as a model sees them."""
 
-    view = "topics"
-    prompt = "rewrite_document"
-    result = Rewritten
-    max_tokens = 8192
-
+    document: str  # its id
     title: str
     old: tuple[SectionShown, ...]
     new: tuple[SectionShown, ...]
-    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
 
-    def check(self, result: Rewritten) -> None:
+
+@dataclass(frozen=True)
+class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
+    """Prompt D: documents with what is new. Their entries are numbered through, so that none is mistaken."""
+
+    view = "topics"
+    prompt = "rewrite_documents"
+    result = DocumentsRewritten
+    max_tokens = 8192
+
+    documents: tuple[DocumentOpened, ...]
+    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
+    offline: Callable[[], DocumentsRewritten] = field(metadata=NOT_SENT, compare=False)
+    failed: int = field(default=0, metadata=NOT_SENT, compare=False)
+
+    @property
+    def parts(self) -> int:
+        return len(self.documents)
+
+    def check(self, result: DocumentsRewritten) -> None:
         """It is about what was given."""
-        _check_places(result, self.given)
+        known = {one.document for one in self.documents}
+        if result.documents and known.isdisjoint(one.document for one in result.documents):
+            raise ValueError(
+                f"there are no documents {[one.document for one in result.documents][:8]}: name ids that are"
+                f" listed, each of {sorted(known)[:8]}"
+            )
+        _check_places([part for one in result.documents for part in one.sections], self.given)
 
 
 @dataclass(frozen=True)
@@ -261,9 +295,9 @@ def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -
     return tuple(SectionShown(heading, shown_entries(entries)) for heading, entries in sections.items())
 
 
-def _check_places(result: Rewritten, given: Mapping[int, Entry]) -> None:
+def _check_places(sections: Sequence[SectionWritten], given: Mapping[int, Entry]) -> None:
     """Raises ValueError when entries are named, and none of them was given."""
-    named = [number for part in result.sections for line in lines_of(part) for number in line.entries]
+    named = [number for part in sections for line in lines_of(part) for number in line.entries]
     if named and given.keys().isdisjoint(named):
         raise ValueError(f"there are no entries {named[:8]}: name only those that were given")
 

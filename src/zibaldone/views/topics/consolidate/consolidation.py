@@ -16,7 +16,7 @@ from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
-from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_current, rewrite_document
+from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
 from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
@@ -102,19 +102,26 @@ class _Shelf:
         return [changed.get(number, entry) for number, entry in numbered[len(homes) :]]
 
     def carry_out(self, planned: Plan) -> None:
-        """RewriteDoc for every document that the plan updates or makes; what is too big is split before."""
+        """RewriteDoc for every document that the plan updates; what is too big is split before.
+
+        A new one has the blocks as they are: nothing is in it that they could be put in order with.
+        """
+        changes: dict[str, list[Portion]] = {}
         for doc_id, portions in sorted(planned.updates.items(), key=lambda item: order(item[0])):
             parts = self._split(doc_id) if self.work.settings.restructure else [doc_id]
             if len(parts) == 1:
-                self._rewrite(self.documents[doc_id], portions, "updated")
+                changes[doc_id] = list(portions)
                 continue
             near = {part: self.documents[part] for part in parts}
             for portion in portions:
                 centre = self.work.centres([portion.entries])[0]
                 best = list(near)[int((self.work.document_centres(near.values()) @ centre).argmax())]
-                self._rewrite(self.documents[best], [portion], "updated")
+                changes.setdefault(best, []).append(portion)
+        self._rewrite([(self.documents[doc_id], some) for doc_id, some in changes.items()], "updated")
         for name, portions in planned.new.items():
-            self._rewrite(Document(self.work.new_id()), portions, "created", name)
+            document = inserted(Document(self.work.new_id()), portions, self.work, name)
+            self.documents[document.id] = document
+            self.events[document.id] = _Event("created", planned.summaries.get(name, ""))
 
     def tidy(self) -> None:
         """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
@@ -132,8 +139,7 @@ class _Shelf:
             for doc_id in gone:
                 del self.documents[doc_id]
                 self.events.pop(doc_id, None)
-            for document in merged:
-                self._rewrite(document, (), "merged")
+            self._rewrite([(document, ()) for document in merged], "merged")
             if self.work.has_model:  # it is asked once
                 break
         for doc_id, event in self.events.items():
@@ -182,10 +188,10 @@ class _Shelf:
         self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
         self.events.setdefault(doc_id, _Event("updated"))
 
-    def _rewrite(self, document: Document, portions: Sequence[Portion], event: str, name: str = "") -> None:
-        rewritten, summary = rewrite_document(document, portions, self.work, name)
-        self.documents[document.id] = rewritten
-        self.events[document.id] = _Event(event, summary)
+    def _rewrite(self, changes: Sequence[tuple[Document, Sequence[Portion]]], event: str) -> None:
+        for rewritten, summary in rewrite_documents(changes, self.work):
+            self.documents[rewritten.id] = rewritten
+            self.events[rewritten.id] = _Event(event, summary)
 
     def _split(self, doc_id: str) -> list[str]:
         parts = split(self.documents[doc_id], self.work)

@@ -16,6 +16,7 @@ from itertools import groupby
 
 from zibaldone.core import Message
 from zibaldone.models.answer_log import note_parts
+from zibaldone.models.dividing import ask_in_parts
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
 from zibaldone.text.facts import day_of, facts_of, heard_before
@@ -104,15 +105,20 @@ def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading
 
 
 def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
-    """By seq what a model says of each message; of those that it cannot read, alone either, nothing.
+    """By seq what a model says of each message; of those that it cannot read, nothing."""
+    noted: dict[int, list[FactNoted]] = {}
+    for part, extracted in ask_in_parts(work.ask, batch, _task):
+        mine = {reading.message.seq: list[FactNoted]() for reading in part}
+        for fact in extracted.facts:
+            mine.get(fact.message, []).append(fact)
+        noted |= mine
+    return noted
 
-    A batch whose answer is bad is halved.
-    """
-    if not batch:
-        return {}
+
+def _task(batch: Sequence[_Reading], failed: int) -> Extract:
     there = {reading.message.seq for reading in batch}
     earlier = {r.before.seq: r.before for r in batch if r.before and r.before.seq not in there}
-    task = Extract(
+    return Extract(
         sessions=tuple(
             _shown([reading.message for reading in run])
             for _, run in groupby(batch, key=lambda reading: reading.message.session)
@@ -120,17 +126,8 @@ def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
         earlier=_shown(list(earlier.values())),
         seqs=frozenset(there),
         offline=lambda: Extracted(facts=[]),
+        failed=failed,
     )
-    answer = work.ask(task)
-    if not answer.degraded:
-        facts: dict[int, list[FactNoted]] = {seq: [] for seq in there}
-        for fact in answer.result.facts:
-            facts.get(fact.message, []).append(fact)
-        return facts
-    if not answer.unusable or len(batch) < 2:
-        return {}
-    middle = len(batch) // 2
-    return _noted(batch[:middle], work) | _noted(batch[middle:], work)
 
 
 def answer_alone(entry: Entry) -> Entry | None:

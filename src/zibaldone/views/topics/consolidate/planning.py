@@ -9,7 +9,7 @@ import numpy as np
 
 from zibaldone.models.answer_log import note_parts
 from zibaldone.views.topics.consolidate.grouping import cluster
-from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of
+from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
@@ -32,9 +32,12 @@ _FILLED = 0.8  # of split_tokens: how much a new document may have when it is ma
 class Plan:
     updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
     new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
+    summaries: dict[str, str] = field(default_factory=dict)  # of new ones by title, "" where nobody wrote one
 
     def add(self, other: Plan) -> None:
-        """MergePlans: what goes to one place is put together."""
+        """MergePlans: what goes to one place is put together, and a summary of a part of it is none."""
+        for name in other.new:
+            self.summaries[name] = "" if name in self.new else other.summaries.get(name, "")
         for own, others in ((self.updates, other.updates), (self.new, other.new)):
             for place, portions in others.items():
                 own.setdefault(place, []).extend(portions)
@@ -106,7 +109,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
         for portion in portions:
             alone.add(Plan(new={portion.title: [portion]}))
         return alone
-    return _realised(answer.result, portions)
+    return _realised(answer.result, portions, by_model=not answer.degraded)
 
 
 def _with_speaker(entry: Entry) -> str:
@@ -149,7 +152,7 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
     return [documents[ids[row]] for row in sorted(best.tolist())]
 
 
-def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
+def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) -> Plan:
     plan = Plan()
     for update in planned.updates:
         plan.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
@@ -157,9 +160,20 @@ def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
         if new.blocks:
             entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
             name = heading_of(new.title, entries, "")
-            note_parts("topics.plan_updates", 1, [] if name else [f"title {new.title!r}"])
+            fault = summary_fault(new.summary, entries) if new.summary else ""
+            refused = [
+                *([] if name else [f"title {new.title!r}"]),
+                *([f"{new.summary!r} {fault}"] if fault else []),
+            ]
+            if by_model:
+                note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
             name = name or portions[new.blocks[0] - 1].title
-            plan.add(Plan(new={name: [portions[n - 1] for n in new.blocks]}))
+            plan.add(
+                Plan(
+                    new={name: [portions[n - 1] for n in new.blocks]},
+                    summaries={name: "" if fault else new.summary},
+                )
+            )
     plan.updates = {doc_id: group for doc_id, group in plan.updates.items() if group}
     return plan
 

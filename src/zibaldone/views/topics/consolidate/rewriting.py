@@ -9,6 +9,7 @@ import numpy as np
 
 from zibaldone.models.answer_log import note_parts
 from zibaldone.models.base import Vectors
+from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
@@ -25,8 +26,11 @@ from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
+    DocumentOpened,
+    DocumentRewritten,
+    DocumentsRewritten,
     RewriteCurrent,
-    RewriteDocument,
+    RewriteDocuments,
     Rewritten,
     SectionWritten,
     lines_of,
@@ -36,6 +40,7 @@ from zibaldone.views.topics.tasks import (
 
 _REACH = 2.0  # messages over which the context of an entry fades
 _LEAST_SHOWN, _MOST_SHOWN = 8, 32  # old entries of a document; between them, the nearest of each new one
+_MOST_SHOWN_MERGED = 16  # of a document that two became
 _TOGETHER = 4  # entries of a message that still have one subject
 _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
 
@@ -67,61 +72,133 @@ def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
     return [Portion(title(block, work), block) for block in blocks]
 
 
-def rewrite_document(
-    document: Document, portions: Sequence[Portion], work: Work, name: str = ""
-) -> tuple[Document, str]:
-    """The document with the portions in it, and the model's summary ("" without one).
+def rewrite_documents(
+    changes: Sequence[tuple[Document, Sequence[Portion]]], work: Work
+) -> Iterator[tuple[Document, str]]:
+    """Documents that there are, each with its portions, and the model's summary ("" without one).
 
-    `name` is the title that was planned for a new one.
+    A model is shown them together, `split_tokens` at a time.
     """
-    offline = inserted(document, portions, work, name)
     if not work.has_model:
-        return offline, ""
-    old = document.entries
-    new = [entry for portion in portions for entry in portion.entries]
-    numbered = dict(enumerate((*old, *new), 1))
-    headings = dict(
-        enumerate([path[-1] if path else "" for path, one in document.placed() if isinstance(one, Entry)], 1)
-    )
-    headings |= {
-        number: portion.title
-        for number, portion in enumerate((p for p in portions for _ in p.entries), len(old) + 1)
-    }
-    near = _nearest(old, new, work)
-    task = RewriteDocument(
-        title=offline.title,
-        old=shown_sections({number: numbered[number] for number in near}, headings),
-        new=shown_sections(dict(enumerate(new, len(old) + 1)), headings),
-        given=numbered,
-        offline=lambda: _as_answer(offline, numbered),
-    )
-    answer = work.ask(task)
-    if answer.degraded:
-        return offline, ""
-    summary = answer.result.summary
-    if fault := _summary_fault(summary, numbered.values()):
-        summary = ""
-    note_parts(f"{task.name}.summary", 1, [f"{answer.result.summary!r} {fault}"] if fault else [])
-    keeps = bool(document.body and portions)  # a merged one may be called anew
-    name = document.title if keeps else heading_of(answer.result.title, [*old, *new], offline.title)
-    made = realised(answer.result, numbered, headings, work, task.name)
-    return document.with_body((*body_of(name, made), *_texts(document))), summary
+        yield from ((inserted(document, portions, work), "") for document, portions in changes)
+        return
+    first, numbered = 1, []
+    for document, portions in changes:
+        numbered.append(_Change.of(document, portions, first, work))
+        first += len(numbered[-1].entries)
+    for bundle in _bundles(numbered, work):
+        answers = {
+            rewritten.document: rewritten
+            for _, answer in ask_in_parts(work.ask, bundle, _task)
+            for rewritten in answer.documents
+        }
+        for change in bundle:
+            answer = answers.get(change.document.id)
+            yield (change.offline, "") if answer is None else change.realised(answer, work)
 
 
-def _nearest(old: Sequence[Entry], new: Sequence[Entry], work: Work) -> list[int]:
-    """Numbers of the old entries that a model is shown: the most like of each new one. None grows."""
-    if len(old) <= _LEAST_SHOWN or not new:
-        return list(range(1, len(old) + 1))
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What comes into a document, or nothing into one that was merged; its entries have numbers."""
+
+    document: Document
+    portions: Sequence[Portion]
+    offline: Document
+    entries: Mapping[int, Entry]  # its own, then the new ones
+    headings: Mapping[int, str]  # what each stands below, or is to
+    old: Sequence[int]  # which of its own a model is shown
+    new: Sequence[int]
+
+    @classmethod
+    def of(cls, document: Document, portions: Sequence[Portion], first: int, work: Work) -> _Change:
+        old = document.entries
+        new = [entry for portion in portions for entry in portion.entries]
+        own = [path[-1] if path else "" for path, one in document.placed() if isinstance(one, Entry)]
+        return cls(
+            document,
+            portions,
+            inserted(document, portions, work),
+            dict(enumerate((*old, *new), first)),
+            dict(enumerate([*own, *(one.title for one in portions for _ in one.entries)], first)),
+            [first + row for row in _nearest(old, new, own, work)],
+            range(first + len(old), first + len(old) + len(new)),
+        )
+
+    @property
+    def shown(self) -> list[Entry]:
+        return [self.entries[number] for number in (*self.old, *self.new)]
+
+    def opened(self) -> DocumentOpened:
+        return DocumentOpened(
+            self.document.id,
+            self.offline.title,
+            shown_sections({number: self.entries[number] for number in self.old}, self.headings),
+            shown_sections({number: self.entries[number] for number in self.new}, self.headings),
+        )
+
+    def realised(self, answer: DocumentRewritten, work: Work) -> tuple[Document, str]:
+        """As the model wrote it, as far as the entries bear it out."""
+        task, entries, summary = "topics.rewrite_documents", list(self.entries.values()), answer.summary
+        if summary:
+            fault = summary_fault(summary, entries)
+            note_parts(f"{task}.summary", 1, [f"{summary!r} {fault}"] if fault else [])
+            summary = "" if fault else summary
+        # A merged one, into which nothing comes, may be called anew.
+        title = self.document.title
+        name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
+        made = realised(answer, self.entries, self.headings, work, task)
+        return self.document.with_body((*body_of(name, made), *_texts(self.document))), summary
+
+
+def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
+    """In order, of `split_tokens` at most, unless a lone one has more."""
+    bundle: list[_Change] = []
+    filled = 0
+    for change in changes:
+        size = work.tokens(change.shown)
+        if bundle and filled + size > work.settings.split_tokens:
+            yield bundle
+            bundle, filled = [], 0
+        bundle.append(change)
+        filled += size
+    if bundle:
+        yield bundle
+
+
+def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
+    return RewriteDocuments(
+        documents=tuple(change.opened() for change in changes),
+        given={number: entry for change in changes for number, entry in change.entries.items()},
+        offline=lambda: DocumentsRewritten(documents=[]),
+        failed=failed,
+    )
+
+
+def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str], work: Work) -> list[int]:
+    """Rows of the old entries that a model is shown: the most like of each new one. None grows.
+
+    Of a document into which nothing comes, those most like one below another of its headings.
+    """
+    if len(old) <= _LEAST_SHOWN:
+        return list(range(len(old)))
     vectors = work.workbench.vectors([entry.text for entry in (*old, *new)])
-    cosines = vectors[: len(old)] @ vectors[len(old) :].T
-    best = cosines.max(axis=1)
-    best[cosines.argmax(axis=0)] += 2  # above all cosines
-    room = min(max(int((best > 1.5).sum()), _LEAST_SHOWN), _MOST_SHOWN)
-    return sorted(int(row) + 1 for row in np.argsort(-best, kind="stable")[:room])
+    if new:
+        cosines = vectors[: len(old)] @ vectors[len(old) :].T
+        best = cosines.max(axis=1)
+        best[cosines.argmax(axis=0)] += 2  # above all cosines
+        room = min(max(int((best > 1.5).sum()), _LEAST_SHOWN), _MOST_SHOWN)
+    else:
+        below = np.array(headings)
+        best = np.where(below[:, None] == below[None, :], -1, vectors @ vectors.T).max(axis=1)
+        room = _MOST_SHOWN_MERGED
+    return sorted(int(row) for row in np.argsort(-best, kind="stable")[:room])
 
 
 def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
-    """Each portion below the heading that it is most like, or a new one; a lone entry below the title."""
+    """Each portion below the heading that it is most like, or a new one; a lone entry below the title.
+
+    `name` is the title that was planned for a new document.
+    """
     if not document.body:
         name = name or _name(portions, work)
         lone = [Portion(name, block.entries) for block in portions if len(block.entries) == 1]
@@ -188,7 +265,7 @@ def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
     return name if name and names_and_numbers(name).isdisjoint(new) else other
 
 
-def _summary_fault(text: str, entries: Iterable[Entry]) -> str:
+def summary_fault(text: str, entries: Iterable[Entry]) -> str:
     """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence."""
     entries = list(entries)
     known = SourceTexts([entry.text for entry in entries], " ".join(entry.source or "" for entry in entries))

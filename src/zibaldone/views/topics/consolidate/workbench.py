@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from pydantic import BaseModel
 
 from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import Vectors
+from zibaldone.models.dividing import Asks
 from zibaldone.models.task import Task
 from zibaldone.search.clustering import unit
 from zibaldone.text.remembered import remembered
@@ -38,13 +39,6 @@ class DocumentProfile:
     slots: Mapping[str, list[Entry]]
     by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
     terms: Counter[str]  # in how many of its entries each occurs
-
-
-class Asks(Protocol):
-    """Such as models.asking.Asker.ask with its user filled in."""
-
-    def __call__(self, task: Task[R]) -> TaskAnswer[R]:
-        """The model's answer, or the offline one with the reason why."""
 
 
 class Workbench:
