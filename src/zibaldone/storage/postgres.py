@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, PendingRollbackError, ResourceClosedError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
@@ -215,6 +215,8 @@ class PostgresDatabase(Database):
                 try:
                     done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
                 except psycopg.Error as error:
+                    # Closing a connection that is lost raises, too, and knows nothing of the commit.
+                    connection.invalidate()
                     self._fail(error, committing=True)
                 if done != "COMMIT":  # a statement had failed, and somebody took no notice
                     raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
@@ -222,6 +224,11 @@ class PostgresDatabase(Database):
             self._fail(error.orig or error)
         except PoolTimeout as error:
             raise self._busy() from error
+        except (PendingRollbackError, ResourceClosedError) as error:  # a statement after the one that failed
+            raise StorageUnreachable(
+                f"{self.name} cannot be reached (the connection was lost); nothing of this call was stored:"
+                " try again"
+            ) from error
 
     def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
         """A connection with a transaction begun; where the server went away, once it is there again.
