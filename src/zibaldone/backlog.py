@@ -28,7 +28,7 @@ from zibaldone.storage.upsert import put
 from zibaldone.views.base import View
 
 PAGE = 1000  # users who are looked at together
-_MOST_PAGES = 10  # of the marked, in one look
+MOST_PAGES = 10  # of the marked, in one look
 _NOTED_US = 3_600_000_000  # a view is noted again after an hour,
 _KEPT_US = 7 * 24 * _NOTED_US  # and counts for a week: then whoever keeps it looks at everybody anyway
 _PER_STATEMENT = 500
@@ -82,11 +82,11 @@ class Backlog:
         lagging: dict[str, None],
         most: int,
     ) -> dict[str, int]:
-        """Add those who lag behind to `lagging`; returns of whom nothing is left to do, with their versions."""
+        """Add those who lag behind; returns for whom nothing is left to do, with their versions."""
         settled: dict[str, int] = {}
         to_share = most - most // 4  # the rest is for those whom nobody marks
         ends = 1 + bool(self._marked_to)
-        for _ in range(_MOST_PAGES):
+        for _ in range(MOST_PAGES):
             limit = to_share - len(lagging)
             if limit <= 0 or not ends:
                 break
@@ -103,7 +103,7 @@ class Backlog:
     def _look_at_some(
         self, connection: Connection, views: Sequence[View], lagging: dict[str, None], most: int
     ) -> None:
-        """Add those who lag behind, or have something to forget, of the next page of all users."""
+        """Add those of the next page of all users who lag behind, or have something to forget."""
         page = [row.user for row in _page(connection, self._walked_to, PAGE, is_marked=False)]
         late = set().union(*(users_behind(connection, view, among=page) for view in views))
         late |= retaining.due(connection, self._retention, self._now(), page).keys()

@@ -102,7 +102,7 @@ DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
-_GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
+GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _LONGEST_S = 86_400  # a day
@@ -262,7 +262,7 @@ class Memory:
             self._backlog.look,
             threads=threads,
             poll_s=poll_s,
-            gather_s=_GATHER_S,
+            gather_s=GATHER_S,
             longest_s=_LONGEST_GATHER_S,
             turn_s=turn_s,
         )
