@@ -405,6 +405,11 @@ def marks_of_work(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def moves_to_a_bucket(connection: Connection) -> None:
+    """A bucket may be named to which blocks are only being copied."""
+    connection.execute(text("ALTER TABLE bucket ADD COLUMN moving INTEGER NOT NULL DEFAULT 0"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -428,6 +433,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     a_bucket,
     tuned_weights,
     marks_of_work,
+    moves_to_a_bucket,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -461,6 +461,7 @@ bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at m
     metadata,
     Column("id", Text, primary_key=True),  # of this memory: the keys of its objects begin with it
     Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
+    Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
 saved_objects = Table(  # saved indexes there
