@@ -158,8 +158,15 @@ def test_a_commit_that_got_no_answer_is_not_said_to_be_undone(opened_database, p
             driver = connection.connection.driver_connection
             postgres.run(f"SELECT pg_terminate_backend({driver.info.backend_pid}, 5000)")
 
+    def look():
+        with database.read("ann") as connection:
+            pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            postgres.run(f"SELECT pg_terminate_backend({pid}, 5000)")
+
     with pytest.raises(StorageUnreachable, match="whether this call was stored is not known"):
         commit()
+    with pytest.raises(StorageUnreachable, match="nothing of this call was stored"):
+        look()
     assert [record for record in caplog.records if record.exc_info] == []
     with database.read("ann") as connection:
         assert connection.execute(schema.users.select()).all() == []

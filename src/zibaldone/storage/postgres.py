@@ -107,7 +107,7 @@ class PostgresDatabase(Database):
 
     def prepare(self) -> None:
         """Make the tables, or bring them up to date."""
-        with self._transaction(snapshot_of(None), patient=False):
+        with self._transaction(snapshot_of(None), writes=False, patient=False):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
@@ -115,7 +115,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(snapshot_of(user)) as connection:
+        with self._transaction(snapshot_of(user), writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -198,7 +198,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _transaction(
-        self, begin: str, *, patient: bool = True, engine: Engine | None = None
+        self, begin: str, *, writes: bool = True, patient: bool = True, engine: Engine | None = None
     ) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
@@ -217,7 +217,7 @@ class PostgresDatabase(Database):
                 except psycopg.Error as error:
                     # Closing a connection that is lost raises, too, and knows nothing of the commit.
                     connection.invalidate()
-                    self._fail(error, committing=True)
+                    self._fail(error, committing=writes)
                 if done != "COMMIT":  # a statement had failed, and somebody took no notice
                     raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
         except DBAPIError as error:
