@@ -104,7 +104,11 @@ class Backlog:
         self, connection: Connection, views: Sequence[View], lagging: dict[str, None], most: int
     ) -> None:
         """Add those of the next page of all users who lag behind, or have something to forget."""
-        page = [row.user for row in _page(connection, self._walked_to, PAGE, is_marked=False)]
+        rows = _page(connection, self._walked_to, PAGE, is_marked=False)
+        if not rows and self._walked_to:  # the last page was full, and was the last
+            self._walked_to = ""
+            rows = _page(connection, "", PAGE, is_marked=False)
+        page = [row.user for row in rows]
         late = set().union(*(users_behind(connection, view, among=page) for view in views))
         late |= retaining.due(connection, self._retention, self._now(), page).keys()
         taken_to, self._walked_to = self._walked_to, page[-1] if len(page) == PAGE else ""

@@ -244,8 +244,8 @@ def _looks(memory: Memory, options: SizingOptions, meter: _Meter, run: Run) -> I
     idle = 0
     for wanted in (options.idle // 10, options.idle):
         run.progress("making idle users", wanted, options.idle)
-        _add_idle(memory, range(idle, wanted))
-        idle = wanted
+        _add_idle(memory, range(idle, wanted - options.users))  # whole pages: each look goes over as many
+        idle = wanted - options.users
         meter.analyse()
         memory._backlog.look()  # noqa: SLF001 - marks are cleared
         meter.start()
