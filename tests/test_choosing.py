@@ -153,3 +153,28 @@ def test_evidence_is_cut_to_what_is_left_beside_what_is_standing(budget):
     long = unit(" ".join(FACTS), 1)
     made = chosen([long], budget, RecallPlan(Aim.FACT, 30, 0), standing=STANDING)
     assert {"messages", "profile"} <= {piece.view for piece in made.evidence}
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("Unless Dr. Moss agrees with it, I paint the kettles red and put them on the market.", 22),
+        ("I paint the kettles red and sell them, unless the woman from the market says no.", 20),
+    ],
+)
+def test_a_sentence_that_was_cut_shows_it(text, budget):
+    """With "…" where its other words stood, outside of what is cited."""
+    made = chosen([unit(text, 1)], budget)
+    rendered, (cited,) = render(made.evidence)
+    words = rendered[cited.start : cited.end]
+    assert words in text
+    assert words != text
+    begins, ends = text.startswith(words), text.endswith(words)
+    assert rendered.split("user: ")[1] == ("" if begins else "… ") + words + ("" if ends else " …")
+
+
+def test_a_cut_between_sentences_is_no_cut_inside_one():
+    """Dr. Moss's name ends none."""
+    text = "We asked Dr. Moss about kettles. Then we walked along the river until it was dark."
+    made = chosen([unit(text, 1)], 24)
+    assert render(made.evidence)[0].endswith("user: We asked Dr. Moss about kettles.")

@@ -1,7 +1,7 @@
 """From candidates to a context: what fits, in order, cited, or nothing at all."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import count, pairwise
+from itertools import count, pairwise, zip_longest
 
 import pytest
 from hypothesis import example, given, settings
@@ -99,22 +99,30 @@ def _check_order(found):
 
 
 def _check_text(found):
-    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join."""
+    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join.
+
+    A unit that was cut inside a sentence has "…" there, but not where the next words of the message follow.
+    """
     end, before = 0, None
-    for unit, cited in zip(found.evidence, found.citations, strict=True):
+    for unit, cited, after in zip_longest(found.evidence, found.citations, found.evidence[1:]):
         assert (cited.seq,) == unit.sources
         assert (cited.session, cited.time) == (unit.session, unit.time)
         assert verbatim(found.text[cited.start : cited.end]) == unit.text
-        opening, name = found.text[end : cited.start], f"{unit.speaker}: "
+        joined = before is not None and before.sources == unit.sources
+        name = f"{unit.speaker}: " + ("… " if unit.begins_inside and not joined else "")
+        opening = found.text[end : cited.start]
         day, last = unit.time.date(), before and before.time.date()
         if before is None or before.session != unit.session or last != day:
             assert opening == f"{chr(10) if before else ''}{header(day, last)}\n{name}"
-        elif before.sources == unit.sources:
+        elif joined:
             assert opening in (" ", " … ")
         else:
             gap = "\n…" if max(before.sources) + 1 < min(unit.sources) else ""
             assert opening == f"{gap}\n{name}"
         end, before = cited.end, unit
+        if unit.ends_inside and (after is None or after.sources != unit.sources):
+            assert found.text.startswith(" …", end)
+            end += 2
     assert len(found.text) == end
 
 
@@ -156,6 +164,19 @@ def test_every_budget_from_one_up(memory, new_user):
         assert found or not was_filled
         was_filled = was_filled or bool(found)
     assert was_filled
+
+
+def test_a_passage_of_a_sentence_shows_that_it_was_cut(memory, new_user):
+    """One that is a part of a long sentence, with "…" at either end; one of whole sentences without."""
+    user = new_user()
+    things = "and ".join(f"thing number {i} fell down the stairs " for i in range(60))
+    memory.add(f"While {things}, the greyhound slept.", user=user)
+    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0).evidence
+    assert (unit.begins_inside, unit.ends_inside) == (True, True)
+    user = new_user()
+    memory.add(" ".join(f"Thing number {i} fell down the stairs." for i in range(60)), user=user)
+    found = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0)
+    assert not any(unit.begins_inside or unit.ends_inside for unit in found.evidence)
 
 
 def test_a_large_budget_takes_all(memory, new_user):
@@ -272,6 +293,68 @@ def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_u
     assert "kiwi" in memory.recall("A que é que a Mila é alérgica?", user=user, budget_tokens=100).text
     assert memory.recall("Worauf reagiert meine Nichte allergisch?", user=user)
     assert not memory.recall("Did the quantum chromodynamics converge on the lattice?", user=user)
+
+
+JAPANESE = [
+    "妹の美咲は神戸の病院で看護師をしています。",
+    "家賃は月に八万五千円です。",
+    "犬のポチを獣医の田中先生に診てもらいました。",
+    "えびのアレルギーがあるので気をつけています。",
+]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Worauf reagiert meine Nichte allergisch?",
+        "Wie heißt der Hund von meinem Bruder?",
+        "私の血液型は何ですか",
+        "犬の名前は何ですか？",
+        "我妹妹做什么工作",
+    ],
+)
+def test_of_a_question_in_another_language_nobody_can_tell(memory, new_user, question):
+    """Its words are in no English memory, whether or not it knows the answer: as likely as not."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert memory.recall(question, user=user).confidence == 0.5
+
+
+def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
+    """And an English question with none of it."""
+    user = new_user()
+    memory.add(JAPANESE, user=user)
+    told = memory.recall("妹の仕事は何ですか？", user=user).confidence
+    untold = memory.recall("私の血液型は何ですか？", user=user).confidence
+    assert untold < 0.3 < told
+    assert untold != 0.5 != told
+    assert memory.recall("What does my sister do for a living?", user=user).confidence == 0.5
+
+
+def test_short_words_of_another_language_are_no_slips(memory, new_user):
+    """So is "Kater" not "later"; but "dentiste" is "dentist"."""
+    user = new_user()
+    memory.add(["We saw it later that day.", "My dentist is Dr. Lee."] * 10, user=user)
+    assert "dentist" in memory.recall("Qui est mon dentiste à Paris ?", user=user, budget_tokens=40).text
+    found = memory.recall("Wie heißt der Kater von Oma?", user=user)
+    assert not any(
+        channel.channel == "lexical" and channel.rank for unit in found.evidence for channel in unit.channels
+    )
+
+
+def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory, new_user):
+    """Its words count where it is asked for them."""
+    talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
+    about = "There are four blood types, and your blood type is best tested by a doctor."
+    asked, said = "What is my blood type?", "What did you tell me about the blood type?"
+    odds = {}
+    for role in ("user", "assistant"):
+        user = new_user()
+        memory.add([*talk, Message(about, role, session="blood")], user=user)
+        found = [memory.recall(text, user=user).confidence for text in (asked, said)]
+        odds[role] = [confidence / (1 - confidence) for confidence in found]
+    assert odds["assistant"][0] < odds["user"][0] / 20
+    assert odds["assistant"][1] > odds["user"][1] / 2
 
 
 def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):

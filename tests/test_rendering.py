@@ -1,5 +1,6 @@
 """From evidence to the text of a prompt."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import accumulate
 
@@ -74,6 +75,18 @@ def test_passages_of_one_message_are_joined():
     )
     assert text == "Mon 8 May 2023\nAnn: One two. Three. … Nine.\nAnn: Then."
     assert [text[c.start : c.end] for c in citations] == ["One two.", "Three.", "Nine.", "Then."]
+
+
+def test_a_sentence_that_was_cut_shows_it():
+    """Once: not where its next words follow, nor beside the mark of what was left out between."""
+    first = replace(unit("One two", place=0), ends_inside=True)
+    second = replace(unit("three.", place=8), begins_inside=True)
+    last = replace(unit("nine.", place=60), begins_inside=True)
+    header = "Mon 8 May 2023\nAnn: "
+    assert render([first])[0] == header + "One two …"
+    assert render([second])[0] == header + "… three."
+    assert render([first, second])[0] == header + "One two three."
+    assert render([first, last])[0] == header + "One two … nine."
 
 
 def test_units_of_several_views_are_not_joined():

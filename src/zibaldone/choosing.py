@@ -12,12 +12,12 @@ from zibaldone.rendering import (
     STANDING_TITLE,
     header,
     in_order,
-    line,
     line_tokens,
     render,
+    shown,
     standing_line,
 )
-from zibaldone.text.sentences import Span, passages, sentences
+from zibaldone.text.sentences import Span, passages, sentences, torn
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
 
@@ -188,7 +188,9 @@ def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
         return None
     best_at = _best_match(unit, spans, query)
     if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
-        spans = passages(unit.text, room, lambda texts: [count(one) for one in texts])
+        marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
+        limit = max(1, query.budget_tokens - marked)
+        spans = passages(unit.text, limit, lambda texts: [count(one) for one in texts])
         best_at = _best_match(unit, spans, query)
     first = last = best_at
     best = _part(unit, spans[first], count)
@@ -213,7 +215,12 @@ def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
 
 
 def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
-    text = unit.text[span[0] : span[1]]
-    return replace(
-        unit, text=text, place=unit.place + span[0], tokens=added_tokens(line(unit.speaker, text), count)
+    begins, ends = torn(unit.text, *span)
+    part = replace(
+        unit,
+        text=unit.text[span[0] : span[1]],
+        place=unit.place + span[0],
+        begins_inside=begins or (unit.begins_inside and not span[0]),
+        ends_inside=ends or (unit.ends_inside and span[1] == len(unit.text)),
     )
+    return replace(part, tokens=added_tokens(shown(part), count))

@@ -122,6 +122,8 @@ class Evidence:
     role: str | None = None  # of who said it; None where its messages are of several
     ids: tuple[str, ...] = ()  # of the messages, as `sources`
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of the first of them
+    begins_inside: bool = False  # a sentence, whose first words are not in the text
+    ends_inside: bool = False  # a sentence, whose last words are not in the text
 
 
 @dataclass(frozen=True, slots=True)

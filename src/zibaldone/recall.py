@@ -18,20 +18,23 @@ from zibaldone.outdating import corrections_instead, current_first, holding
 from zibaldone.planner import request_of
 from zibaldone.planning import plan
 from zibaldone.recalled import Recall
-from zibaldone.rendering import line, line_tokens, mark, render
+from zibaldone.rendering import line_tokens, render, shown
 from zibaldone.retention import faded
 from zibaldone.search.fusion import reciprocal_rank
 from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
+from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
+from zibaldone.text.sentences import torn
 from zibaldone.views.base import Query, Retrieved, View
 from zibaldone.views.profile import ProfileView
 from zibaldone.views.toolkit import described
 from zibaldone.views.updates import UpdatesView
 
+_NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 DEFAULT_FLOOR = 0.005  # docs/log.md has the trade-off curve
 
 
@@ -93,7 +96,7 @@ def recall(
             candidates = answers.current_first(overlays.updates, candidates)
             standing = holding(database, overlays.updates, standing, query)
         chosen = choose(
-            answers.counted(candidates),
+            answers.counted(answers.torn(candidates)),
             query,
             count,
             plan_,
@@ -198,11 +201,36 @@ class _Answers:
         self.replaced += replaced
         return current
 
+    def torn(self, units: Sequence[Evidence]) -> list[Evidence]:
+        """The units; passages know whether they begin or end inside a sentence of their message."""
+        seqs = sorted({unit.sources[0] for unit in units if unit.kind == PASSAGE})
+        if not seqs:
+            return list(units)
+        with self.database.read(self.query.scope.user) as connection:
+            messages = log.fetch(connection, self.query.scope.user, seqs)
+        return [
+            self._torn(unit, messages[unit.sources[0]].content)
+            if unit.kind == PASSAGE and unit.sources[0] in messages
+            else unit
+            for unit in units
+        ]
+
+    def _torn(self, unit: Evidence, content: str) -> Evidence:
+        if not content.startswith(unit.text, unit.place):
+            return unit
+        first = max(0, unit.place - _NEARBY)
+        start, end = unit.place - first, unit.place + len(unit.text) - first
+        begins, ends = torn(content[first : first + end + _NEARBY], start, end)
+        if not begins and not ends:
+            return unit
+        cut = replace(unit, begins_inside=begins, ends_inside=ends)
+        return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
+
     def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
         """The units as they are, their tokens those that the budget is in."""
         if self.own is None or not units:
             return list(units)
-        lines = [line(unit.speaker, unit.text) + mark(unit) for unit in units]
+        lines = [shown(unit) for unit in units]
         counts = line_tokens(lines, self.own.tokenizer.count)
         return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
 

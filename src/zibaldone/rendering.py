@@ -8,7 +8,8 @@
     Thu 25 May
     ...
 
-A line with nothing but "…" says that something in between was left out. What always holds for the user stands
+A line with nothing but "…" says that something in between was left out; before or behind words it says that
+their sentence was cut there. What always holds for the user stands
 first, under a title of its own, each with its day. Sessions follow each other in time, and a date is paid for
 once: one header opens each day of a session, with the year where it changes, or "(no date)" where nobody
 knows when it was. The session's own name is in the citations.
@@ -23,6 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
+from itertools import zip_longest
 
 from zibaldone.core import Citation, Evidence
 
@@ -32,6 +34,7 @@ NO_DATE = "(no date)"
 _NAMELESS = "user"  # the role of who is the user and has no name
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
+_CUT_BEFORE, _CUT_BEHIND = f"{OMISSION} ", f" {OMISSION}"
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
 _LATER_LINE = re.compile(f"(?<=[{_BREAKS}])(?=[^{_BREAKS}])")
 _LATER_INDENT = re.compile(f"(?<=[{_BREAKS}]){_INDENT}(?=[^{_BREAKS}])")
@@ -43,9 +46,13 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
     citations: list[Citation] = []
     length = 0
     before: Evidence | None = None
-    for unit in evidence:
+    for unit, after in zip_longest(evidence, evidence[1:]):
         opening = _opening(before, unit)
+        if unit.begins_inside and not _joined(before, unit):
+            opening += _CUT_BEFORE
         text, closing = indented(unit.text), mark(unit)
+        if unit.ends_inside and not _joined(unit, after):
+            closing = _CUT_BEHIND + closing
         pieces.append(opening + text + closing)
         start = length + len(opening)
         end = start + len(text)
@@ -99,6 +106,12 @@ def standing_line(unit: Evidence) -> str:
     return _standing_prefix(unit.speaker) + indented(unit.text) + mark(unit)
 
 
+def shown(unit: Evidence) -> str:
+    """A unit as it is rendered alone."""
+    opening, closing = _CUT_BEFORE * unit.begins_inside, _CUT_BEHIND * unit.ends_inside
+    return _prefix(unit.speaker, unit.text) + opening + indented(unit.text) + closing + mark(unit)
+
+
 def indented(text: str) -> str:
     """A unit's text as it stands in a rendered one."""
     return _LATER_LINE.sub(_INDENT, text)
@@ -139,6 +152,13 @@ def _standing_prefix(speaker: str | None) -> str:
     return "- " if speaker in (None, _NAMELESS) else f"- {_prefix(speaker, '')}"
 
 
+def _joined(before: Evidence | None, unit: Evidence | None) -> bool:
+    """Whether they are parts of one message, which stand behind each other on one line."""
+    if before is None or unit is None or unit.standing:
+        return False
+    return (before.view, before.sources) == (unit.view, unit.sources)
+
+
 def _opening(before: Evidence | None, unit: Evidence) -> str:
     """What stands between the unit before and this unit's own words."""
     if unit.standing:
@@ -149,7 +169,7 @@ def _opening(before: Evidence | None, unit: Evidence) -> str:
     if before is None or before.standing or before.session != unit.session or last_day != day:
         opened = header(day, last_day) if day else NO_DATE
         return f"{_NEW_LINE if before else ''}{opened}\n{prefix}"
-    if (before.view, before.sources) == (unit.view, unit.sources):
+    if _joined(before, unit):
         joint = " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
         return f"{_INDENT}{joint}" if before.text[-1:].isspace() else joint
     gap = f"{_NEW_LINE}{OMISSION}" if max(before.sources) + 1 < min(unit.sources) else ""

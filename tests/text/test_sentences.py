@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.text.sentences import _BORDER, _WIDE, _WIDE_BORDER, passages, sentences
+from zibaldone.text.sentences import _BORDER, _WIDE, _WIDE_BORDER, passages, sentences, torn
 
 FORTY_SCRIPTS = """
 Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։
@@ -176,11 +176,33 @@ def test_a_megabyte_is_cut_with_few_calls_of_the_tokenizer():
         ("See No. 5. It is red.", ["See No. 5.", "It is red."]),
         ("Is it Dr.\nLee", ["Is it Dr.", "Lee"]),
         ("Did you say no. Then go.", ["Did you say no.", "Then go."]),
+        ("Wir reisen am 4. Juni ab. Komm mit.", ["Wir reisen am 4. Juni ab.", "Komm mit."]),
+        ("Es war der 2. Versuch. Er gelang.", ["Es war der 2. Versuch.", "Er gelang."]),
+        ("I am 12. My brother is 9.", ["I am 12.", "My brother is 9."]),
+        ("It cost 12. Then we left.", ["It cost 12.", "Then we left."]),
+        ("Das sind z. B. Hunde. Gut.", ["Das sind z. B. Hunde.", "Gut."]),
+        ("J. R. Ewing came. He left.", ["J. R. Ewing came.", "He left."]),
+        ("We took plan B. Then we left.", ["We took plan B.", "Then we left."]),
+        ("We met at 5 p.m. Tom came.", ["We met at 5 p.m.", "Tom came."]),
+        ("Bring bread etc. and salt. Hurry.", ["Bring bread etc. and salt.", "Hurry."]),
+        ("i went home. it was late.", ["i went home.", "it was late."]),
+        ("El Sr. García vive aquí. Es alto.", ["El Sr. García vive aquí.", "Es alto."]),
     ],
 )
 def test_an_abbreviation_ends_no_sentence(text, told):
-    """Neither a title before a name nor a "No." before a number."""
+    """Nor does a title before a name, a "No." before a number, an initial, an ordinal.
+
+    Nor what goes on in lower case, by somebody who begins with a capital.
+    """
     assert [text[start:end] for start, end in sentences(text)] == told
+
+
+def test_where_a_text_was_torn():
+    """Inside a sentence, or between two of them."""
+    text = "Ask Dr. Lee first. Then go home."
+    assert torn(text, 0, 7) == (False, True)
+    assert torn(text, 8, 18) == (True, False)
+    assert torn(text, 0, 18) == torn(text, 19, len(text)) == (False, False)
 
 
 def words_in(texts):

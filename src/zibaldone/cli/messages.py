@@ -326,9 +326,11 @@ def timeline(
     as_json: AsJson = False,
 ) -> None:
     """Show dated lines of what was begun, decided, finished and asked for, in the order of time."""
+    from zibaldone.search.request import EVERYTHING
+
     with memory_of(memory, user) as opened:
         recalled = opened.recall(
-            subject or "timeline",
+            subject or EVERYTHING,
             user=user,
             session=whole_session(opened, user, session),
             since=since,

@@ -11,8 +11,7 @@ from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, Not
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import each_file, read_objects, refusal, try_head
 from zibaldone.importers.source import ImportSource
-
-_COMMANDS = ("<command-name>", "<local-command", "<system-reminder>", "Caveat: The messages below")
+from zibaldone.text.client_text import own_words
 
 
 class ClaudeCode:
@@ -95,7 +94,7 @@ def _noise(message: Message, *, hidden: bool) -> str | None:
         return "result"
     if message.content.startswith("[tool call:"):
         return "call"
-    return "hidden" if hidden or message.content.startswith(_COMMANDS) else None
+    return "hidden" if hidden or not own_words(message.content) else None
 
 
 def _thought(block: dict[str, Any]) -> str:

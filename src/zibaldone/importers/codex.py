@@ -13,8 +13,7 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.files import each_file, read_objects, refusal, try_head
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-
-_HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<permissions", "<INSTRUCTIONS>")
+from zibaldone.text.client_text import own_words
 
 
 class Codex:
@@ -98,5 +97,5 @@ _KINDS = {
 
 
 def _noise(kind: str, role: str, content: str) -> str | None:
-    hidden = role in ("system", "developer") or content.lstrip().startswith(_HIDDEN)
+    hidden = role in ("system", "developer") or not own_words(content)
     return _KINDS[kind] or ("hidden" if hidden else None)

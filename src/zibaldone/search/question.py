@@ -21,6 +21,12 @@ _ASKS_WHEN = regex.compile(
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
+_OF_ENGLISH_ALONE = frozenset(
+    "what which who whose when where how why did does would should could the this that with".split()
+)
+_SEVERAL = 4  # words of a question that tell its language; fewer may be names
+_COGNATE = 6  # letters of a word that may be English but for its ending
+_LETTERS, _LATIN = regex.compile(r"\p{L}+"), regex.compile(r"\p{Latin}+")
 _MOST_DAYS = 16  # times that one question can ask for
 _OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
 _PARTNERS = frozenset(
@@ -49,7 +55,7 @@ class Question:
     asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
-    is_foreign: bool = False  # a sentence, and no English one: few of its words are function words of English
+    is_foreign: bool = False  # in another language than memory, as far as can be told: see is_foreign
 
     @property
     def subject(self) -> str:
@@ -66,8 +72,12 @@ def take_apart(
     spelled: Callable[[str], str] = str,
     people: Sequence[Acquaintance] = (),
     request: Request | None = None,
+    *,
+    foreign: bool = False,
 ) -> Question:
     """Read a question against the names of those who spoke; `spelled` mends its words.
+
+    Of one in a `foreign` language only long words are mended: they may be cognates ("dentiste").
 
     Where it says "my sister" of one of the `people`, the name is looked for as well. A `request` is what
     somebody else has read in it; where it names days, those that are found in the text come first.
@@ -92,7 +102,8 @@ def take_apart(
     asks_everything = not content
     if asks_everything:
         content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
-    forms = dict(pair for word in content for pair in term_of(spelled(word)))
+    mended = (spelled(word) if not foreign or len(word) >= _COGNATE else word for word in content)
+    forms = dict(pair for word in mended for pair in term_of(word))
     days = _days(text, today)
     if days and not any(knows_of(first, last) for first, last in days):
         days = _days(text, newest)
@@ -107,8 +118,31 @@ def take_apart(
         asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
-        is_foreign=bool(_ASKS.search(text)) and not is_english(words(text)),
+        is_foreign=foreign,
     )
+
+
+def is_foreign(text: str, memory: str) -> bool:
+    """Whether a question is in another language than some of what memory has.
+
+    One of them is written in Latin letters and the other is not; or memory is English, and the question a
+    sentence of some words, few of them function words of English.
+    """
+    if _is_latin(text) != _is_latin(memory):
+        return True
+    spoken = words(text)
+    if len(spoken) < _SEVERAL or not _ASKS.search(text):
+        return False
+    if is_english(spoken) or not _OF_ENGLISH_ALONE.isdisjoint(spoken):
+        return False
+    return is_english(words(memory))
+
+
+def _is_latin(text: str) -> bool:
+    """Whether most letters are, or there are none."""
+    if 2 * len(text.encode("ascii", "ignore")) >= len(text):  # spaces are a fifth of any text
+        return True
+    return 2 * sum(map(len, _LATIN.findall(text))) >= sum(map(len, _LETTERS.findall(text)))
 
 
 def is_english(spoken: Sequence[str]) -> bool:

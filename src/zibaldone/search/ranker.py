@@ -11,7 +11,7 @@ English words of `when`-questions, times and questions do not occur, the languag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 
@@ -22,17 +22,18 @@ from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
-from zibaldone.search.question import Acquaintance, Question, is_english, narrowed, take_apart
+from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import words as words_of
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
 _LOOKED_AT = 32  # units by which a memory's language is told
-_SEVERAL = 4  # words of a question that tell its language; fewer may be names
+_OF_EACH = 200  # characters of each
+_FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
+UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
@@ -176,7 +177,18 @@ def read_question(
 ) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    question = take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled, people, request)
+    foreign = bool(len(index)) and is_foreign(text, _sample(index))
+    question = take_apart(
+        text,
+        index.speakers,
+        today,
+        index.knows_of,
+        newest,
+        index.spelled,
+        people,
+        request,
+        foreign=foreign,
+    )
     return narrowed(question, index.lexical)
 
 
@@ -253,20 +265,27 @@ def _cosines(rows: Vectors, products: Floats) -> Floats:
 class _WordsFound:
     """Of the question's words, by their idf."""
 
-    covered_nearby: Floats  # (n,) the share in a unit or its neighbours; a synonym by its cosine squared
+    # (n,) the share in what people say in a unit or its neighbours; a synonym by its cosine squared
+    covered_nearby: Floats
     unseen: float  # the share that no unit has
-    strange: bool  # of several words, most are unknown: they may be of another language
+    known: float  # how many of them some unit has, as a share, each the same
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
-    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
 
-    A word of the question is matched by itself and, less, by words of like meaning: one frequency per word
-    is summed over both, and saturates once.
-    """
+    exact: Ints  # rows of the word itself
+    rows: Ints  # of all of them, a row more than once
+    frequencies: Doubles  # of each of `rows`, as if all words were the question's
+    likeness: Doubles  # 1, or the squared cosine
+    idf: float
+    weight: float  # its idf, where a few units are not the whole world
+
+
+def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
+    """For every word of the question. A word is matched by itself and, less, by words of like meaning."""
     n = len(index)
-    totals = {radius: np.zeros(n) for radius in RADII}
-    covered, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (form, term), like in zip(question.terms, synonyms, strict=True):
         same = terms_alike(term)
@@ -275,10 +294,6 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         near = like + [(name, NAME) for of, name in question.names_of if of == term]
         exact, counts = _postings(index, same)
         idf = inverse_frequency(len(exact), n)
-        weight = inverse_frequency(len(exact), n + SILENT)
-        whole += weight
-        known += bool(len(exact))
-        unseen += 0.0 if len(exact) else weight
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
@@ -287,18 +302,66 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
-        at, much = np.concatenate(rows), np.concatenate(frequencies)
-        covered += weight * np.minimum(index.windows[2].spread(at, np.concatenate(likeness)), 1)
+        yield _Matched(
+            exact,
+            np.concatenate(rows),
+            np.concatenate(frequencies),
+            np.concatenate(likeness),
+            idf,
+            inverse_frequency(len(exact), n + SILENT),
+        )
+
+
+def covered(index: UnitIndex, question: Question) -> Doubles:
+    """(n,) the share, by idf, of the question's words that each unit has; a synonym by its cosine squared.
+
+    Words that no unit has tell none from another: they count only where none of the words is there.
+    """
+    shares, known, whole = np.zeros(len(index)), 0.0, 0.0
+    for word in _matched(index, question):
+        has = np.zeros(len(index))
+        np.maximum.at(has, word.rows, word.likeness)
+        shares += word.weight * has
+        known += word.weight * bool(len(word.exact))
+        whole += word.weight
+    return np.minimum(shares / max(known or whole, 1e-9), 1)
+
+
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+
+    One frequency per word is summed over the word and those of like meaning, and saturates once.
+    """
+    n = len(index)
+    totals = {radius: np.zeros(n) for radius in RADII}
+    nearby, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
+    attests = _attests(index, question)
+    for word in _matched(index, question):
+        whole += word.weight
+        known += bool(len(word.exact))
+        unseen += 0.0 if len(word.exact) else word.weight
+        by_people = attests[word.rows]
+        likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
+        nearby += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
-            inside = window.spread(at, much)
+            inside = window.spread(word.rows, word.frequencies)
             there = np.flatnonzero(inside)
-            totals[radius][there] += idf * saturated(inside[there], window.relative_lengths[there])
+            totals[radius][there] += word.idf * saturated(inside[there], window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    strange = len(question.terms) >= _SEVERAL and known < len(question.terms) / 2
-    return values, _WordsFound((covered / whole).astype(np.float32), unseen / whole, strange)
+    share = known / max(len(question.terms), 1)
+    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole, share)
+
+
+def _attests(index: UnitIndex, question: Question) -> Mask:
+    """(n,) which units bear witness to what was said: people's, where nobody asks for the assistant's words.
+
+    What an assistant goes on about, of blood types say, is no sign that the user has told his own.
+    """
+    people = index.by_assistant == 0
+    return np.ones(len(index), dtype=bool) if question.asks_assistant or not people.any() else people
 
 
 def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
@@ -346,7 +409,7 @@ def _confidence(
 
     A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
     so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
-    put to an English memory, words say nothing for or against: its vector does, and the floor lets it pass.
+    than memory, which knows few of its words, neither words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0
@@ -357,19 +420,19 @@ def _confidence(
     if not question.terms:
         return 1.0 if question.asks_overview else 0.0
     mean = float(cosines.sum()) / (len(cosines) + SILENT)
-    covered = words.covered_nearby
+    nearby = words.covered_nearby
     if inside is not None:
-        covered, cosines = covered[inside], cosines[inside]
+        nearby, cosines = nearby[inside], cosines[inside]
     nearness = float(cosines.max()) - mean
-    if words.strange and question.is_foreign and _is_english(index):
-        return Signs(covered=0.5, nearness=nearness, unseen=0.0).confidence()
-    return Signs(covered=float(covered.max()), nearness=nearness, unseen=words.unseen).confidence()
+    if question.is_foreign and words.known <= _FEW_KNOWN:
+        return UNTOLD
+    return Signs(covered=float(nearby.max()), nearness=nearness, unseen=words.unseen).confidence()
 
 
-def _is_english(index: UnitIndex) -> bool:
-    """Whether memory is, by some of its units. One in another language knows a question's own words."""
+def _sample(index: UnitIndex) -> str:
+    """Some of what memory has, by which its language is told."""
     rows = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int)
-    return is_english([word for row in rows.tolist() for word in words_of(index.units[row].text)])
+    return "\n".join(index.units[row].text[:_OF_EACH] for row in rows.tolist())
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

@@ -37,6 +37,8 @@ class Request:
     period: Period | None = None  # that a model says it is about; by grammar: see text/periods
 
 
+EVERYTHING = "What happened so far?"  # a request that is about all there is
+
 _LONGEST = 4000  # characters of a question that are read for what it wants
 _TALK = r"(?:conversations?|chats?|discussions?|sessions?|talks?|messages|exchanges|interactions)"
 _ADJECTIVES = (

@@ -11,6 +11,7 @@ from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
 from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.sentences import sentence_around
 
 IRREGULAR_PAST = frozenset(
     """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew
@@ -92,8 +93,10 @@ def _meant(text: str, phrase: str, days: Days, today: date) -> Days | None:
     """Of a yearly phrase whose last time is long past: that, or the next one, or None for no telling."""
     if today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
         return days
-    before = regex.split(r"[.!?\n]", text[max(0, days.start - _REACH) : days.start])[-1]
-    after = regex.split(r"[.!?\n]", text[days.end : days.end + _REACH])[0]
+    first = max(0, days.start - _REACH)
+    near = text[first : days.end + _REACH]
+    start, end = sentence_around(near, days.start - first, days.end - first)
+    before, after = near[start : days.start - first], near[days.end - first : end]
     for words, nearest in ((before, -1), (after, 0)):
         present = [match.start() for match in _PRESENT.finditer(words)]
         past = [match.start() for match in _PAST.finditer(words)]

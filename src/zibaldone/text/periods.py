@@ -9,6 +9,7 @@ import regex
 
 from zibaldone.text.dates import Days, find_days
 from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.sentences import sentence_around
 
 # How the phrase of a time is bound into its question: what stands before it, up to a few words back.
 _NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
@@ -64,7 +65,10 @@ def asked_period(text: str, now: date) -> Period | None:
     clause, end = "", 0
     for days in find_days(text, now, past=True):
         if not (clause and _LIST.fullmatch(text[end : days.start])):  # "in 2023 and 2024": one "in" for both
-            clause = regex.split(r"[.!?;,]", text[max(0, days.start - _REACH) : days.start])[-1]
+            near = text[max(0, days.start - _REACH) : days.end]
+            begins = len(near) - (days.end - days.start)
+            sentence, _ = sentence_around(near, begins, len(near))
+            clause = regex.split(r"[;,]", near[sentence:begins])[-1]
         end = days.end
         if bound := _bound(clause, text, days, now):
             bounds.append(bound)

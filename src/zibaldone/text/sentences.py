@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import regex
 
+from zibaldone.text.words import STOP_WORDS
+
 Span = tuple[int, int]  # text[start:end]
 
 # A sentence ends after its mark and any closing quotes, where space follows (CJK marks need none), or at a
@@ -20,13 +22,34 @@ _WIDE_BORDER = regex.compile(
     rf"""(?<=[.!?…؟।][\"'”’)\]]{{0,3}})\s+|(?<=[{_WIDE}][\"'”’」』）]{{0,3}})(?![”’」』）{_WIDE}])\s*|{_LINE_BREAK}"""
 )
 _SPACE = regex.compile(r"\s+")
-# Abbreviations whose full stop ends no sentence: a name follows, or a number ("Dr. Lee", "No. 5"). "Main St."
-# may end one.
+# Abbreviations whose full stop ends no sentence, as CLDR's suppressions list them for languages of Europe.
+# "Main St.", "5 p.m." and "etc." may end one.
 _BEFORE_NAME = regex.compile(
-    r"(?<![\p{L}\p{N}])(?:Dr|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Sgt|Capt|Lt|Messrs|(?<!\p{Lu}\p{L}+\s)St|vs|e\.g|i\.e|cf"
-    r"|approx)\.$"
+    r"(?<![\p{L}\p{N}])(?:Dr|Mrs?|Ms|Mx|Prof|Rev|Hon|Sgt|Capt|Lt|Col|Gen|Gov|Sen|Messrs|(?<!\p{Lu}\p{L}+\s)St|Mt|Ft"
+    r"|Hr|Hrn|Fr|Dipl|Ing|Sr|Sra|Srta|Dra|Dña|Mme|Mlle|Sig|Dott|Avv|Dhr|Mevr|Mw|проф|им|ул)\.$"
 )
-_BEFORE_NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:No|Nr|pp?|[Ff]ig|[Vv]ol|ca)\.$")
+_WITHIN = regex.compile(
+    r"(?<![\p{L}\p{N}])(?:vs|e\.g|i\.e|cf|approx|z\.B|d\.h|u\.a|v\.a|i\.d\.R|bzw|ca|evtl|ggf|vgl|sog|inkl|exkl|incl"
+    r"|excl|zzgl|abzgl|bspw|insb|aprox|p\.ex|p\.ej|p\.es|bijv|bv|o\.a|d\.w\.z|t\.ex|bl\.a|f\.eks|dvs|np|tzn|т\.е|т\.к|напр)\.$"
+)
+_BEFORE_NUMBER = regex.compile(
+    r"(?<![\p{L}\p{N}])(?:Nos?|Nr|pp?|[Ff]ig|[Vv]ol|[Cc]h|[Aa]rt|Abs|Bd|Kap|S|[Tt]el|[Ee]xt|[Aa]pt|[Mm]ax|[Mm]in|n[úu]m|p[áa]g"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Okt|Dez|Mon?|Tues?|Wed|Thu|Thurs?|Fri|Sat|Sun|Di|Mi|Do|Fr|Sa|So)\.$"
+)
+# "J. R. Smith", "z. B.": a function word behind a capital begins a sentence ("Plan B. Then").
+_INITIAL = regex.compile(
+    r"(?<![\p{L}\p{N}.’'-])\p{Ll}\.$|(?:^|\p{L}\.\s?|(?<!\p{L})\p{Lu}\p{Ll}+\s)(?<![\p{L}\p{N}’'-])(?!I)\p{Lu}\.$"
+)
+# "am 12. Mai", "der 3. Platz", but not "I am 12. My brother"
+_ORDINAL = regex.compile(r"(?<![\p{N}.,:])\p{N}{1,2}\.$")
+_OF_AN_ORDINAL = regex.compile(
+    r"(?<!\p{L})(?:(?<!\bI\s)am|der|das|des|dem|den|vom|zum|zur|beim)\s\p{N}{1,2}\.$", regex.IGNORECASE
+)
+_MONTH = regex.compile(
+    r"(?:Jan|Jänner|Feb|März|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)(?:uar|ruar|il|i|ust|tember|ober|ember)?(?!\p{L})"
+)
+_FIRST_LETTER = regex.compile(r"\p{L}")
+_NEXT_WORD = regex.compile(r"\p{L}+(?![^\s.,;:!?)]|\.\S)")
 _MARKER = regex.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|\p{L})\.$")  # "2." or "b." that opens an item of a list
 _ITEM = regex.compile(r"[ ]{0,1}(?:[-*+•]|\d{1,3}[.)]|\p{L}[.)])\s")  # of the outermost list
 _FENCE = "```"
@@ -44,6 +67,18 @@ def sentences(text: str) -> list[Span]:
             start = border.end()
     spans.append(_strip(text, start, len(text)))
     return [span for span in spans if span[0] < span[1]]
+
+
+def sentence_around(text: str, start: int, end: int) -> Span:
+    """The span of the sentence that text[start:end] stands in; of what it runs through, where of several."""
+    touched = [span for span in sentences(text) if span[0] < end and start < span[1]]
+    return (min(start, touched[0][0]), max(end, touched[-1][1])) if touched else (start, end)
+
+
+def torn(text: str, start: int, end: int) -> tuple[bool, bool]:
+    """Whether text[start:end] begins, and whether it ends, inside a sentence."""
+    spans = sentences(text)
+    return any(a < start < b for a, b in spans), any(a < end < b for a, b in spans)
 
 
 def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
@@ -124,9 +159,19 @@ def _goes_on(text: str, border: regex.Match[str]) -> bool:
     if text[end - 1 : end] != "." or "\n" in border.group() or not end < after < len(text):
         return False
     before = text[max(0, end - _ABBREVIATION) : end]
-    if _MARKER.search(before):
+    if _MARKER.search(before) or _WITHIN.search(before) or _BEFORE_NAME.search(before):
         return True
-    return bool(_BEFORE_NAME.search(before) or (text[after].isnumeric() and _BEFORE_NUMBER.search(before)))
+    if text[after].isnumeric():
+        return _BEFORE_NUMBER.search(before) is not None
+    word = _NEXT_WORD.match(text, after)
+    if word and _INITIAL.search(before):
+        return word[0].lower() not in STOP_WORDS
+    if word and word[0].islower():  # by who begins sentences with a capital
+        first = _FIRST_LETTER.search(text)
+        return first is not None and first[0].isupper() and text[end - 2] not in ".…"
+    if not _ORDINAL.search(before):
+        return False
+    return bool(_MONTH.match(text, after) or _OF_AN_ORDINAL.search(before))
 
 
 def _joined(

@@ -99,6 +99,20 @@ def test_a_small_share_of_a_budget_still_covers_the_year(memory: Memory) -> None
     assert len({evidence.session for evidence in recalled.evidence}) >= 3
 
 
+def test_lines_end_with_the_subject(memory: Memory) -> None:
+    """However much room is left, and however the subject is put."""
+    for subject in ("cello", "my cello lessons", "How did it go with the cello?"):
+        assert HABITS not in texts(ask(memory, subject, budget=3000))
+    assert texts(ask(memory, "blender", budget=3000)) == [HABITS]
+
+
+def test_a_subject_of_which_nothing_was_said_has_no_line(memory: Memory) -> None:
+    """And the trace says so."""
+    recalled = memory.recall("xylophone", user="ann", views=["timeline"], floor=0.0)
+    assert not recalled
+    assert recalled.trace.views[0].note == "no line is about this"
+
+
 def test_users_never_see_each_other(memory: Memory) -> None:
     """Lines of one user are no other's, and do not sway their choice."""
     before = texts(ask(memory, "Summarize my progress with the cello."))

@@ -149,6 +149,7 @@ class GatewayExchange:
             self.scope.session
             or self.wire.conversation(self.body)
             or (earlier[0] if earlier else None)
+            or self.scope.client_session
             or derived_session(turns)
         )
         return Admitted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -16,6 +17,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
+from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
     LONG_BYTES,
@@ -103,6 +105,8 @@ class Gateway:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
         principal: Principal = request.state.principal
         options = memory_options(headers, body)
+        if is_subagent(headers):
+            options = replace(options, enable_writeback=False)
         scope = memory_scope(principal, headers, body)
         if scope is None:
             return await self._relay(
@@ -111,6 +115,10 @@ class Gateway:
         if not (options.enable_retrieval or options.enable_writeback):
             return await self._relay(
                 request, wire.path, encoded(without_member(body)), _off("the request wants none")
+            )
+        if is_client_task(body):
+            return await self._relay(
+                request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
             )
         exchange = GatewayExchange(
             self._shop, wire, body, scope, options, principal.read_only, is_retry=said_again(headers)

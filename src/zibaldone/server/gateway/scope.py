@@ -27,6 +27,8 @@ _DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = 1000, 100_000
 _LONGEST_NAME = 512
 # As coding agents write metadata.user_id: who, and behind that the session; newer ones write it as JSON.
 _WITH_SESSION = re.compile(r"(?P<user>.+)_session_(?P<session>[0-9a-fA-F-]{8,})")
+# In these coding agents name the conversation: Claude Code, opencode, Codex and its older versions.
+_SESSION_HEADERS = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,9 @@ class MemoryScope:
     """Whose memory, and what of it."""
 
     user: str
-    session: str | None  # None: the request names none
+    session: str | None  # None: nothing that is meant for memory, or says whose it is, names one
     agent: str | None
+    client_session: str | None = None  # as the client calls it for its own ends, in a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +64,14 @@ def memory_scope(principal: Principal, headers: Headers, body: JsonObject) -> Me
     principal.which_agent(_name(named, "agent") or agent)
     session = _header(headers, "x-memory-session") or _name(named, "session")
     user = principal.user or named_user
+    who, its_session = _who_and_where(text(mapping(body["metadata"]).get("user_id")))
     if user is None:
-        user, its_session = _who_and_where(text(mapping(body["metadata"]).get("user_id")))
-        session = session or its_session
-        user = user or text(body["safety_identifier"]) or text(body["user"])
+        user = who or text(body["safety_identifier"]) or text(body["user"])
         if not _is_name(user):  # the upstream may know what to do with it
             return None
-    return MemoryScope(user, session, agent) if user else None
+    if not user:
+        return None
+    return MemoryScope(user, session or its_session, agent, _client_session(headers))
 
 
 def _who_and_where(user_id: str) -> tuple[str, str | None]:
@@ -82,6 +86,11 @@ def _who_and_where(user_id: str) -> tuple[str, str | None]:
     if not session or not _is_name(session):
         return user_id, None
     return f"user_{device}_account_{account}" if device or account else "", session
+
+
+def _client_session(headers: Headers) -> str | None:
+    values = (headers.get(name, "") for name in _SESSION_HEADERS)
+    return next((value for value in values if value and _is_name(value)), None)
 
 
 def memory_options(headers: Headers, body: JsonObject) -> MemoryOptions:

@@ -16,6 +16,7 @@ from typing import Any
 from zibaldone.core import EDITOR, Message
 from zibaldone.errors import InvalidMessage
 from zibaldone.message_input import to_messages
+from zibaldone.text.client_text import own_words
 
 UNSAID = frozenset({"system", "developer", EDITOR})  # roles of nobody in the conversation
 PARTIAL = "partial"  # in a message's metadata: true where the client hung up, or the upstream broke off
@@ -40,6 +41,8 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
         return None
     if role == "assistant" and isinstance(shape.get("content"), str):
         shape = {**shape, "content": _THOUGHT.sub("", shape["content"])}
+    elif role == "user":
+        shape = {**shape, "content": _own(shape.get("content"))}
     try:
         (message,) = to_messages(_whole(shape), session=None)
     except (InvalidMessage, RecursionError):  # the upstream will say what is wrong with it
@@ -70,6 +73,22 @@ def turn_key(message: Message) -> bytes:
     elif message.role == "tool":
         parts.append(message.metadata.get("tool_call_id"))
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=_KEY_BYTES).digest()
+
+
+def _own(content: object) -> object:
+    """The content of a user's turn without what the client wrote into it."""
+    if isinstance(content, str):
+        return own_words(content)
+    if not isinstance(content, Sequence):
+        return content
+    return [part for given in content if (part := _own_part(given)) is not None]
+
+
+def _own_part(part: object) -> object:
+    if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
+        return part
+    own = own_words(part["text"])
+    return {**part, "text": own} if own or not part["text"] else None
 
 
 def _call_key(call: object) -> list[object]:

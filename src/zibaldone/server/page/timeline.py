@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from zibaldone.core import Evidence
 from zibaldone.errors import InvalidInput
+from zibaldone.search.request import EVERYTHING
 from zibaldone.server.page.door import PageAction, PageCall
 
 _BUDGET, _MOST_BUDGET = 1200, 12_000  # tokens of lines on a page
-_OF_EVERYTHING = "What happened?"
 
 
 async def timeline(call: PageCall) -> Response:
@@ -20,7 +20,7 @@ async def timeline(call: PageCall) -> Response:
     subject, room = call.text("q"), call.number("room", _BUDGET, most=_MOST_BUDGET)
     since, until = _day(call.text("since"), "from"), _day(call.text("until"), "to")
     recalled = await call.memory.recall(
-        subject or _OF_EVERYTHING,
+        subject or EVERYTHING,
         user=call.user,
         since=since,
         until=until and until + timedelta(days=1),  # the day itself is meant, too

@@ -45,7 +45,7 @@ from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 3  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 4  # raise it when other chunks would be made of the same log without a model
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")

@@ -40,7 +40,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import IndexedUnitsView
 
-_ANALYSIS = 4  # raise it when other spans, tokens or days would be stored for the same message
+_ANALYSIS = 5  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
 
 

@@ -55,7 +55,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = "2"  # raise it when other entries would be read from the same message
+_ANALYSIS = "3"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash

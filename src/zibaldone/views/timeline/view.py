@@ -16,7 +16,8 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, read_question, score
+from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, covered, read_question, score
+from zibaldone.search.request import Aim, read_request
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.periods import Period, asked_period
@@ -30,7 +31,7 @@ from zibaldone.views.base import (
 )
 from zibaldone.views.timeline.choosing import choose_lines
 from zibaldone.views.timeline.lines import HEARD, lines_of
-from zibaldone.views.timeline.subject import of_subject
+from zibaldone.views.timeline.subject import about, of_subject
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
     MOST_UNREAD,
@@ -44,7 +45,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import IndexedUnitsView
 
-_ANALYSIS = "2"  # raise it when other lines would be made of the same log
+_ANALYSIS = "3"  # raise it when other lines would be made of the same log
 # Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
 # assistant among them, which would tell one kind of talk from the other.
 _LINES = Weights(
@@ -131,6 +132,8 @@ class TimelineView(IndexedUnitsView):
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Lines on the question's subject, of the time it asks about, spread over it; see `choose_lines`.
 
+        A bare subject has those that are `about` it; of what wants an overview or a list, all are ranked.
+
         Their scores say when they were taken: a prefix of them is as well spread as the whole. The time is a
         filter, unless no line is left.
         """
@@ -168,6 +171,13 @@ class TimelineView(IndexedUnitsView):
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
             scores = replace(scores, confidence=1.0)
+        aim = (query.request or read_request(query.text)).aim
+        if subject.terms and aim not in (Aim.OVERVIEW, Aim.LIST):
+            of_then = np.flatnonzero(then)
+            on_it = about(scores.total[of_then], covered(index, subject)[of_then])
+            then[of_then[~on_it]] = False
+            if len(of_then) and not on_it.any():
+                when = "; ".join(filter(None, (when, "no line is about this")))
         chosen = choose_lines(
             index.units, np.where(then, scores.total, -np.inf), OFFERED * query.budget_tokens
         )

@@ -1,0 +1,67 @@
+"""Requests that a client makes for itself: a title or tags for a conversation, a summary in its place.
+
+They go to the same model under the same names as the conversation, and none of their words is anybody's. They
+are known by how they begin: with an instruction of the program (those of coding agents and chat interfaces
+were read for it), or with a first turn that asks for the title of a conversation that has not begun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from starlette.datastructures import Headers
+
+from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.wire import mapping, sequence, text
+
+_PROGRAMS = ("system", "developer")
+_SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
+_TITLE = re.compile(
+    r"\s*(?:you are a title generator\b"
+    r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{0,80}\btitle\b[^.]{0,120}"
+    r"\b(?:this|the|our) (?:\w+ )?(?:conversation|session|chat|thread)\s*(?:[.,:\n]|\Z))",
+    re.IGNORECASE,
+)
+_CHORE = re.compile(r"\s*### Task:\s.*(?:<chat_history>|### Chat History)", re.DOTALL)
+_COMPACTION = re.compile(
+    r"\s*(?:your task is to create a detailed summary of\b"
+    r"|you are performing a context checkpoint compaction\b"
+    r"|provide a detailed prompt for continuing our conversation\b)",
+    re.IGNORECASE,
+)
+
+
+def is_client_task(body: JsonObject) -> bool:
+    """Whether a request is the client's own business, in any of the wire formats."""
+    elements = [mapping(element) for element in sequence(body["messages"]) or sequence(body["input"])]
+    turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
+    if isinstance(body["input"], str):
+        turns = [[body["input"]]]
+    last = turns[-1] if turns else []
+    if any(_COMPACTION.match(words) for words in last):
+        return True
+    if body["tools"]:
+        return False
+    program = [*_texts(body["system"]), *_texts(body["instructions"])]
+    for element in elements:
+        if element.get("role") in _PROGRAMS:
+            program += _texts(element.get("content"))
+    first = turns[0] if turns else []
+    return any(_TITLE.match(words) for words in [*program, *first]) or any(map(_CHORE.match, first))
+
+
+def is_subagent(headers: Headers) -> bool:
+    """Whether a model, and no person, speaks as the user: an agent that another one has sent.
+
+    What both say is in the conversation that sent it: as the call of a tool, and as its result.
+    """
+    return any(name in headers for name in _SUBAGENT_HEADERS)
+
+
+def _texts(content: object) -> Iterator[str]:
+    """The texts of a content: one, or those of its parts."""
+    if isinstance(content, str):
+        yield content
+    for part in sequence(content):
+        yield text(mapping(part).get("text"))

@@ -1,0 +1,222 @@
+"""Requests as coding agents and chat interfaces send them: what of them is a turn, and of which conversation.
+
+The shapes are those that Claude Code 2.1, Codex 0.169 and opencode 1.18 sent to a gateway, shortened.
+"""
+
+import json
+
+import httpx2
+import pytest
+from upstream import Reply
+
+REMINDER = {
+    "type": "text",
+    "text": "<system-reminder>\nCodebase instructions: use tabs.\n</system-reminder>\n\n",
+}
+TOOLS = [{"name": "Bash", "description": "Runs it.", "input_schema": {"type": "object"}}]
+METADATA = {"user_id": json.dumps({"device_id": "8f98", "account_uuid": "", "session_id": "57a78e81-d01f"})}
+TITLE_SYSTEM = [
+    {"type": "text", "text": "You are Claude Code."},
+    {
+        "type": "text",
+        "text": "Generate a concise title (3-7 words) that captures the main goal of this coding session.",
+    },
+]
+
+
+@pytest.fixture
+def send(gateway):
+    """Posts a body below /v1 as Ann; gives the answer."""
+
+    def send(path, body, **headers):
+        given = {"X-Memory-User": "ann", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        answer = httpx2.post(
+            f"{gateway}/v1/{path}", json={"model": "fake", **body}, headers=given, timeout=60
+        )
+        assert answer.status_code == 200
+        return answer
+
+    return send
+
+
+def words(text):
+    """A part of a content."""
+    return {"type": "text", "text": text}
+
+
+def claude_code(*messages, **more):
+    """The body of one of its requests."""
+    return {"messages": list(messages), "tools": TOOLS, "metadata": METADATA, "max_tokens": 9, **more}
+
+
+def test_what_claude_code_adds_to_a_turn_is_no_part_of_it(send, logged, upstream):
+    """Neither stored nor asked about; the model still gets all of it."""
+    said = {"role": "user", "content": [REMINDER, words("I prefer pytest.")]}
+    agents = {"role": "system", "content": "Available agent types: ..."}
+    send("messages", claude_code(said, agents))
+    assert [(m.role, m.content) for m in logged("ann")] == [
+        ("user", "I prefer pytest."),
+        ("assistant", "Noted."),
+    ]
+    assert upstream.last.json["messages"] == [said, agents]
+
+
+def test_claude_code_names_the_session_in_its_metadata(send, logged):
+    """Also where a header says who the user is."""
+    send("messages", claude_code({"role": "user", "content": "I prefer pytest."}))
+    assert {m.session for m in logged("ann")} == {"57a78e81-d01f"}
+
+
+def test_a_reminder_behind_a_tool_s_result_is_no_new_question(send, logged, upstream):
+    """What was recalled for the turn stays the same, to the byte, while tools are used for it."""
+    send(
+        "messages",
+        {"messages": [{"role": "user", "content": "My dentist is Dr. Moss."}]},
+        X_Memory_Session="old",
+    )
+    question = {"role": "user", "content": [words("Who is my dentist?")]}
+    upstream.replies(Reply("I look.", calls=[("toolu_1", "Bash", {"command": "ls"})]), Reply("Dr. Moss."))
+    send("messages", claude_code(question))
+    first = upstream.last.json["messages"][0]
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "README"}
+    send(
+        "messages",
+        claude_code(
+            question,
+            {"role": "assistant", "content": [words("I look."), call]},
+            {"role": "user", "content": [result, REMINDER]},
+        ),
+    )
+    assert "Dr. Moss" in json.dumps(first)
+    sent = upstream.last.json["messages"]
+    assert sent[0] == first
+    assert sent[2]["content"] == [result, REMINDER]
+    assert [m.role for m in logged("ann")][2:] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_codex_conversations_of_one_day_are_kept_apart(send, logged):
+    """They begin with the same project and machine, which nobody said."""
+    context = [
+        {
+            "type": "input_text",
+            "text": "# AGENTS.md instructions for /src\n\n<INSTRUCTIONS>\nTabs.\n</INSTRUCTIONS>",
+        },
+        {"type": "input_text", "text": "<environment_context>\n  <cwd>/src</cwd>\n</environment_context>"},
+    ]
+    for session, question in (("01a2", "My cat is Figaro."), ("01b3", "My parrot is Coco.")):
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": question}]}
+        body = {"input": [{"type": "message", "role": "user", "content": context}, said], "store": False}
+        send("responses", body, session_id=session)
+    assert [(m.session, m.content) for m in logged("ann") if m.role == "user"] == [
+        ("01a2", "My cat is Figaro."),
+        ("01b3", "My parrot is Coco."),
+    ]
+
+
+def test_a_header_for_memory_comes_before_a_client_s_own(send, logged):
+    """As what is meant for memory always does."""
+    body = {"messages": [{"role": "user", "content": "Hello."}]}
+    send("chat/completions", body, X_Memory_Session="ours", X_Session_Id="ses_df78")
+    assert {m.session for m in logged("ann")} == {"ours"}
+
+
+def test_what_a_subagent_is_told_is_recalled_for_and_not_stored(send, logged, upstream):
+    """A model wrote it; the conversation that sent the subagent has it as a call and a result."""
+    send(
+        "messages",
+        claude_code({"role": "user", "content": "I prefer pytest."}, metadata={}),
+        X_Memory_Session="a",
+    )
+    said = {"role": "user", "content": [REMINDER, words("Which test library does the user prefer?")]}
+    answer = send("messages", claude_code(said), X_Claude_Code_Agent_Id="ab30")
+    assert answer.headers["x-memory-status"] == "ok"
+    assert "I prefer pytest." in json.dumps(upstream.last.json["messages"])
+    assert [m.content for m in logged("ann")] == ["I prefer pytest.", "Noted."]
+
+
+CLIENT_TASKS = {
+    "Claude Code, title": (
+        "messages",
+        {
+            "system": TITLE_SYSTEM,
+            "messages": [{"role": "user", "content": [words("<session>\nMy cat is Figaro.\n</session>")]}],
+            "max_tokens": 9,
+        },
+    ),
+    "Claude Code, compaction": (
+        "messages",
+        claude_code(
+            {"role": "user", "content": "Hello."},
+            {"role": "assistant", "content": "Noted."},
+            {
+                "role": "user",
+                "content": "Your task is to create a detailed summary of the conversation so far.",
+            },
+        ),
+    ),
+    "opencode, title": (
+        "chat/completions",
+        {
+            "messages": [
+                {"role": "system", "content": "You are a title generator. You output ONLY a thread title."},
+                {"role": "user", "content": "Generate a title for this conversation:\n"},
+                {"role": "user", "content": '"My cat is Figaro."'},
+            ],
+        },
+    ),
+    "Open WebUI, title": (
+        "chat/completions",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": "### Task:\nTitle it.\n### Chat History:\n<chat_history>..</chat_history>",
+                }
+            ]
+        },
+    ),
+    "Responses, title": (
+        "responses",
+        {"input": "Provide a concise, 5-word-or-less title for the conversation, using title case."},
+    ),
+}
+
+
+@pytest.mark.parametrize("task", CLIENT_TASKS)
+def test_a_task_of_the_client_s_own_is_passed_on_and_is_no_turn(send, logged, upstream, task):
+    """Nothing recalled, nothing stored, and the answer says why."""
+    path, body = CLIENT_TASKS[task]
+    answer = send(path, body)
+    assert upstream.last.json == {"model": "fake", **body}
+    assert answer.headers["x-memory-status"] == "off"
+    assert "client" in answer.headers["x-memory-reason"]
+    assert logged("ann") == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Suggest a title for the chat application that I am building.",
+        "Write a title for my talk, please.",
+        "Can you generate a title for this conversation?",
+        "Create a detailed summary of our meeting: Ann came late.",
+    ],
+)
+def test_what_a_person_asks_for_is_a_turn(send, logged, content):
+    """Also where it is about titles and summaries."""
+    send("chat/completions", {"messages": [{"role": "user", "content": content}]})
+    assert [m.content for m in logged("ann")] == [content, "Noted."]
+
+
+def test_a_person_may_ask_for_a_title_later(send, logged):
+    """Once there is a conversation it is a turn of it."""
+    asked = "Generate a title for this conversation."
+    messages = [
+        {"role": "user", "content": "Hello."},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": asked},
+    ]
+    send("chat/completions", {"messages": messages[:1]})
+    send("chat/completions", {"messages": messages})
+    assert asked in [m.content for m in logged("ann")]
